@@ -1,0 +1,46 @@
+# make demo   index the example corpus and ask it three questions
+# make test   every check that CI runs
+# make lint   style and types only
+# make format rewrite the code in the house style
+
+PYTHON ?= python3.11
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+DEMO := .conspectus/demo
+
+export HF_HUB_OFFLINE = 1
+export TOKENIZERS_PARALLELISM = false
+
+.PHONY: demo test lint format clean
+
+demo: $(INSTALLED)
+	@echo "$$ conspectus index examples/corpus examples/encyclopedia/corpus.jsonl --index $(DEMO)"
+	@$(BIN)/conspectus index examples/corpus examples/encyclopedia/corpus.jsonl --index $(DEMO)
+	@echo; echo "Global: a question about the whole"
+	@$(BIN)/conspectus ask "What are the main themes of Alice's Adventures in Wonderland?" --method global --index $(DEMO)
+	@echo; echo "Multi-hop: no single passage holds the answer"
+	@$(BIN)/conspectus ask "Who directed the film that was shot in or around Leland, North Carolina in 1986?" --index $(DEMO)
+	@echo; echo "Single fact"
+	@$(BIN)/conspectus ask "What did the label on the bottle that Alice found say?" --index $(DEMO)
+	@echo; echo "Unknown: nothing in the documents supports an answer"
+	@$(BIN)/conspectus ask "Which moons of Jupiter did Galileo discover?" --index $(DEMO)
+
+test: lint
+	$(BIN)/pytest
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(INSTALLED)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf .venv .conspectus build *.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,28 @@
+"""The front door. Everything the command line does, in a line or two.
+
+import conspectus
+
+index = conspectus.build(["examples/corpus"], ".conspectus/demo")
+print(index.ask("Who wrote the novel that the film was made from?").text)
+"""
+
+from conspectus.api import Index, build, open_index
+from query.types import Answer, Citation, Evidence, Passage
+from storage.errors import ConspectusError
+from storage.settings import Settings, load_settings
+
+open = open_index  # noqa: A001  (conspectus.open reads as gzip.open does)
+
+__all__ = [
+    "Answer",
+    "Citation",
+    "ConspectusError",
+    "Evidence",
+    "Index",
+    "Passage",
+    "Settings",
+    "build",
+    "load_settings",
+    "open",
+    "open_index",
+]

@@ -1,0 +1,70 @@
+"""Building and asking from Python."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from query.types import Answer, Evidence
+from storage.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from query.context import Context
+    from storage.verify import Problem
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index open for questions: read-only, one version, safe to share between threads."""
+
+    context: "Context"
+
+    def ask(self, question: str, method: str = "auto") -> Answer:
+        """Return a cited answer; UnknownMethod names the nearest known method."""
+        return _wait(self.ask_async(question, method))
+
+    async def ask_async(self, question: str, method: str = "auto") -> Answer:
+        """The same for code that is asynchronous already."""
+        from query.methods import find_method
+
+        return await find_method(method).answerer(self.context).answer(question)
+
+    def retrieve(self, question: str, method: str = "ppr", k: int = 5) -> Evidence:
+        """Return the `k` best passages without answering."""
+        return _wait(self.retrieve_async(question, method, k))
+
+    async def retrieve_async(self, question: str, method: str = "ppr", k: int = 5) -> Evidence:
+        """The same for code that is asynchronous already."""
+        from query.methods import find_retriever
+
+        return await find_retriever(method, self.context).retrieve(question, k)
+
+    def verify(self) -> "list[Problem]":
+        """Return everything that is wrong with the index on disk: nothing, if all is well."""
+        from storage.verify import verify
+
+        return verify(self.context.index)
+
+
+def open_index(path: str | Path, settings: Settings | None = None) -> Index:
+    """Open the current version of an index; IndexNotFound or IndexCorrupt where there is none to open."""
+    from query.context import Context
+    from storage.index import Index as Stored
+
+    return Index(Context(Stored.open(path), settings or load_settings()))
+
+
+def build(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings: Settings | None = None) -> Index:
+    """Make the index at `index` equal to the documents in `inputs` and open it."""
+    from pipelines.index import build_index
+
+    settings = settings or load_settings()
+    build_index([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
+    return open_index(index, settings)
+
+
+def _wait(work: Coroutine[Any, Any, Result]) -> Result:
+    return asyncio.run(work)

@@ -1,0 +1,54 @@
+"""How far long work is: a bar on a terminal, plain lines elsewhere. Always on stderr, so output can be piped."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Report = Callable[[str, int, int], None]
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def progress(quiet: bool = False) -> Iterator[Report]:
+    """Give a function to tell (what, done, of how many); nothing is shown where `quiet`."""
+    if quiet:
+        yield lambda what, done, total: None
+    elif sys.stderr.isatty():
+        with _bars() as report:
+            yield report
+    else:
+        yield _lines()
+
+
+@contextmanager
+def _bars() -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def report(what: str, done: int, total: int) -> None:
+            if total:
+                if what not in tasks:
+                    tasks[what] = bars.add_task(what, total=total)
+                bars.update(tasks[what], completed=done, total=total)
+
+        yield report
+
+
+def _lines() -> Report:
+    last = 0.0
+
+    def report(what: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if total and (done == total or now - last > _SECONDS_BETWEEN_LINES):
+            last = now
+            sys.stderr.write(f"{what}: {done} of {total}\n")
+            sys.stderr.flush()
+
+    return report

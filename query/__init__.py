@@ -1,0 +1,1 @@
+"""Online: a question and an index in, an answer with its evidence out."""

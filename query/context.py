@@ -1,0 +1,67 @@
+"""What every method asks with: one open index, the encoder that made its vectors, and the settings."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from prompts.embedder import Embedder, open_embedder
+from query.types import Passage
+from storage.index import Index
+from storage.records import Chunk, Document
+from storage.settings import Settings
+from storage.text.bm25 import Bm25
+
+if TYPE_CHECKING:
+    from storage.vectors.windowed import WindowedIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """An index open for questions. Read-only, and safe to share between threads."""
+
+    index: Index
+    settings: Settings
+
+    @property
+    def embedder(self) -> Embedder:
+        """The encoder that made the index's vectors (not the one that today's settings name)."""
+        return open_embedder(str(self.index.manifest.models["embedding"]))
+
+    @property
+    def chunk_vectors(self) -> "WindowedIndex":
+        """The vectors of the chunks."""
+        return self.index.vectors("chunks")
+
+    @property
+    def bm25(self) -> Bm25:
+        """The lexical index of the chunks."""
+        n_chunks = self.index.manifest.rows["chunks"]
+        return self.index.keep("bm25", lambda: Bm25(self.index.folder / "bm25", n_chunks))
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """All chunks, in table order."""
+        return self.index.rows(Chunk)
+
+    @property
+    def titles(self) -> dict[str, str]:
+        """Document titles by document id, without loading the texts."""
+
+        def load() -> dict[str, str]:
+            table = self.index.arrow(Document, "id", "title")
+            return dict(zip(table.column("id").to_pylist(), table.column("title").to_pylist(), strict=True))
+
+        return self.index.keep("titles", load)
+
+    def passage(self, row: int, score: float) -> Passage:
+        """Return chunk `row` as a passage."""
+        chunk = self.chunks[row]
+        title = self.titles[chunk.document_id]
+        return Passage(chunk.document_id, chunk.id, chunk.start, chunk.end, float(score), chunk.text, title)
+
+    def best(self, scores: npt.NDArray[np.floating], k: int) -> tuple[Passage, ...]:
+        """Return the `k` chunks of highest positive score (one score a chunk), ties by chunk id."""
+        rows = np.argsort(-scores, kind="stable")[:k]  # rows are sorted by id, so a stable sort breaks ties by id
+        return tuple(self.passage(int(row), float(scores[row])) for row in rows if scores[row] > 0)

@@ -1,0 +1,67 @@
+"""The whole menu: every way to ask, by name. A new method is one file and one line here."""
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from query.answer.auto import AutoAnswerer
+from query.answer.global_search import GlobalSearch
+from query.answer.read import ExtractiveReader
+from query.context import Context
+from query.retrieve.bm25 import Bm25Retriever
+from query.retrieve.dense import DenseRetriever
+from query.retrieve.hybrid import HybridRetriever
+from query.retrieve.ppr import PprRetriever
+from query.types import Answerer, Retriever
+from storage.errors import UnknownMethod
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A way to ask: `retriever` finds passages (None where the method has no such step), `answerer` answers."""
+
+    about: str
+    retriever: Callable[[Context], Retriever] | None
+    answerer: Callable[[Context], Answerer]
+
+
+def _reading(name: str, about: str, retriever: Callable[[Context], Retriever]) -> Method:
+    return Method(about, retriever, lambda context: ExtractiveReader(f"{name}:offline", context, retriever(context)))
+
+
+def _global(about: str, level: str | None = None) -> Method:
+    return Method(about, None, lambda context: GlobalSearch(context, level or context.settings.global_search.level))
+
+
+def _auto(context: Context) -> Answerer:
+    return AutoAnswerer(context, METHODS["global"].answerer(context), METHODS["ppr"].answerer(context))
+
+
+METHODS: dict[str, Method] = {
+    "auto": Method("chooses between global and ppr, and says why", PprRetriever, _auto),
+    "bm25": _reading("bm25", "passages that share words with the question", Bm25Retriever),
+    "dense": _reading("dense", "passages near in meaning", DenseRetriever),
+    "hybrid": _reading("hybrid", "reciprocal rank fusion of bm25 and dense", HybridRetriever),
+    "ppr": _reading("ppr", "personalised PageRank over names, entities and passages: several hops", PprRetriever),
+    "global": _global("map-reduce over the community reports of a level: questions about the whole"),
+    "global:c0": _global("the same over the coarsest communities", "c0"),
+    "global:c1": _global("the same one level down", "c1"),
+    "global:c2": _global("the same two levels down", "c2"),
+    "global:c3": _global("the same three levels down", "c3"),
+}
+
+
+def find_method(name: str) -> Method:
+    """Return the method of that name; UnknownMethod names the nearest known one."""
+    if name in METHODS:
+        return METHODS[name]
+    nearest = difflib.get_close_matches(name, METHODS, n=1, cutoff=0.0)
+    raise UnknownMethod(f"unknown method {name!r}; did you mean {nearest[0]!r}? There are: {', '.join(METHODS)}")
+
+
+def find_retriever(name: str, context: Context) -> Retriever:
+    """Return a method's retriever, ready to ask; UnknownMethod where the method finds no passages."""
+    method = find_method(name)
+    if method.retriever is None:
+        raise UnknownMethod(f"the method {name!r} reads reports, not passages; ask it, or retrieve with 'ppr'")
+    return method.retriever(context)

@@ -1,0 +1,1 @@
+"""Ways to find passages for a question, one a file."""

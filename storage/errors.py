@@ -1,0 +1,82 @@
+"""Everything that can go wrong and is not a bug, in one tree.
+
+    ConspectusError
+    ├── UsageError            exit 2   the request itself is wrong
+    │   ├── SettingsError              an unknown key or a value out of range
+    │   └── UnknownMethod              no query method of that name
+    ├── InputError            exit 3   the documents (or a question set) cannot be read
+    ├── IndexUnusable         exit 4   the index cannot be used
+    │   ├── IndexNotFound              the folder holds no published index
+    │   ├── IndexCorrupt               a file is missing, damaged or of the wrong shape
+    │   └── IndexBusy                  another build holds the index
+    ├── NeedsModel            exit 6   the method has no honest stand-in and no model is configured
+    ├── MissingPart           exit 7   something that should be installed is not (names what to install)
+    └── NotConverged          exit 1   a numerical method did not reach its tolerance
+
+Exit 0 is success, 1 an unexpected error, 5 a build that was published although more items failed than
+`build.failure_threshold` allows. Every message says what was wrong, where, and what to do.
+"""
+
+
+class ConspectusError(Exception):
+    """The root: catch this to catch all that a user's input or environment can cause."""
+
+    exit_status = 1
+
+
+class UsageError(ConspectusError):
+    """The request itself is wrong: an option, a setting or a name."""
+
+    exit_status = 2
+
+
+class SettingsError(UsageError):
+    """A setting is unknown or has a value that it cannot have."""
+
+
+class UnknownMethod(UsageError):
+    """No query method has that name."""
+
+
+class InputError(ConspectusError):
+    """The input holds nothing that can be indexed or evaluated."""
+
+    exit_status = 3
+
+
+class IndexUnusable(ConspectusError):
+    """The index cannot be used."""
+
+    exit_status = 4
+
+
+class IndexNotFound(IndexUnusable):
+    """The folder holds no published index."""
+
+
+class IndexCorrupt(IndexUnusable):
+    """A file of the index is missing, damaged, or not what its manifest says."""
+
+
+class IndexBusy(IndexUnusable):
+    """Another process is building this index."""
+
+
+class NeedsModel(ConspectusError):
+    """The method cannot run without a language model, and none is configured."""
+
+    exit_status = 6
+
+
+class MissingPart(ConspectusError):
+    """A library, pipeline or model that the settings name is not installed."""
+
+    exit_status = 7
+
+
+class NotConverged(ConspectusError):
+    """A numerical method stopped before it reached its tolerance."""
+
+
+FAILURES_PAST_THRESHOLD = 5
+"""Exit status of a build that was published with more failures than `build.failure_threshold`."""

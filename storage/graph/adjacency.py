@@ -1,0 +1,157 @@
+"""An undirected weighted graph as three arrays, which a reader opens without reading them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from storage.errors import IndexCorrupt
+from storage.graph.edges import canonical_edges
+
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "indptr": np.dtype("<i8"),
+    "indices": np.dtype("<i4"),
+    "weights": np.dtype("<f4"),
+    "strength": np.dtype("<f8"),
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjacency:
+    """A symmetric weighted adjacency in compressed sparse rows; each undirected edge is stored twice.
+
+    Attributes:
+        indptr: int64 (n + 1,); the neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`.
+        indices: int32 (nnz,), ascending within a row, never the row itself.
+        weights: float32 (nnz,), above zero, in step with `indices`.
+        strength: float64 (n,), weighted degree: the sum of a row's weights. It is stored beside the edges so
+            that a walk can be normalised without reading them all.
+
+    Make one with `from_edges` or `load`; the constructor checks nothing.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    strength: NDArray[np.float64]
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes, with and without edges."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """The number of undirected edges."""
+        return len(self.indices) // 2
+
+    @classmethod
+    def from_edges(cls, n_nodes: int, sources: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> "Adjacency":
+        """Return the graph of these edges; the input's order and direction leave no trace in it.
+
+        Parallel edges are summed, self-loops and zero weights dropped.
+
+        Raises:
+            ValueError: see `canonical_edges`.
+
+        >>> path = Adjacency.from_edges(3, [0, 2], [1, 1], [1.0, 0.5])
+        >>> path.indptr, path.indices, path.strength
+        (array([0, 1, 3, 4]), array([1, 0, 2, 1], dtype=int32), array([1. , 1.5, 0.5]))
+        """
+        edges = canonical_edges(n_nodes, sources, targets, weights)
+        # Of a row's neighbours the smaller ones come from `upper` and the larger ones from `lower`; both runs
+        # are ascending already, so one stable sort by row leaves every row sorted.
+        rows = np.concatenate([edges.upper, edges.lower])
+        order = np.argsort(rows, kind="stable")
+        columns = np.concatenate([edges.lower, edges.upper])[order]
+        doubled = np.concatenate([edges.weights, edges.weights])[order]
+        rows = rows[order]
+        indptr = np.zeros(n_nodes + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows, minlength=n_nodes), out=indptr[1:])
+        return cls(
+            indptr=indptr,
+            indices=columns.astype(np.int32),
+            weights=doubled,
+            strength=np.bincount(rows, weights=doubled, minlength=n_nodes).astype(np.float64),
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write `indptr.npy`, `indices.npy`, `weights.npy`, `strength.npy`; one graph, one set of bytes."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, dtype in _DTYPES.items():
+            np.save(folder / f"{name}.npy", getattr(self, name).astype(dtype, copy=False), allow_pickle=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> "Adjacency":
+        """Return the graph in `folder`, memory-mapped and read-only.
+
+        Opening reads the row starts but, of the edges, only the first and the last entry: the rest is
+        checked by those who read it (`edges_of`, `check_edges`).
+
+        Raises:
+            IndexCorrupt: a file is missing, cut short, of another type or shape than it should be, its row
+                starts do not rise, or an end of `indices` is not a node. The message names the file.
+        """
+        arrays = {name: _open(folder / f"{name}.npy", dtype) for name, dtype in _DTYPES.items()}
+        graph = cls(**arrays)
+        starts, n_entries = graph.indptr, len(graph.indices)
+        if len(starts) == 0 or starts[0] != 0 or starts[-1] != n_entries or (starts[1:] < starts[:-1]).any():
+            raise IndexCorrupt(
+                f"{folder / 'indptr.npy'}: row starts must rise from 0 to the {n_entries} entries of "
+                "indices.npy; build the index again"
+            )
+        for name, expected in (("weights", n_entries), ("strength", graph.n_nodes)):
+            if len(arrays[name]) != expected:
+                raise IndexCorrupt(
+                    f"{folder / name}.npy: {len(arrays[name])} entries where {expected} belong; build the index again"
+                )
+        _check_range(graph.indices[:1], graph.n_nodes, folder)
+        _check_range(graph.indices[-1:], graph.n_nodes, folder)
+        return graph
+
+    def edges_of(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """Return the edges of some nodes, row after row: (degrees (k,), neighbours (e,), weights (e,)).
+
+        `degrees` counts each node's part of the other two, which follow the order of `nodes`.
+
+        Raises:
+            IndexCorrupt: a neighbour is not a node.
+
+        >>> path = Adjacency.from_edges(3, [0, 2], [1, 1], [1.0, 0.5])
+        >>> path.edges_of(np.array([1, 0]))
+        (array([2, 1]), array([0, 2, 1]), array([1. , 0.5, 1. ], dtype=float32))
+        """
+        starts = self.indptr[nodes]
+        degrees = self.indptr[nodes + 1] - starts
+        offsets = np.cumsum(degrees)
+        entries = np.arange(degrees.sum()) + np.repeat(starts - (offsets - degrees), degrees)
+        neighbours = self.indices[entries].astype(np.int64)
+        _check_range(neighbours, self.n_nodes)
+        return degrees, neighbours, self.weights[entries]
+
+    def check_edges(self) -> None:
+        """Read every neighbour once, before handing the arrays to compiled code that would trust them.
+
+        Raises:
+            IndexCorrupt: a neighbour is not a node.
+        """
+        _check_range(self.indices, self.n_nodes)
+
+
+def _open(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
+    try:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise IndexCorrupt(f"{path}: cannot be read ({error}); build the index again") from error
+    if not isinstance(mapped, np.ndarray) or mapped.dtype != dtype or mapped.ndim != 1:
+        raise IndexCorrupt(f"{path}: not a one-dimensional array of {dtype}; build the index again")
+    return mapped.view(np.ndarray)  # a plain view: numpy's memmap class makes every small slice slow
+
+
+def _check_range(neighbours: NDArray[Any], n_nodes: int, folder: Path = Path()) -> None:
+    if len(neighbours) and (neighbours.min() < 0 or neighbours.max() >= n_nodes):
+        raise IndexCorrupt(
+            f"{folder / 'indices.npy'}: leads to a node outside 0 .. {n_nodes - 1}; build the index again"
+        )

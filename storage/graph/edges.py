@@ -1,0 +1,92 @@
+"""One list of undirected edges in canonical form, so that all that is computed from it is reproducible."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+MAX_NODES = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Each undirected edge once, `lower[i]` < `upper[i]`, ascending by (lower, upper).
+
+    Attributes:
+        n_nodes: the nodes are 0 .. n_nodes - 1, whether or not an edge touches them.
+        lower, upper: int64 (m,), the two ends.
+        weights: float32 (m,), finite and above zero.
+    """
+
+    n_nodes: int
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+    weights: NDArray[np.float32]
+
+
+def canonical_edges(n_nodes: int, sources: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> Edges:
+    """Return the edges with parallel ones (in either direction) summed, self-loops and zeros dropped.
+
+    The result does not depend on the order or the direction of the input, to the last bit: parallel
+    weights are added in ascending order, in float64, and rounded to float32 once.
+
+    Raises:
+        ValueError: arrays of unequal length, ids that are not integers in 0 .. n_nodes - 1, weights that are
+            negative, not finite, or sum to more than float32 can hold.
+
+    >>> edges = canonical_edges(3, [1, 0, 2, 2], [0, 1, 1, 2], [1.0, 2.0, 1.0, 9.0])
+    >>> edges.lower, edges.upper, edges.weights
+    (array([0, 1]), array([1, 2]), array([3., 1.], dtype=float32))
+    """
+    if not 0 <= n_nodes <= MAX_NODES:
+        raise ValueError(f"n_nodes must be in 0 .. {MAX_NODES}, not {n_nodes}")
+    source, target = node_ids("sources", sources, n_nodes), node_ids("targets", targets, n_nodes)
+    weight = np.asarray(weights, dtype=np.float64)
+    if not source.shape == target.shape == weight.shape:
+        raise ValueError(
+            f"sources, targets and weights must have one length, not {source.shape}, {target.shape} and {weight.shape}"
+        )
+    check_weights("weights", weight)
+
+    kept = (source != target) & (weight > 0)
+    lower, upper = np.minimum(source, target)[kept], np.maximum(source, target)[kept]
+    weight = weight[kept]
+
+    order = np.lexsort((weight, upper, lower))
+    lower, upper, weight = lower[order], upper[order], weight[order]
+    first = np.ones(len(weight), dtype=bool)
+    first[1:] = (lower[1:] != lower[:-1]) | (upper[1:] != upper[:-1])
+    start = np.flatnonzero(first)
+    total = np.add.reduceat(weight, start) if len(start) else weight
+    if len(total) and total.max() > np.finfo(np.float32).max:
+        raise ValueError(f"an edge's weights sum to {total.max():g}, more than float32 can hold")
+    rounded = total.astype(np.float32)
+    start, rounded = start[rounded > 0], rounded[rounded > 0]  # what rounds to zero is no edge either
+    return Edges(n_nodes, lower[start], upper[start], rounded)
+
+
+def node_ids(name: str, ids: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
+    """Return `ids` as int64 (k,).
+
+    Raises:
+        ValueError: they are not a one-dimensional array of integers in 0 .. n_nodes - 1; names `name`.
+    """
+    array = np.asarray(ids)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional, not of shape {array.shape}")
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if not np.issubdtype(array.dtype, np.integer):
+        raise ValueError(f"{name} must be integers, not {array.dtype}")
+    outside = (array < 0) | (array >= n_nodes)
+    if outside.any():
+        raise ValueError(f"{name} holds node {array[outside][0]} in a graph of {n_nodes} nodes")
+    return array.astype(np.int64)
+
+
+def check_weights(name: str, weights: NDArray[np.float64]) -> None:
+    """Raise ValueError, naming `name`, unless every weight is finite and not negative."""
+    if not np.isfinite(weights).all():
+        raise ValueError(f"{name} must be finite")
+    if (weights < 0).any():
+        raise ValueError(f"{name} must not be negative, but the least is {weights.min():g}")

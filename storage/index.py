@@ -1,0 +1,250 @@
+"""An index on disk: immutable versions, one pointer to the current one.
+
+    INDEX/CURRENT                       name of the current version, replaced atomically
+    INDEX/versions/<version>/           manifest.json, *.parquet, vectors/, graph/
+    INDEX/cache/memo.sqlite             results by content hash, never needed to read an index
+
+A version is written beside the current one, checksummed, renamed into place, and only then named by CURRENT.
+A reader that has a version open keeps it; a build that dies leaves the old version in force.
+"""
+
+import json
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from storage import tables
+from storage.errors import IndexBusy, IndexCorrupt, IndexNotFound
+from storage.graph.adjacency import Adjacency
+from storage.hashing import digest, file_digest
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from storage.vectors.windowed import WindowedIndex
+
+FORMAT_VERSION = 1
+"""Raised when an older reader could misread what a newer writer makes."""
+
+Record = TypeVar("Record")
+Value = TypeVar("Value")
+
+_VERSION_NAME = re.compile(r"[0-9a-f]{12}")
+_STAGING_PREFIX = ".staging-"
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a version says of itself. `files` maps each path inside the version to its sha256 and size."""
+
+    format_version: int
+    version: str
+    settings: Mapping[str, Any]
+    fingerprint: str
+    rows: Mapping[str, int]
+    models: Mapping[str, str]
+    tools: Mapping[str, str]
+    files: Mapping[str, Mapping[str, Any]]
+
+
+class Index:
+    """One version of an index, open for reading. Tables, vectors and graph load on first use and are kept."""
+
+    def __init__(self, root: Path, manifest: Manifest) -> None:
+        self.root = root
+        self.manifest = manifest
+        self.folder = root / "versions" / manifest.version
+        self._kept: dict[str, Any] = {}
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(cls, root: Path | str) -> "Index":
+        """Open the current version; IndexNotFound or IndexCorrupt say what is wrong with the folder."""
+        root = Path(root)
+        return cls(root, read_manifest(root, current_version(root)))
+
+    def rows(self, record: type[Record]) -> list[Record]:
+        """Return a table's rows as records, in table order. Treat the list as read-only."""
+        name = self.table_name(record)
+        return self.keep(f"rows {name}", lambda: tables.read_table(self._table(name), record))
+
+    def arrow(self, record: type, *columns: str) -> "pa.Table":
+        """Return some columns of a table as Arrow (all where none are named)."""
+        return tables.read_arrow(self._table(self.table_name(record)), record, columns or None)
+
+    def vectors(self, name: str) -> "WindowedIndex":
+        """Return the vector index of a table: entities, relations, chunks or reports."""
+        from storage.vectors.windowed import open_windowed
+
+        def load() -> "WindowedIndex":
+            return open_windowed(
+                self.folder / "vectors" / f"{name}.faiss",
+                n_rows=self.manifest.rows[name],
+                dimension=int(self.manifest.models["dimension"]),
+                probes=int(self.manifest.settings["vectors"]["probes"]),
+            )
+
+        return self.keep(f"vectors {name}", load)
+
+    def graph(self) -> Adjacency:
+        """Return the graph that PageRank runs on: its first nodes are the chunks, then the entities, in table order."""
+        return self.keep("graph", lambda: Adjacency.load(self.folder / "graph"))
+
+    def keep(self, key: str, make: Callable[[], Value]) -> Value:
+        """Return what `make` returned the first time for `key`: whatever is derived from this version alone."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            return cast(Value, self._kept[key])
+
+    @staticmethod
+    def table_name(record: type) -> str:
+        """Return the name of the table whose rows are of this type."""
+        return next(name for name, kind in tables.TABLES.items() if kind is record)
+
+    def _table(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+
+def current_version(root: Path) -> str:
+    """Return the name of the version in force; IndexNotFound where the folder is no index."""
+    pointer = root / "CURRENT"
+    if not root.is_dir():
+        raise IndexNotFound(f"no index at {root}: there is no such folder; build one with: conspectus index INPUT")
+    if not pointer.is_file():
+        raise IndexNotFound(f"{root} is no index: it has no CURRENT file; build one with: conspectus index INPUT")
+    name = pointer.read_text("utf-8", errors="replace").strip()
+    if not _VERSION_NAME.fullmatch(name):
+        raise IndexCorrupt(f"{pointer} does not name a version: {name[:40]!r}")
+    return name
+
+
+def current_manifest(root: Path) -> Manifest | None:
+    """Return the manifest in force, or None where there is no readable one (a build then makes it anew)."""
+    try:
+        return read_manifest(root, current_version(root))
+    except (IndexNotFound, IndexCorrupt):
+        return None
+
+
+def read_manifest(root: Path, version: str) -> Manifest:
+    """Return the manifest of a version; IndexCorrupt where it is missing, damaged or of a newer format."""
+    path = root / "versions" / version / "manifest.json"
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        manifest = Manifest(**found)
+    except FileNotFoundError as error:
+        raise IndexCorrupt(f"{path} is missing") from error
+    except (ValueError, TypeError) as error:
+        raise IndexCorrupt(f"{path} is not a manifest: {error}") from error
+    if manifest.format_version != FORMAT_VERSION:
+        raise IndexCorrupt(
+            f"{root} has index format {manifest.format_version}; this program reads format {FORMAT_VERSION}"
+        )
+    if manifest.version != version:
+        raise IndexCorrupt(f"{path} calls itself version {manifest.version!r}")
+    return manifest
+
+
+def damaged_files(root: Path, manifest: Manifest) -> list[str]:
+    """Return the files of a version that are missing or differ from their checksum (all, if it is not there)."""
+    folder = root / "versions" / manifest.version
+    return [
+        name
+        for name, facts in sorted(manifest.files.items())
+        if not (folder / name).is_file() or file_digest(folder / name) != facts["sha256"]
+    ]
+
+
+@contextmanager
+def build_lock(root: Path) -> Iterator[None]:
+    """Hold the index for one build; IndexBusy at once if another process holds it. Readers are not blocked."""
+    from filelock import FileLock, Timeout
+
+    root.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(root / ".lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise IndexBusy(f"another build holds {root}; wait for it to end and run the command again") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def staging(root: Path) -> Iterator[Path]:
+    """Give an empty folder to write a version into; it is removed unless `publish` took it."""
+    versions = root / "versions"
+    versions.mkdir(parents=True, exist_ok=True)
+    for left_over in versions.glob(f"{_STAGING_PREFIX}*"):
+        shutil.rmtree(left_over)  # a build that died; the lock says nobody is writing it
+    folder = versions / f"{_STAGING_PREFIX}{os.getpid()}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def publish(
+    root: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any],
+    fingerprint: str,
+    rows: Mapping[str, int],
+    models: Mapping[str, str],
+    tools: Mapping[str, str],
+) -> Manifest:
+    """Make the staged folder the current version and return its manifest.
+
+    The version is named by the first 12 hex digits of the sha256 of settings and file checksums, so the same
+    content has the same name, whenever and wherever it was built.
+    """
+    files = {
+        path.relative_to(folder).as_posix(): {"sha256": file_digest(path), "bytes": path.stat().st_size}
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    version = digest(_json(settings), _json(files))[:12]
+    manifest = Manifest(FORMAT_VERSION, version, settings, fingerprint, rows, models, tools, files)
+    _write_durably(folder / "manifest.json", _json(asdict(manifest), indent=2) + "\n")
+    for name in files:
+        _flush(folder / name)
+    target = root / "versions" / version
+    if damaged_files(root, manifest):
+        if target.exists():
+            target.rename(folder.with_name(f"{folder.name}-damaged"))
+        folder.rename(target)
+        _flush(target.parent)
+    pointer = root / "CURRENT.new"
+    _write_durably(pointer, version + "\n")
+    pointer.replace(root / "CURRENT")
+    _flush(root)
+    return manifest
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=indent)
+
+
+def _write_durably(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+    _flush(path)
+
+
+def _flush(path: Path) -> None:
+    """Ask the disk to have it before anything points at it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

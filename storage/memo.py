@@ -1,0 +1,80 @@
+"""Results by content hash: what was computed once is never computed again.
+
+One SQLite file holds every kind of result (extractions, vectors, later model replies). A value depends only on
+what its key was hashed from, so a memo may be shared, copied or deleted at any time: it saves work and decides
+nothing. Values are bytes; what they mean is their owner's business, and nothing is unpickled.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from storage.errors import IndexUnusable
+
+_MOST_VARIABLES = 500
+"""Keys asked for in one statement, well under SQLite's limit."""
+
+
+class Memo:
+    """The memo at `path`, made if missing. Safe to open from several processes and threads at once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._connection() as connection:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS results "
+                "(kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID"
+            )
+
+    def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return the results known for `keys`; unknown keys are left out."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[str, bytes] = {}
+        with self._connection() as connection:
+            for part in _parts(wanted):
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key, value FROM results WHERE kind = ? AND key IN ({marks})"  # noqa: S608  (marks are ?)
+                found.update(connection.execute(query, (kind, *part)))
+        return found
+
+    def missing(self, kind: str, keys: Iterable[str]) -> list[str]:
+        """Return the distinct keys without a result, in the order given."""
+        wanted = list(dict.fromkeys(keys))
+        known: set[str] = set()
+        with self._connection() as connection:
+            for part in _parts(wanted):
+                marks = ",".join("?" * len(part))
+                query = f"SELECT key FROM results WHERE kind = ? AND key IN ({marks})"  # noqa: S608  (marks are ?)
+                known.update(key for (key,) in connection.execute(query, (kind, *part)))
+        return [key for key in wanted if key not in known]
+
+    def put_many(self, kind: str, results: Mapping[str, bytes]) -> None:
+        """Remember results, all or none of them; a key already known keeps its first value."""
+        with self._connection() as connection:
+            connection.executemany(
+                "INSERT OR IGNORE INTO results VALUES (?, ?, ?)",
+                [(kind, key, value) for key, value in results.items()],
+            )
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        # A connection a call: cheap beside what is remembered, and free of thread and fork trouble.
+        try:
+            connection = sqlite3.connect(self.path, timeout=60)
+        except sqlite3.OperationalError as error:
+            raise IndexUnusable(f"cannot open the memo {self.path}: {error}") from error
+        try:
+            with connection:
+                yield connection
+        except sqlite3.DatabaseError as error:
+            raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to go on") from error
+        finally:
+            connection.close()
+
+
+def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(keys), _MOST_VARIABLES):
+        yield keys[start : start + _MOST_VARIABLES]

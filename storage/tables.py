@@ -1,0 +1,166 @@
+"""Record types to Parquet files and back, with the schema checked on the way in."""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from storage.errors import IndexCorrupt
+from storage.records import (
+    Chunk,
+    Claim,
+    Community,
+    Document,
+    Entity,
+    Failure,
+    Mention,
+    Name,
+    Relation,
+    Report,
+    Synonym,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Record = TypeVar("Record")
+
+TABLES: dict[str, type] = {
+    "documents": Document,
+    "chunks": Chunk,
+    "entities": Entity,
+    "mentions": Mention,
+    "relations": Relation,
+    "names": Name,
+    "claims": Claim,
+    "synonyms": Synonym,
+    "communities": Community,
+    "reports": Report,
+    "failures": Failure,
+}
+"""Every table of an index and the type of its rows."""
+
+
+def schema(record: type) -> "pa.Schema":
+    """Return the Arrow schema that follows from a record type's annotations."""
+    import pyarrow as pa
+
+    return pa.schema([_arrow_field(name, hint) for name, hint in _hints(record).items()])
+
+
+def write_table(path: Path, record: type[Record], rows: Sequence[Record]) -> None:
+    """Write rows as one Parquet file; the same rows give the same bytes."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    shape = schema(record)
+    columns = [pa.array([_plain(getattr(row, column.name)) for row in rows], type=column.type) for column in shape]
+    pq.write_table(pa.Table.from_arrays(columns, schema=shape), path, compression="zstd")
+
+
+def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -> "pa.Table":
+    """Return a table (or some of its columns) as Arrow; IndexCorrupt where it is not such a table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = pq.read_schema(path)
+        wanted = schema(record)
+        if not found.equals(wanted):
+            raise IndexCorrupt(f"{path} has columns {found.names}, not those of {record.__name__}: {wanted.names}")
+        return pq.read_table(path, columns=None if columns is None else list(columns))
+    except FileNotFoundError as error:
+        raise IndexCorrupt(f"{path} is missing") from error
+    except (pa.ArrowException, OSError) as error:
+        raise IndexCorrupt(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+
+
+def read_table(path: Path, record: type[Record]) -> list[Record]:
+    """Return the rows of a table, in file order."""
+    table = read_arrow(path, record)
+    build = _builders(typing.cast(Hashable, record))
+    columns = [
+        [make(value) for value in table.column(name).to_pylist()] if make else table.column(name).to_pylist()
+        for name, make in build.items()
+    ]
+    return [record(*values) for values in zip(*columns, strict=True)]
+
+
+@cache
+def _hints(record: Hashable) -> dict[str, Any]:
+    return typing.get_type_hints(typing.cast(type, record))
+
+
+def _arrow_field(name: str, hint: object) -> "pa.Field":
+    import pyarrow as pa
+
+    inner = _without_none(hint)
+    return pa.field(name, _arrow_type(inner), nullable=inner is not hint)
+
+
+def _arrow_type(hint: Any) -> "pa.DataType":  # noqa: ANN401  (annotations are of no one type)
+    import pyarrow as pa
+
+    plain = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    if hint in plain:
+        return plain[hint]
+    if dataclasses.is_dataclass(hint):
+        return pa.struct([_arrow_field(name, inner) for name, inner in _hints(typing.cast(type, hint)).items()])
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is tuple:
+        return pa.list_(pa.field("item", _arrow_type(arguments[0]), nullable=False))
+    if origin is Mapping or (isinstance(origin, type) and issubclass(origin, Mapping)):
+        return pa.map_(pa.string(), pa.string())
+    raise TypeError(f"no Arrow type for {hint!r}")
+
+
+def _without_none(hint: Any) -> Any:  # noqa: ANN401
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+        return next(part for part in typing.get_args(hint) if part is not type(None))
+    return hint
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    """Turn a record's value into what Arrow takes: dicts for records, sorted pairs for mappings."""
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return sorted(value.items())
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {name: _plain(getattr(value, name)) for name in _hints(type(value))}
+    return value
+
+
+@cache
+def _builders(record: Hashable) -> dict[str, Any]:
+    """Return, by column, the function that turns Arrow's value back into ours, or None where they are equal."""
+    return {name: _builder(_without_none(hint)) for name, hint in _hints(record).items()}
+
+
+def _builder(hint: Any) -> Any:  # noqa: ANN401
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        inner = _builders(hint)
+        return lambda value: hint(*(make(value[key]) if make else value[key] for key, make in inner.items()))
+    origin = typing.get_origin(hint)
+    if origin is tuple:
+        make = _builder(typing.get_args(hint)[0])
+        return (lambda value: tuple(make(item) for item in value)) if make else tuple
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return dict
+    return None
+
+
+def sorted_by_id(rows: Iterable[Record]) -> list[Record]:
+    """Return rows in the order that tables keep: by id, or by their first columns where there is none."""
+    return sorted(rows, key=_order)
+
+
+def _order(row: Any) -> tuple[str, ...]:  # noqa: ANN401
+    if hasattr(row, "id"):
+        return (row.id,)
+    if isinstance(row, Synonym):
+        return (row.source_id, row.target_id)
+    return (row.stage, row.item_id, row.reason, row.detail)

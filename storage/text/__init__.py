@@ -1,0 +1,1 @@
+"""Text as indexing and asking must both see it: names, tokens, sentences, known names found in text."""

@@ -1,0 +1,198 @@
+"""Known names in any text: the words of a text, and the longest known names among them.
+
+Names and texts are compared word by word, by the words' keys, and found at their offsets in the text as
+it stands. What may stand *between* two words of a name in a text:
+
+- whitespace, a hyphen, apostrophe or quotation mark, and a full stop inside a word or after an initial or an
+  abbreviation, make no difference: "Spider-Man" is found as "Spider Man", "J. K. Rowling" as "J.K. Rowling",
+  "St Louis" as "St. Louis";
+- any other punctuation must be what the name itself has there ("Paris, Texas", "AT&T", "Help! (film)"), but
+  commas, colons, brackets and the marks that end sentences may be left out ("Paris Texas", not "AT T");
+- never a blank line, or more than 40 characters.
+
+So a name does not run on past the end of a sentence: "in Paris. Texas is" holds no "Paris, Texas".
+"""
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Generic, NamedTuple, TypeVar
+
+import regex
+
+from storage.text.normalise import entity_key
+from storage.text.sentences import ABBREVIATIONS
+
+Value = TypeVar("Value")
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
+_WORD = regex.compile(
+    rf"""[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][\p{{M}}ﾞﾟ]*+    # one character is one word
+       | ['’＇][sS](?![\p{{L}}\p{{N}}\p{{M}}])              # the English possessive
+       | [[\p{{L}}\p{{N}}]--[{_UNSPACED}]](?:[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]|[+\#＋＃])*+
+    """,
+    regex.V1 | regex.X,
+)
+_FARTHEST = 40
+_BLANK_LINE = regex.compile(r"\n\s*\n")
+_SAME = str.maketrans("", "", "-‐‑‒–−'’‘`\"“”„«»·・")
+_MAY_BE_LEFT_OUT = frozenset(",.:;!?()[]…，、：（）")
+
+
+class Word(NamedTuple):
+    """A word of a text: `text[start:end]`, and the key by which it is compared."""
+
+    start: int
+    end: int
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class NameMatch(Generic[Value]):
+    """A known name at `text[start:end]` and the value it was given."""
+
+    start: int
+    end: int
+    value: Value
+
+
+def words(text: str) -> list[Word]:
+    """Return the words of a text, in order: letters, marks and numbers, with + and # after the first.
+
+    In scripts written without spaces every character with its marks is a word. An English 's is a word
+    of its own. Keys are NFKC and case-folded, and 's has one key however its apostrophe is written.
+
+    >>> [word.key for word in words("Dickens’s C++ and F#, 3.14 Å: 北京")]
+    ['dickens', "'s", 'c++', 'and', 'f#', '3', '14', 'å', '北', '京']
+    """
+    return [Word(found.start(), found.end(), _key(found[0])) for found in _WORD.finditer(text)]
+
+
+class NameMatcher(Generic[Value]):
+    """Finds the names of a mapping in texts; immutable and safe to share between threads.
+
+    A name without a word in it ("!!!") is never found. Where the words in a text may be any of several
+    names ("Yahoo" and "Yahoo!", "Spider-Man" and "spider man"), the one written like the text is found,
+    with the signs around it if the text has them; if none is, the first in sorted order.
+    """
+
+    def __init__(self, names: Mapping[str, Value]) -> None:
+        # A trie of word keys, flat: (state, key) -> next state.
+        self._next: dict[tuple[int, str], int] = {}
+        self._ending: dict[int, list[_Name[Value]]] = {}
+        for surface in sorted(names):
+            found = words(surface)
+            if found:
+                between = tuple(_between_words(surface, found))
+                head, tail = surface[: found[0].start].lstrip(), surface[found[-1].end :].rstrip()
+                name = _Name(entity_key(surface), between, head, tail, names[surface])
+                self._ending.setdefault(self._state(found), []).append(name)
+
+    def find(self, text: str) -> list[NameMatch[Value]]:
+        """Return the names in a text, in order and apart from one another.
+
+        Of two names that overlap the one that begins first is taken, of those the one with most words. A
+        match includes the signs around a name's words ("U.S.", "Apollo (band)") where the text has them too.
+        """
+        found = words(text)
+        between = list(_between_words(text, found))
+        matches: list[NameMatch[Value]] = []
+        at = free_from = 0
+        while at < len(found):
+            last, names = self._longest(found, between, at)
+            if not names:
+                at += 1
+                continue
+            start, end = found[at].start, found[last].end
+            name = _nearest(names, text, start, end)
+            if text.startswith(name.tail, end):
+                end += len(name.tail)
+            if start - len(name.head) >= free_from and text.endswith(name.head, free_from, start):
+                start -= len(name.head)
+            matches.append(NameMatch(start, end, name.value))
+            at, free_from = last + 1, end
+        return matches
+
+    def _state(self, name: Sequence[Word]) -> int:
+        state = 0
+        for word in name:
+            # States are numbered as their transitions are made; 0 is the start.
+            state = self._next.setdefault((state, word.key), len(self._next) + 1)
+        return state
+
+    def _longest(
+        self, found: Sequence[Word], between: Sequence[str | None], first: int
+    ) -> "tuple[int, list[_Name[Value]]]":
+        """Return the last word, and the possible names, of the longest name that begins with a word."""
+        longest: tuple[int, list[_Name[Value]]] = first, []
+        state = 0
+        for at in range(first, len(found)):
+            if at > first and between[at - 1] is None:
+                break
+            following = self._next.get((state, found[at].key))
+            if following is None:
+                break
+            state = following
+            if state in self._ending:
+                names = [name for name in self._ending[state] if _allowed(between[first:at], name.between)]
+                longest = (at, names) if names else longest
+        return longest
+
+
+@dataclass(frozen=True, slots=True)
+class _Name(Generic[Value]):
+    """A name: its key, what stands between, before and after its words, and its value."""
+
+    key: str
+    between: tuple[str | None, ...]
+    head: str
+    tail: str
+    value: Value
+
+
+def _nearest(names: Sequence[_Name[Value]], text: str, start: int, end: int) -> _Name[Value]:
+    """Return the name that is written like the text, with most of the signs around the words there."""
+    if len(names) == 1:
+        return names[0]
+
+    def likeness(name: _Name[Value]) -> int:
+        surface = text[max(0, start - len(name.head)) : end + len(name.tail)]
+        return 1 + len(name.head) + len(name.tail) if entity_key(surface) == name.key else 0
+
+    return max(names, key=likeness)
+
+
+def _allowed(in_text: Sequence[str | None], in_name: Sequence[str | None]) -> bool:
+    return all(
+        ours == theirs or (not ours and theirs is not None and _MAY_BE_LEFT_OUT.issuperset(theirs))
+        for ours, theirs in zip(in_text, in_name, strict=True)
+    )
+
+
+def _between_words(text: str, found: Sequence[Word]) -> Iterator[str | None]:
+    """Yield what counts of the punctuation after each word but the last; None where no name goes on."""
+    for word, following in pairwise(found):
+        gap = text[word.end : following.start]
+        if gap in ("", " "):
+            yield ""
+        elif len(gap) > _FARTHEST:
+            yield None
+        else:
+            yield _what_counts(gap, len(word.key) == 1 or word.key in ABBREVIATIONS)
+
+
+@lru_cache(maxsize=10_000)
+def _what_counts(gap: str, after_short_form: bool) -> str | None:
+    if "\n" in gap and _BLANK_LINE.search(gap):
+        return None
+    inside = "".join(unicodedata.normalize("NFKC", gap).split())
+    if inside.startswith(".") and (after_short_form or gap == "."):
+        inside = inside[1:]
+    return inside.translate(_SAME) if len(inside) <= 2 else inside
+
+
+@lru_cache(maxsize=100_000)
+def _key(surface: str) -> str:
+    return "'s" if surface[0] in "'’＇" else entity_key(surface)

@@ -1,0 +1,35 @@
+"""When two names are the same name."""
+
+import re
+import unicodedata
+
+_PARENTHESIS = re.compile(r"(?P<name>.*\S)(?:\s+\([^()]*\)|\s*（[^（）]*）)")
+
+
+def entity_key(name: str) -> str:
+    """Return the form by which names are compared: NFKC, case-folded, each run of whitespace one space.
+
+    Nothing else is folded: accents, signs and scripts keep names apart. The key of a key is that key,
+    and only a blank name has an empty one.
+
+    >>> [entity_key(name) for name in ("  Dorothy\\nGale", "Straße", "C++", "Ångström", "北京大学")]
+    ['dorothy gale', 'strasse', 'c++', 'ångström', '北京大学']
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    # Case-folding can leave a form that NFKC would compose differently.
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
+
+
+def title_names(title: str) -> tuple[str, ...]:
+    """Return the names that a title gives its subject: the title, and the title without a last parenthesis.
+
+    >>> title_names("Apollo (band)")
+    ('Apollo (band)', 'Apollo')
+    >>> title_names("Apollo")
+    ('Apollo',)
+    """
+    title = title.strip()
+    if not title:
+        return ()
+    found = _PARENTHESIS.fullmatch(title)
+    return (title, found["name"]) if found else (title,)

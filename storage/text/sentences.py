@@ -1,0 +1,178 @@
+"""Where sentences end, in any language, from punctuation and line breaks alone.
+
+A *run* of text is what no line break divides. A line break divides unless the lines around it are
+hard-wrapped: the block of lines between blank ones is at most `WRAP[1]` characters wide, the line was
+filled (the next word would have passed `FILLED` of that width), and the next line does not begin
+something of its own (a list item, a heading, a quotation, a speaker's turn "Professor E: ...").
+
+Within a run a sentence ends
+- after the stops of scripts that use them for nothing else (。！？ ؟ ۔ । ...), as Unicode lists them;
+- after . ! ? … with closing quotes, brackets and note marks, if whitespace follows and then no small
+  letter and no comma or the like;
+- but not after the full stop of an abbreviation (Mr. St. vs.), of a number with a number after it
+  (No. 5), of what numbers a list item (12. Title), nor of an initial or a word like Inc. or U.S., unless
+  the next word is one that begins English sentences and no names (The, He, In ...).
+
+What is then still longer than `LONGEST` is cut at whitespace, or anywhere where there is none.
+"""
+
+import re
+from collections.abc import Iterator
+
+import regex
+
+LONGEST = 2_000
+"""Most characters of a sentence."""
+
+WRAP = (30, 140)
+"""Between which widths a block of lines can be hard-wrapped."""
+
+FILLED = 0.85
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ABBREVIATIONS = _words(
+    """mr mrs ms messrs dr prof rev fr st ste mt ft gen col maj capt cpt lt sgt cmdr adm gov sen rep hon pres
+    supt vs v e.g i.e cf viz ca approx resp incl esp dept univ assn bros mme mlle mgr dra shri smt
+    z.b d.h bzw ggf vgl nr"""
+)
+"""Words that a full stop never ends a sentence after (case-folded, without the stop)."""
+
+_BEFORE_NUMBERS = _words(
+    """no nos vol vols fig figs p pp ch sec art eq op bk pt par ver b c d r fl
+    jan feb mar apr jun jul aug sep sept oct nov dec"""
+)
+_SOMETIMES_LAST = _words("etc inc ltd co corp plc llc jr sr esq al ph.d m.d a.m p.m usw")
+_STARTERS = _words(
+    """the a an this that these those he she it they we you i his her its their our my there here in on at by
+    for from with after before during since when while if as although but and so then however what who"""
+)
+
+_LINE = re.compile(r"[^\n]+")
+_VISIBLE = re.compile(r"\S")
+_WORD = re.compile(r"\S{1,20}")
+_HEADING = re.compile(r"#{1,6}\s")
+_NAME = r"[\p{L}\p{M}\p{N}.'’_-]*"
+_NEW_THING = regex.compile(
+    rf"""[-*+•‣▪◦·–—]\s | \(?\p{{N}}{{1,3}}[.)]\s | \(?\p{{L}}\)\s      # a list item
+       | \#{{1,6}}\s | > | \| | ``` | ~~~ | ([-*_=])\1\1              # Markdown: heading, quotation, table
+       | \[?\d{{1,2}}:\d\d                                            # a time stamp
+       | [\p{{Lu}}\p{{Lo}}]{_NAME}(?:\s[\p{{L}}\p{{N}}]{_NAME}){{0,3}}\s?[:：](?:\s|$)  # a speaker's turn
+    """,
+    regex.X,
+)
+_CLOSING = r"""["'”’»›)\]}」』】》〉）］｝*_]*+(?:\s?\[\w{1,3}\])*+"""
+_STOP = regex.compile(
+    rf"(?<![.!?…])[.!?…‥‼⁇⁈⁉]++{_CLOSING}(?=\s) | [\p{{Sentence_Break=STerm}}--[!?‼⁇⁈⁉‽]]++{_CLOSING}",
+    regex.V1 | regex.X,
+)
+_NEXT = regex.compile(r"\s++[\p{Ps}\p{Pi}\p{Pd}\"'*_¿¡]*+(?P<first>.)(?P<rest>[\p{L}\p{M}]*+)(?P<apart>\s?)", regex.S)
+_SMALL = regex.compile(r"[\p{Ll}--\p{Georgian}]", regex.V1)
+_CAPITAL = regex.compile(r"\p{Lu}")
+_DOTTED = regex.compile(r"\p{L}|(?:\p{L}\.)+\p{L}")
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Return the character spans of the sentences of a text, in order and apart from one another.
+
+    Every character that is not whitespace lies in exactly one span; no span begins or ends with
+    whitespace or is longer than `LONGEST`.
+
+    >>> text = "Dr. J. K. Rowling paid 3.14 dollars. “Why?” she asked. 北京在中国。上海也在。"
+    >>> [text[start:end] for start, end in sentence_spans(text)]
+    ['Dr. J. K. Rowling paid 3.14 dollars.', '“Why?” she asked.', '北京在中国。', '上海也在。']
+    """
+    # Where nothing is written with capitals, a small letter can begin a sentence.
+    has_capitals = _CAPITAL.search(text) is not None
+    return [
+        piece
+        for run_start, run_end in _runs(text)
+        for start, end in _sentences(text, run_start, run_end, has_capitals)
+        for piece in _pieces(text, start, end)
+    ]
+
+
+def _blocks(text: str) -> Iterator[list[tuple[int, int]]]:
+    """Yield the lines, trimmed, of each stretch of lines that are not blank."""
+    block: list[tuple[int, int]] = []
+    last = 0
+    for line in _LINE.finditer(text):
+        start, end = _trim(text, *line.span())
+        if block and (start == end or line.start() > last + 1):
+            yield block
+            block = []
+        if start < end:
+            block.append((start, end))
+        last = line.end()
+    if block:
+        yield block
+
+
+def _runs(text: str) -> Iterator[tuple[int, int]]:
+    for block in _blocks(text):
+        width = max(end - start for start, end in block)
+        wrapped = WRAP[0] <= width <= WRAP[1]
+        run_start, line_start, line_end = block[0][0], *block[0]
+        for start, end in block[1:]:
+            word = _WORD.match(text, start, end)
+            filled = wrapped and line_end - line_start + 1 + (len(word[0]) if word else 0) >= FILLED * width
+            if not filled or _HEADING.match(text, line_start) or _NEW_THING.match(text, start, end):
+                yield run_start, line_end
+                run_start = start
+            line_start, line_end = start, end
+        yield run_start, line_end
+
+
+def _sentences(text: str, start: int, end: int, has_capitals: bool) -> Iterator[tuple[int, int]]:
+    for stop in _STOP.finditer(text, start, end):
+        if _ends(text, start, stop, end, has_capitals):
+            yield start, stop.end()
+            start = stop.end()
+    yield start, end
+
+
+def _ends(text: str, start: int, stop: "regex.Match[str]", end: int, has_capitals: bool) -> bool:
+    """Tell whether a sentence that began at `start` ends with this stop."""
+    if stop[0][0] not in ".!?…‥‼⁇⁈⁉":
+        return True
+    following = _NEXT.match(text, stop.end(), end)
+    if following is None:
+        return True
+    first = following["first"]
+    if first in ",;:.!?…)]}" or (has_capitals and _SMALL.match(first)):
+        return False
+    if stop[0] != "." or stop.start() == start or text[stop.start() - 1].isspace():
+        return True
+    before = text[max(start, stop.start() - 20) : stop.start()].rsplit(None, 1)[-1].lstrip("([{\"'“‘«*_")
+    word = before.casefold()
+    if word in ABBREVIATIONS or (word in _BEFORE_NUMBERS and first.isdigit()):
+        return False
+    if stop.start() - start <= 4 and before.isdigit():
+        return False
+    if word in _SOMETIMES_LAST or (_DOTTED.fullmatch(before) and (len(before) > 1 or before.isupper())):
+        return bool(following["apart"]) and (first + following["rest"]).casefold() in _STARTERS
+    return True
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    start, end = _trim(text, start, end)
+    while end - start > LONGEST:
+        words = text[start : start + LONGEST].rsplit(None, 1)
+        cut = start + (len(words[0]) if len(words) == 2 else LONGEST)
+        yield _trim(text, start, cut)
+        start, end = _trim(text, cut, end)
+    if start < end:
+        yield start, end
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span without the whitespace at its ends; an empty one if it is all whitespace."""
+    visible = _VISIBLE.search(text, start, end)
+    if visible is None:
+        return end, end
+    while text[end - 1].isspace():
+        end -= 1
+    return visible.start(), end

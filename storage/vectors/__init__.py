@@ -1,0 +1,1 @@
+"""Vectors on disk and in memory, and the search for the nearest of them."""

@@ -1,0 +1,87 @@
+"""What every vector index answers, and how it scores and ranks."""
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+
+_BLOCK_ROWS = 1 << 16
+
+
+class VectorIndex(Protocol):
+    """Unit vectors, one or more to a row, and the rows nearest to a query.
+
+    A score is the inner product of two unit vectors (the cosine), computed in float64 and rounded to
+    float32, so it does not depend on the kind of index nor on what else is asked at the same time.
+    """
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows that can be found."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        ...
+
+    def search(self, queries: Floats, k: int) -> tuple[Floats, Rows]:
+        """Return the scores and the numbers of the rows nearest to each query, best first.
+
+        `queries` is (q, dimension) with unit rows; both results are (q, min(k, n_rows)). Of two rows
+        with the same score the smaller comes first.
+        """
+        ...
+
+    def scores(self, queries: Floats, rows: Rows) -> Floats:
+        """Return the score of each query (down) and each of the given rows (across).
+
+        Raises IndexError for a row that does not exist.
+        """
+        ...
+
+    def vectors(self, rows: Rows) -> Floats:
+        """Return the (len(rows), dimension) vectors of the given rows; IndexError for one that does not exist."""
+        ...
+
+
+def inner_products(queries: Floats, vectors: Floats) -> Floats:
+    """Return the (q, n) inner products of (q, d) and (n, d), summed in float64 and rounded to float32."""
+    left = queries.astype(np.float64)
+    products = np.empty((len(queries), len(vectors)), dtype=np.float32)
+    for start in range(0, len(vectors), _BLOCK_ROWS):
+        right = vectors[start : start + _BLOCK_ROWS].astype(np.float64)
+        products[:, start : start + _BLOCK_ROWS] = left @ right.T
+    return products
+
+
+def best(scores: Floats, rows: Rows, k: int) -> tuple[Floats, Rows]:
+    """Return the k highest scores with their rows, best first, the smaller row first where scores tie.
+
+    >>> best(np.float32([0.5, 0.9, 0.5]), np.array([7, 8, 2]), 2)
+    (array([0.9, 0.5], dtype=float32), array([8, 2]))
+    """
+    if 0 < k < len(scores):
+        least = np.partition(scores, len(scores) - k)[len(scores) - k]
+        kept = np.flatnonzero(scores >= least)
+        scores, rows = scores[kept], rows[kept]
+    order = np.lexsort((rows, -scores))[:k]
+    return scores[order], rows[order]
+
+
+def checked_queries(queries: Floats, dimension: int) -> Floats:
+    """Return the queries as contiguous float32 (q, dimension); raise ValueError for any other shape."""
+    if queries.ndim != 2 or queries.shape[1] != dimension:
+        raise ValueError(f"queries have shape {queries.shape}; this index takes (any, {dimension})")
+    return np.ascontiguousarray(queries, dtype=np.float32)
+
+
+def checked_rows(rows: Rows, n_rows: int) -> Rows:
+    """Return the rows as int64; raise IndexError unless each is at least 0 and below n_rows."""
+    rows = np.asarray(rows, dtype=np.int64)
+    if rows.size and (rows.min() < 0 or rows.max() >= n_rows):
+        raise IndexError(f"rows {rows.min()} to {rows.max()} are asked for; the index has {n_rows}")
+    return rows

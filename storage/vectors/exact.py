@@ -1,0 +1,44 @@
+"""Every query against every vector of a matrix: slow, and right by inspection."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
+
+
+@dataclass(frozen=True)
+class ExactIndex:
+    """A matrix (n, d) of unit rows; what every other index is tested against."""
+
+    matrix: Floats
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of the matrix."""
+        return int(self.matrix.shape[0])
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return int(self.matrix.shape[1])
+
+    def search(self, queries: Floats, k: int) -> tuple[Floats, Rows]:
+        """Return scores and rows, both (q, min(k, n_rows)), best first; ties by the smaller row."""
+        queries = checked_queries(queries, self.dimension)
+        k = min(k, self.n_rows)
+        everything = np.arange(self.n_rows, dtype=np.int64)
+        scores = np.empty((len(queries), k), dtype=np.float32)
+        rows = np.empty((len(queries), k), dtype=np.int64)
+        for i in range(len(queries)):
+            scores[i], rows[i] = best(inner_products(queries[i : i + 1], self.matrix)[0], everything, k)
+        return scores, rows
+
+    def scores(self, queries: Floats, rows: Rows) -> Floats:
+        """Return the (q, len(rows)) scores; IndexError for a row that does not exist."""
+        return inner_products(checked_queries(queries, self.dimension), self.vectors(rows))
+
+    def vectors(self, rows: Rows) -> Floats:
+        """Return the (len(rows), d) vectors of the given rows; IndexError for a row that does not exist."""
+        found: Floats = self.matrix[checked_rows(rows, self.n_rows)]
+        return found

@@ -1,0 +1,210 @@
+"""Vectors in one FAISS file: every one compared while that is fast, the likeliest lists looked into beyond.
+
+Small indexes are `IndexFlatIP`, exact. Larger ones are `IndexIVFFlat`: k-means divides the vectors into
+about 4 sqrt(n) lists and a search reads the lists whose centroids are nearest to the query (Sivic and
+Zisserman, ICCV 2003; Douze et al., The Faiss library, 2024, section 4). Files are opened read-only and
+mapped, so processes share one copy and opening takes no time.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from storage.errors import IndexCorrupt
+from storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
+
+# What one vector costs in training is what limits a build: on 200,000 x 384 this takes 11 s of one core.
+_TRAINING_ROUNDS = 10
+_TRAINING_ROWS_PER_LIST = 50
+# FAISS sums in float32: two unit vectors' product is off by at most a few 1e-7.
+_ROUNDING = 1e-5
+# Rows fetched past k, so that the k-th is usually seen to be clear of its successors at once.
+_SPARE_ROWS = 8
+_BLOCK_QUERIES = 256
+# FAISS 1.15 reads past the end of some files that were cut short when it maps them, so each ends with
+# these bytes and its length, which FAISS itself does not read.
+_END_MARK = b"end of vectors\n\0"
+
+
+@dataclass(frozen=True)
+class FaissIndex:
+    """An open FAISS file (see `open_faiss`); safe to share between threads.
+
+    FAISS proposes the rows and their scores are summed again (see VectorIndex), so an exact index gives
+    what ExactIndex gives, bit for bit. An IVF index can miss a row whose list it does not look into;
+    where the lists hold fewer than k rows it looks into more, and it never returns fewer than asked.
+    """
+
+    path: Path
+    index: Any
+    lists: int
+    probes: int
+
+    @property
+    def n_rows(self) -> int:
+        """The number of vectors in the file."""
+        return int(self.index.ntotal)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return int(self.index.d)
+
+    def search(self, queries: Floats, k: int) -> tuple[Floats, Rows]:
+        """Return scores and rows, both (q, min(k, n_rows)), best first; ties by the smaller row."""
+        queries = checked_queries(queries, self.dimension)
+        k = min(k, self.n_rows)
+        scores = np.empty((len(queries), k), dtype=np.float32)
+        rows = np.empty((len(queries), k), dtype=np.int64)
+        if k == 0:
+            return scores, rows
+        for start in range(0, len(queries), _BLOCK_QUERIES):
+            block = queries[start : start + _BLOCK_QUERIES]
+            for i, candidates in enumerate(self._candidates(block, k), start):
+                exact = inner_products(queries[i : i + 1], self.vectors(candidates))[0]
+                scores[i], rows[i] = best(exact, candidates, k)
+        return scores, rows
+
+    def scores(self, queries: Floats, rows: Rows) -> Floats:
+        """Return the (q, len(rows)) scores; IndexError for a row that does not exist."""
+        return inner_products(checked_queries(queries, self.dimension), self.vectors(rows))
+
+    def vectors(self, rows: Rows) -> Floats:
+        """Return the (len(rows), d) vectors of the given rows; IndexError for a row that does not exist."""
+        rows = checked_rows(rows, self.n_rows)
+        if rows.size == 0:
+            return np.empty((0, self.dimension), dtype=np.float32)
+        with _readable(self.path):
+            found: Floats = self.index.reconstruct_batch(rows)
+        return found
+
+    def _candidates(self, queries: Floats, k: int) -> list[Rows]:
+        """Return for each query rows among which its k best are, ties with the k-th included."""
+        candidates = [np.empty(0, dtype=np.int64)] * len(queries)
+        open_queries = np.arange(len(queries))
+        fetch, probes = min(self.n_rows, k + _SPARE_ROWS), min(self.lists, self.probes)
+        while open_queries.size:
+            with _readable(self.path):
+                near, rows = self._nearest(queries[open_queries], fetch, probes)
+            filled = rows[:, k - 1] >= 0  # -1 stands where the lists held no more
+            everything = fetch == self.n_rows and probes == self.lists
+            if rows.max() >= self.n_rows or (everything and not filled.all()):
+                raise IndexCorrupt(f"{self.path}: its lists do not hold rows 0 to {self.n_rows - 1} once each")
+            clear = (rows[:, -1] < 0) | (near[:, -1] < near[:, k - 1] - _ROUNDING) | (fetch == self.n_rows)
+            for i in np.flatnonzero(filled & clear):
+                candidates[open_queries[i]] = rows[i][rows[i] >= 0]
+            open_queries = open_queries[~(filled & clear)]
+            fetch, probes = min(self.n_rows, 2 * fetch), min(self.lists, 2 * probes)
+        return candidates
+
+    def _nearest(self, queries: Floats, k: int, probes: int) -> tuple[Floats, Rows]:
+        if not self.lists:
+            near, rows = self.index.search(queries, k)
+        else:
+            import faiss
+
+            parameters: Any = faiss.SearchParametersIVF
+            near, rows = self.index.search(queries, k, params=parameters(nprobe=probes))
+        return near, rows
+
+
+def write_faiss(path: Path, vectors: Floats, *, exact_rows: int, seed: int) -> None:
+    """Write the (n, d) vectors to a FAISS file: exact up to `exact_rows` rows, IVF lists beyond.
+
+    The same vectors and seed give the same bytes. Raises OSError where the file cannot be written.
+    """
+    import faiss
+
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    n_rows, dimension = vectors.shape
+    if n_rows <= exact_rows:
+        index: Any = faiss.IndexFlatIP(dimension)
+        index.add(vectors)
+    else:
+        lists = min(n_rows, round(4 * sqrt(n_rows)))
+        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, faiss.METRIC_INNER_PRODUCT)
+        index.cp.seed = seed
+        index.cp.niter = _TRAINING_ROUNDS
+        index.cp.max_points_per_centroid = _TRAINING_ROWS_PER_LIST
+        index.cp.min_points_per_centroid = 1  # a small index is no cause for a warning on stderr
+        index.cp.spherical = True
+        with _one_thread():
+            index.train(vectors)
+            index.add(vectors)
+        index.make_direct_map(True)  # kept in the file, for `vectors`
+    try:
+        faiss.write_index(index, str(path))
+    except RuntimeError as error:
+        raise OSError(f"{path}: cannot be written: {_reason(error)}") from error
+    length = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(_END_MARK + length.to_bytes(8, "big"))
+
+
+def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> FaissIndex:
+    """Return the index in a file that `write_faiss` wrote, mapped and read-only.
+
+    `probes` is the number of IVF lists looked into for one search; an exact index has none. Raises
+    IndexCorrupt where the file is missing, is not such a file, or does not hold n_rows vectors of
+    that dimension.
+    """
+    import faiss
+
+    _check_length(path)
+    with _readable(path):
+        index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+    if not isinstance(index, faiss.IndexFlatIP | faiss.IndexIVFFlat):
+        raise IndexCorrupt(f"{path}: a FAISS {type(index).__name__}, not one that Conspectus writes")
+    if index.metric_type != faiss.METRIC_INNER_PRODUCT:
+        raise IndexCorrupt(f"{path}: its vectors are not compared by inner product")
+    if (index.ntotal, index.d) != (n_rows, dimension):
+        raise IndexCorrupt(
+            f"{path}: holds {index.ntotal} vectors of dimension {index.d}; expected {n_rows} of {dimension}"
+        )
+    lists = int(index.nlist) if isinstance(index, faiss.IndexIVFFlat) else 0
+    return FaissIndex(path, index, lists, probes)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turn FAISS's complaints about a file into IndexCorrupt; a wrong length can ask for absurd memory."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        raise IndexCorrupt(f"{path}: not a readable FAISS index: {_reason(error)}") from error
+
+
+def _check_length(path: Path) -> None:
+    end = len(_END_MARK) + 8
+    try:
+        length = path.stat().st_size - end
+        with path.open("rb") as file:
+            file.seek(max(0, length))
+            whole = file.read() == _END_MARK + max(0, length).to_bytes(8, "big")
+    except OSError as error:
+        raise IndexCorrupt(f"{path}: cannot be read: {error.strerror}") from error
+    if not whole:
+        raise IndexCorrupt(f"{path}: cut short, or not written by Conspectus")
+
+
+def _reason(error: BaseException) -> str:
+    """Return FAISS's own words without its C++ function and file names."""
+    return (str(error).rpartition("Error: ")[2] or "out of memory").strip()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Train on one thread: what k-means yields must not depend on the number of cores."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

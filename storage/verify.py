@@ -1,0 +1,158 @@
+"""Is an index what it says it is? Every checksum, every id, every span, every row count."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from storage.errors import IndexCorrupt
+from storage.index import Index, damaged_files
+from storage.records import (
+    Chunk,
+    Claim,
+    Community,
+    Document,
+    Entity,
+    Mention,
+    Name,
+    Relation,
+    Report,
+    Span,
+    Synonym,
+)
+from storage.tables import TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that does not hold, and where."""
+
+    where: str
+    what: str
+
+
+def verify(index: Index) -> list[Problem]:
+    """Return every problem found: nothing, if all is well.
+
+    All is well when each file has its checksum and no other lies beside them; every table has its schema and
+    the rows that the manifest counts, sorted by id, no id twice; every id named in a table exists; every span
+    lies in its document and holds the words that the table says; each level of the hierarchy is a partition
+    of all entities; vectors and graph have one row for each row of their tables.
+    """
+    damaged = [
+        Problem(name, "missing or not what its checksum says") for name in damaged_files(index.root, index.manifest)
+    ]
+    known = {*index.manifest.files, "manifest.json"}
+    strangers = [
+        Problem(path.relative_to(index.folder).as_posix(), "not named in the manifest")
+        for path in sorted(index.folder.rglob("*"))
+        if path.is_file() and path.relative_to(index.folder).as_posix() not in known
+    ]
+    if damaged:
+        return damaged + strangers  # what is damaged is not worth reading
+    problems = strangers
+    for check in (_tables, _references, _spans, _communities, _arrays):
+        try:
+            problems += check(index)
+        except IndexCorrupt as error:
+            problems.append(Problem(check.__name__.strip("_"), str(error)))
+    return problems
+
+
+def _tables(index: Index) -> Iterator[Problem]:
+    for name, record in TABLES.items():
+        rows: list[Any] = index.rows(record)
+        if len(rows) != index.manifest.rows.get(name):
+            yield Problem(name, f"{len(rows)} rows; the manifest counts {index.manifest.rows.get(name)}")
+        ids = [row.id for row in rows if hasattr(row, "id")]
+        if any(first >= second for first, second in pairwise(ids)):
+            yield Problem(name, "ids are not sorted, or one stands twice")
+
+
+def _references(index: Index) -> Iterator[Problem]:
+    documents, chunks = _ids(index, Document), _ids(index, Chunk)
+    entities, relations = _ids(index, Entity), _ids(index, Relation)
+    communities = _ids(index, Community)
+
+    def missing(table: str, row: str, kind: str, ids: Iterable[str | None], known: set[str]) -> Iterator[Problem]:
+        for id_ in ids:
+            if id_ is not None and id_ not in known:
+                yield Problem(f"{table} {row}", f"names {kind} {id_}, which does not exist")
+
+    for chunk in index.rows(Chunk):
+        yield from missing("chunks", chunk.id, "document", [chunk.document_id], documents)
+    for mention in index.rows(Mention):
+        yield from missing("mentions", mention.id, "chunk", [mention.chunk_id], chunks)
+        yield from missing("mentions", mention.id, "entity", [mention.entity_id], entities)
+        yield from missing("mentions", mention.id, "relation", [mention.relation_id], relations)
+        if (mention.entity_id is None) == (mention.relation_id is None):
+            yield Problem(f"mentions {mention.id}", "must name one entity or one relation")
+    for relation in index.rows(Relation):
+        yield from missing("relations", relation.id, "entity", [relation.source_id, relation.target_id], entities)
+        yield from missing("relations", relation.id, "chunk", relation.chunk_ids, chunks)
+    for name in index.rows(Name):
+        yield from missing("names", name.id, "chunk", name.chunk_ids, chunks)
+    for claim in index.rows(Claim):
+        yield from missing("claims", claim.id, "entity", [claim.subject_id, claim.object_id], entities)
+        yield from missing("claims", claim.id, "chunk", [claim.chunk_id], chunks)
+    for synonym in index.rows(Synonym):
+        yield from missing("synonyms", synonym.source_id, "entity", [synonym.source_id, synonym.target_id], entities)
+    for community in index.rows(Community):
+        where = community.id
+        yield from missing("communities", where, "community", [community.parent_id, community.same_as], communities)
+        yield from missing("communities", where, "entity", community.entity_ids, entities)
+        yield from missing("communities", where, "relation", community.relation_ids, relations)
+        yield from missing("communities", where, "chunk", community.chunk_ids, chunks)
+    for report in index.rows(Report):
+        yield from missing("reports", report.id, "community", [report.community_id], communities)
+        for span in (span for finding in report.findings for span in finding.citations):
+            yield from missing("reports", report.id, "document", [span.document_id], documents)
+            yield from missing("reports", report.id, "chunk", [span.chunk_id], chunks)
+
+
+def _spans(index: Index) -> Iterator[Problem]:
+    text_of = {each.id: each.text for each in index.rows(Document)}
+    chunk_of = {each.id: each for each in index.rows(Chunk)}
+    for chunk in chunk_of.values():
+        if text_of.get(chunk.document_id, "")[chunk.start : chunk.end] != chunk.text:
+            yield Problem(f"chunks {chunk.id}", "its text is not what stands at its span")
+    for mention in index.rows(Mention):
+        within = chunk_of.get(mention.chunk_id)
+        if within is None or mention.start is None or mention.end is None:
+            continue
+        stands = text_of.get(within.document_id, "")[mention.start : mention.end]
+        if stands != mention.surface or not within.start <= mention.start < mention.end <= within.end:
+            yield Problem(f"mentions {mention.id}", "its surface is not what stands at its span")
+    for report in index.rows(Report):
+        for span in (span for finding in report.findings for span in finding.citations):
+            if not _within(span, text_of):
+                yield Problem(f"reports {report.id}", "a citation lies outside its document")
+
+
+def _within(span: Span, text_of: dict[str, str]) -> bool:
+    return 0 <= span.start < span.end <= len(text_of.get(span.document_id, ""))
+
+
+def _communities(index: Index) -> Iterator[Problem]:
+    everyone = sorted(_ids(index, Entity))
+    levels: dict[int, list[str]] = {}
+    for community in index.rows(Community):
+        levels.setdefault(community.level, []).extend(community.entity_ids)
+    for level, members in sorted(levels.items()):
+        if sorted(members) != everyone:
+            yield Problem(f"communities of level {level}", "do not hold every entity exactly once")
+
+
+def _arrays(index: Index) -> Iterator[Problem]:
+    for name in ("chunks", "entities", "relations", "reports"):
+        rows = index.vectors(name).n_rows
+        if rows != index.manifest.rows[name]:
+            yield Problem(f"vectors/{name}", f"for {rows} rows; the table has {index.manifest.rows[name]}")
+    nodes = index.manifest.rows["chunks"] + index.manifest.rows["entities"]
+    if index.graph().n_nodes != nodes:
+        yield Problem("graph", f"{index.graph().n_nodes} nodes; chunks and entities are {nodes}")
+
+
+def _ids(index: Index, record: type) -> set[str]:
+    rows: list[Any] = index.rows(record)
+    return {row.id for row in rows}

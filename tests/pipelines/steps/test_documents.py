@@ -1,0 +1,338 @@
+import csv
+import datetime
+import hashlib
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.steps.documents import read_documents
+from storage.errors import InputError
+from storage.hashing import short_id
+from storage.records import Document, Failure
+from storage.settings import InputSettings
+from storage.tables import read_table, write_table
+
+SETTINGS = InputSettings()
+
+
+def put(root: Path, name: str, content: str | bytes) -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+    return path
+
+
+def read(*inputs: Path, settings: InputSettings = SETTINGS) -> tuple[dict[str, Document], dict[str, Failure]]:
+    """Documents by uri, failures by item."""
+    documents, failures = read_documents(inputs, settings)
+    assert [each.id for each in documents] == sorted({each.id for each in documents})
+    assert {failure.stage for failure in failures} <= {"read"}
+    return {each.uri: each for each in documents}, {each.item_id: each for each in failures}
+
+
+def only(path: Path) -> Document:
+    documents, failures = read(path)
+    assert failures == {}
+    (document,) = documents.values()
+    return document
+
+
+def why(path: Path, settings: InputSettings = SETTINGS) -> str:
+    """The reason why nothing of a file is read."""
+    with pytest.raises(InputError) as error:
+        read_documents([path], settings)
+    return str(error.value)
+
+
+def test_a_text_file(tmp_path: Path) -> None:
+    document = only(put(tmp_path, "the_tin-woodman.txt", "He was made\r\nof tin.\r\rRusted."))
+    text = "He was made\nof tin.\n\nRusted."
+    assert document == Document(
+        id=short_id("the_tin-woodman.txt"),
+        title="the tin woodman",
+        uri="the_tin-woodman.txt",
+        text=text,
+        metadata={},
+        n_chars=len(text),
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+    )
+
+
+def test_titles_of_files(tmp_path: Path) -> None:
+    gutenberg = "The Project Gutenberg eBook\n\nTitle: The Wonderful  Wizard of Oz\nAuthor: L. Frank Baum\n"
+    assert only(put(tmp_path, "pg55.txt", gutenberg)).title == "The Wonderful Wizard of Oz"
+    assert only(put(tmp_path, "late.txt", "\n" * 40 + "Title: Too late\n")).title == "late"
+    markdown = "Intro\n\n## Not this\n```\n# nor this\n```\n#hashtag\n# The  Heading #\n# Another\n"
+    assert only(put(tmp_path, "m.md", markdown)).title == "The Heading"
+    assert only(put(tmp_path, "some_notes.MARKDOWN", "No heading.")).title == "some notes"
+
+
+def test_front_matter_is_metadata_and_no_text(tmp_path: Path) -> None:
+    front = "---\ntitle: Oz\nyear: 1900\nwhen: 2020-01-02\ntags: [a, b]\nid: x\nnone:\n---\n"
+    document = only(put(tmp_path, "a.md", front + "# Heading\nText.\n"))
+    assert (document.title, document.text) == ("Oz", "# Heading\nText.\n")
+    assert document.metadata == {"year": "1900", "when": "2020-01-02", "tags": '["a", "b"]', "id": "x"}
+    assert document.id == short_id("a.md")
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\nunclosed: [\n---\n",
+        "---\njust a line\n---\n",
+        "---\nno: end\n",
+        "---\na: &a [x, x]\nb: [*a, *a]\n---\n",
+        "---\nwhen: 2020-13-45\n---\n",
+        "---\n? {2020-01-01: [1]}\n: x\n---\n",
+        "---\n" + "[" * 60_000 + "\n---\n",
+        "---\nx: !!python/object/apply:os.getcwd []\n---\n",
+    ],
+)
+def test_what_is_no_front_matter_is_text(tmp_path: Path, front: str) -> None:
+    text = front + "Text.\n"
+    document = only(put(tmp_path, "a.md", text))
+    assert (document.text, document.metadata) == (text, {})
+
+
+ROWS = [
+    {"id": "b", "title": "Bee", "text": "A bee.", "year": 1999, "kind": None},
+    {"id": 7, "title": " ", "text": "Seven.", "tags": ["x", "y"], "ok": True},
+    {"text": "No id."},
+]
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    path = put(tmp_path, "c.jsonl", "\n\n".join(json.dumps(row) for row in ROWS) + "\n")
+    documents, failures = read(path)
+    assert failures == {}
+    assert {uri: (each.id, each.title, each.text, each.metadata) for uri, each in documents.items()} == {
+        "c.jsonl#1": ("b", "Bee", "A bee.", {"year": "1999"}),
+        "c.jsonl#3": ("7", "", "Seven.", {"tags": '["x", "y"]', "ok": "true"}),
+        "c.jsonl#5": (short_id("c.jsonl#5"), "", "No id.", {}),
+    }
+
+
+def test_lines_that_cannot_be_used_are_failures_and_the_others_are_read(tmp_path: Path) -> None:
+    lines = [
+        '{"text": "Good."}',
+        '{"text": "cut',
+        "[1, 2]",
+        '{"title": "no text"}',
+        '{"text": " "}',
+        '{"text": null}',
+        '{"text": 5}',
+        "[" * 100_000,
+        '{"text": "Also good.", "n": ' + "9" * 5_000 + "}",
+        '{"text": "Good too."}',
+    ]
+    documents, failures = read(put(tmp_path, "c.ndjson", "\n".join(lines)))
+    assert sorted(documents) == ["c.ndjson#1", "c.ndjson#10"]
+    assert {uri.split("#")[1]: failure.reason for uri, failure in failures.items()} == {
+        "2": "line 2 is not JSON",
+        "3": "line 3 is not a JSON object",
+        "4": "no text column 'text' (input.text_column)",
+        "5": "empty",
+        "6": "empty",
+        "7": "the text is not a string",
+        "8": "line 8 is not JSON",
+        "9": "line 9 is not JSON",
+    }
+    assert failures["c.ndjson#4"].detail == "columns: title"
+
+
+def test_a_table_without_the_text_column_is_one_failure(tmp_path: Path) -> None:
+    put(tmp_path, "a.jsonl", '{"body": "x", "id": 1}\n{"body": "y"}\n')
+    put(tmp_path, "b.csv", "body,id\nx,1\ny,2\n")
+    pq.write_table(pa.table({"body": ["x", "y"], "id": [1, 2]}), tmp_path / "c.parquet")
+    documents, failures = read(tmp_path, put(tmp_path, "d.txt", "Text."))
+    assert list(documents) == ["d.txt"]
+    assert {(name, each.reason) for name, each in failures.items()} == {
+        (name, "no text column 'text' (input.text_column)") for name in ("a.jsonl", "b.csv", "c.parquet")
+    }
+    assert {frozenset(each.detail.removeprefix("columns: ").split(", ")) for each in failures.values()} == {
+        frozenset({"body", "id"})
+    }
+    named = InputSettings(text_column="body", id_column="key")
+    assert len(read(tmp_path / "a.jsonl", tmp_path / "b.csv", tmp_path / "c.parquet", settings=named)[0]) == 6
+
+
+def test_csv(tmp_path: Path) -> None:
+    rows = 'id,title,text,year\r\n1,One,"A ""quoted"", long\r\ntext",1900\r\n\r\n2,,Two,\r\n'
+    documents, failures = read(put(tmp_path, "c.csv", b"\xef\xbb\xbf" + rows.encode()))
+    assert failures == {}
+    assert {uri: (each.id, each.title, each.text, each.metadata) for uri, each in documents.items()} == {
+        "c.csv#1": ("1", "One", 'A "quoted", long\ntext', {"year": "1900"}),
+        "c.csv#2": ("2", "", "Two", {"year": ""}),
+    }
+    assert only(put(tmp_path, "s.csv", "id;text\n1;a, b\n")).text == "a, b"
+    assert only(put(tmp_path, "t.csv", "id\ttext\n1\ta, b; c\n")).text == "a, b; c"
+
+
+def test_malformed_csv_rows_are_failures_and_the_others_are_read(tmp_path: Path) -> None:
+    rows = 'id,text\n1,good\n2,too,many\n3\n4,"bad" quotes\n5,good\n6,"never closed\n7,swallowed\n'
+    documents, failures = read(put(tmp_path, "c.csv", rows))
+    assert sorted(document.id for document in documents.values()) == ["1", "5"]
+    assert {uri: failure.reason for uri, failure in failures.items()} == {
+        "c.csv#2": "not CSV",
+        "c.csv#3": "no text column 'text' (input.text_column)",
+        "c.csv#4": "not CSV",
+        "c.csv#6": "not CSV",
+    }
+    assert failures["c.csv#6"].detail == "lines 7 to 8: unexpected end of data"
+
+
+def test_long_csv_fields_are_read_up_to_the_limit(tmp_path: Path) -> None:
+    usual = csv.field_size_limit()
+    path = put(tmp_path, "c.csv", f"id,text\n1,{'x' * 300_000}\n2,{'y' * 400_001}\n3,z\n")
+    documents, failures = read(path, settings=InputSettings(max_characters=400_000))
+    assert {document.id: document.n_chars for document in documents.values()} == {"1": 300_000, "3": 1}
+    assert list(failures) == ["c.csv#2"]
+    assert csv.field_size_limit() == usual
+    endless = put(tmp_path, "e.csv", 'id,text\n1,good\n2,"' + "never closed\n" * 40_000)
+    documents, failures = read(endless, settings=InputSettings(max_characters=400_000))
+    assert [document.id for document in documents.values()] == ["1"]
+    assert failures["e.csv"].reason == "row 2 does not end"
+
+
+def test_parquet(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "id": pa.array([3, None, 3]),
+            "text": ["Three.", "None.", "Again."],
+            "when": [datetime.date(1900, 5, 17), None, None],
+            "score": [0.5, float("nan"), 1.0],
+            "tags": [["a"], [], None],
+            "raw": [b"\xff", None, None],
+        }
+    )
+    pq.write_table(table, tmp_path / "p.parquet")
+    documents, failures = read(tmp_path / "p.parquet")
+    assert {uri: (each.id, each.text, each.metadata) for uri, each in documents.items()} == {
+        "p.parquet#1": (
+            "3",
+            "Three.",
+            {"when": "1900-05-17", "score": "0.5", "tags": '["a"]', "raw": "\ufffd"},
+        ),
+        "p.parquet#2": (short_id("p.parquet#2"), "None.", {"tags": "[]"}),
+    }
+    assert failures["p.parquet#3"].reason == "the id '3' is taken"
+
+
+def test_supplied_ids_hold_once_in_the_order_of_files_and_rows(tmp_path: Path) -> None:
+    put(tmp_path, "b.jsonl", '{"id": "x", "text": "second"}\n{"id": "y", "text": "third"}\n')
+    put(tmp_path, "a.jsonl", '{"id": " x ", "text": "first"}\n')
+    for inputs in ([tmp_path], [tmp_path / "b.jsonl", tmp_path / "a.jsonl"]):
+        documents, failures = read(*inputs)
+        assert {each.id: each.text for each in documents.values()} == {"x": "first", "y": "third"}
+        assert failures["b.jsonl#1"] == Failure("read", "b.jsonl#1", "the id 'x' is taken", "by a.jsonl#1")
+
+
+BINARY = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 20
+
+
+def test_each_bad_file_of_a_folder_is_a_failure(tmp_path: Path) -> None:
+    put(tmp_path, "good.txt", "Text.")
+    put(tmp_path, "image.txt", BINARY)
+    put(tmp_path, "noise.md", bytes(range(256)) * 20)
+    put(tmp_path, "page.html", "<p>Text.</p>")
+    put(tmp_path, "Makefile", "all:")
+    put(tmp_path, "zero.txt", "")
+    put(tmp_path, "blank.txt", " \n\t\n")
+    put(tmp_path, "blank.csv", "\n\n")
+    put(tmp_path, "header.csv", "id,text\n")
+    put(tmp_path, "zero.jsonl", "")
+    put(tmp_path, "front.md", "---\na: b\n---\n\n")
+    put(tmp_path, "zero.parquet", "")
+    put(tmp_path, "fake.parquet", "not parquet at all")
+    put(tmp_path, "doubles.csv", "text,a,a\n1,2,3\n")
+    os.mkfifo(tmp_path / "pipe.txt")
+    documents, failures = read(tmp_path)
+    assert list(documents) == ["good.txt"]
+    assert {name: failure.reason for name, failure in failures.items()} == {
+        "image.txt": "binary data",
+        "noise.md": "binary data",
+        "page.html": "unsupported format .html",
+        "Makefile": "unsupported format (no suffix)",
+        "zero.txt": "empty",
+        "blank.txt": "empty",
+        "blank.csv": "empty",
+        "header.csv": "empty",
+        "zero.jsonl": "empty",
+        "front.md": "empty",
+        "zero.parquet": "empty",
+        "fake.parquet": "cannot be read: not Parquet",
+        "doubles.csv": "two columns of one name",
+        "pipe.txt": "not a regular file",
+    }
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_what_may_not_be_read_is_a_failure(tmp_path: Path) -> None:
+    put(tmp_path, "good.txt", "Text.")
+    put(tmp_path, "closed.txt", "Text.").chmod(0)
+    put(tmp_path, "folder/in.txt", "Text.").parent.chmod(0)
+    _, failures = read(tmp_path)
+    (tmp_path / "folder").chmod(0o700)
+    assert {(name, each.reason, each.detail) for name, each in failures.items()} == {
+        ("closed.txt", "cannot be read", "Permission denied"),
+        ("folder", "cannot be read", "Permission denied"),
+    }
+
+
+def test_where_nothing_can_be_read_the_error_says_why(tmp_path: Path) -> None:
+    put(tmp_path, "a.txt", BINARY)
+    put(tmp_path, "b.html", "<p>")
+    assert why(tmp_path) == "nothing could be read: 2 failures, the first a.txt: binary data (begins like a PNG file)"
+    with pytest.raises(InputError, match="no such file or folder"):
+        read_documents([tmp_path / "c.txt"], SETTINGS)
+
+
+def test_the_limit_counts_characters_and_is_named(tmp_path: Path) -> None:
+    limit = InputSettings(max_characters=10)
+    assert read(put(tmp_path, "a.txt", "北" * 10), settings=limit)[0]["a.txt"].n_chars == 10
+    for name, content in {
+        "a.txt": "北" * 11,
+        "b.txt": "x" * 11,
+        "c.md": "x" * 100,
+        "d.jsonl": '{"text": "' + "x" * 11 + '"}',
+        "e.csv": "text\n" + "x" * 11,
+    }.items():
+        assert "longer than input.max_characters (10)" in why(put(tmp_path, name, content), limit)
+
+
+def test_a_huge_line_is_refused_in_bounded_time(tmp_path: Path) -> None:
+    line = put(tmp_path, "line.txt", b"y" * 50_000_000)
+    rows = put(tmp_path, "rows.jsonl", b'{"text": "first"}\n{"text": "' + b"y" * 3_000_000 + b'"}\n')
+    started = time.process_time()
+    assert "input.max_characters" in why(line)
+    documents, failures = read(rows, settings=InputSettings(max_characters=1_000))
+    assert list(documents) == ["rows.jsonl#1"]
+    assert failures["rows.jsonl"].detail == "line 2; the lines after it were not read"
+    assert time.process_time() - started < 5
+
+
+def test_whatever_was_read_can_be_written(tmp_path: Path) -> None:
+    strange = r'{"id": "\ud800", "title": "\u0000t\udfff", "text": "a\ud800\u0000b\r\n", "\udc00k": "\ud800"}'
+    put(tmp_path, "in/a.jsonl", strange + '\n{"\\ud800": 1}\n')
+    put(tmp_path, "in/b.txt", "x" * 1_000 + "\0y")
+    (tmp_path / "in" / os.fsdecode(b"\xff.html")).write_text("x")
+    documents, failures = read_documents([tmp_path / "in"], SETTINGS)
+    assert [document.text for document in documents if "#" in document.uri] == ["a\ufffd\ufffdb\n"]
+    assert len(failures) == 2
+    write_table(tmp_path / "d.parquet", Document, documents)
+    write_table(tmp_path / "f.parquet", Failure, failures)
+    assert read_table(tmp_path / "d.parquet", Document) == documents
+    assert read_table(tmp_path / "f.parquet", Failure) == failures
+
+
+def test_nothing_depends_on_where_the_folder_lies(tmp_path: Path) -> None:
+    put(tmp_path, "here/a/b.txt", "Text.")
+    put(tmp_path, "here/c.jsonl", '{"text": "Row."}\nbad\n')
+    shutil.copytree(tmp_path / "here", tmp_path / "further" / "down")
+    assert read_documents([tmp_path / "here"], SETTINGS) == read_documents([tmp_path / "further/down"], SETTINGS)

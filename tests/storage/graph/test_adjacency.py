@@ -1,0 +1,127 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
+
+from storage.errors import IndexCorrupt
+from storage.graph.adjacency import Adjacency
+
+FILES = ["indices.npy", "indptr.npy", "strength.npy", "weights.npy"]
+
+
+def a_graph() -> Adjacency:
+    return Adjacency.from_edges(5, [0, 1, 3, 1], [1, 2, 1, 0], [1.0, 2.0, 0.5, 3.0])
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(0, 5)), max_size=40))
+def test_equals_scipy_on_the_doubled_edges(edges: list[tuple[int, int, int]]) -> None:
+    sources, targets, weights = (np.array([e[k] for e in edges], dtype=np.int64) for k in range(3))
+    graph = Adjacency.from_edges(10, sources, targets, weights)
+    half = coo_array((weights, (sources, targets)), shape=(10, 10)).toarray()
+    expected = half + half.T
+    np.fill_diagonal(expected, 0)
+
+    found = np.zeros((10, 10))
+    rows = np.repeat(np.arange(10), np.diff(graph.indptr))
+    found[rows, graph.indices] = graph.weights
+    assert (found == expected).all()
+    assert (graph.strength == expected.sum(axis=1)).all()
+    assert graph.n_edges == np.count_nonzero(np.triu(expected))
+    assert all((np.diff(graph.indices[rows == row]) > 0).all() for row in range(10))
+
+
+def test_types_are_those_on_disk() -> None:
+    graph = a_graph()
+    assert graph.n_nodes == 5
+    assert graph.n_edges == 3
+    assert [graph.indptr.dtype, graph.indices.dtype, graph.weights.dtype, graph.strength.dtype] == [
+        np.int64,
+        np.int32,
+        np.float32,
+        np.float64,
+    ]
+
+
+@pytest.mark.parametrize("graph", [a_graph(), Adjacency.from_edges(0, [], [], []), Adjacency.from_edges(3, [], [], [])])
+def test_comes_back_as_it_was_saved(graph: Adjacency, tmp_path: Path) -> None:
+    graph.save(tmp_path / "one")
+    loaded = Adjacency.load(tmp_path / "one")
+    assert (loaded.n_nodes, loaded.n_edges) == (graph.n_nodes, graph.n_edges)
+    for name in ("indptr", "indices", "weights", "strength"):
+        assert (getattr(loaded, name) == getattr(graph, name)).all()
+        assert not getattr(loaded, name).flags.writeable
+    loaded.check_edges()
+
+    loaded.save(tmp_path / "other")
+    assert sorted(file.name for file in (tmp_path / "one").iterdir()) == FILES
+    for name in FILES:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+
+
+def test_edges_of_lists_rows_in_the_order_asked_for() -> None:
+    graph = a_graph()
+    degrees, neighbours, weights = graph.edges_of(np.array([3, 4, 1]))
+    assert degrees.tolist() == [1, 0, 3]
+    assert neighbours.tolist() == [1, 0, 2, 3]
+    assert weights.tolist() == [0.5, 4.0, 2.0, 0.5]
+    assert all(len(part) == 0 for part in graph.edges_of(np.array([], dtype=np.int64)))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_file_is_named(name: str, tmp_path: Path) -> None:
+    a_graph().save(tmp_path)
+    whole = (tmp_path / name).read_bytes()
+    for damage in (whole[:-3], b"", b"not an array", None):
+        (tmp_path / name).unlink()
+        if damage is not None:
+            (tmp_path / name).write_bytes(damage)
+        with pytest.raises(IndexCorrupt, match=name):
+            Adjacency.load(tmp_path)
+        (tmp_path / name).write_bytes(whole)
+    Adjacency.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("indptr", np.array([0, 1, 4, 5, 6, 7])),
+        ("indptr", np.array([1, 1, 4, 5, 6, 6])),
+        ("indptr", np.array([0, 4, 1, 5, 6, 6])),
+        ("indptr", np.array([], dtype=np.int64)),
+        ("indptr", np.array([0, 1, 4, 5, 6, 6], dtype=np.int32)),
+        ("indices", np.array([1, 0, 2, 3, 1, 5], dtype=np.int32)),
+        ("indices", np.array([-1, 0, 2, 3, 1, 1], dtype=np.int32)),
+        ("indices", np.array([[1, 0, 2, 3, 1, 1]], dtype=np.int32)),
+        ("weights", np.ones(5, dtype=np.float32)),
+        ("weights", np.ones(6)),
+        ("weights", np.array([None] * 6)),
+        ("strength", np.ones(4)),
+    ],
+)
+def test_a_wrong_array_is_named(name: str, array: np.ndarray, tmp_path: Path) -> None:
+    a_graph().save(tmp_path)
+    np.save(tmp_path / f"{name}.npy", array)
+    with pytest.raises(IndexCorrupt, match=rf"{name}\.npy"):
+        Adjacency.load(tmp_path)
+
+
+def test_an_array_archive_is_no_array(tmp_path: Path) -> None:
+    a_graph().save(tmp_path)
+    with (tmp_path / "weights.npy").open("wb") as stream:
+        np.savez(stream, weights=np.ones(6, dtype=np.float32))
+    with pytest.raises(IndexCorrupt, match=r"weights\.npy"):
+        Adjacency.load(tmp_path)
+
+
+def test_damage_amid_the_edges_is_found_by_who_reads_them(tmp_path: Path) -> None:
+    a_graph().save(tmp_path)
+    np.save(tmp_path / "indices.npy", np.array([1, 0, 99, 3, 1, 1], dtype=np.int32))
+    graph = Adjacency.load(tmp_path)
+    with pytest.raises(IndexCorrupt, match="leads to a node outside"):
+        graph.check_edges()
+    with pytest.raises(IndexCorrupt, match="leads to a node outside"):
+        graph.edges_of(np.array([1]))
+    graph.edges_of(np.array([0]))

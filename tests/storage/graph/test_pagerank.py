@@ -1,0 +1,248 @@
+from random import Random
+
+import igraph
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from storage.errors import NotConverged
+from storage.graph.adjacency import Adjacency
+from storage.graph.pagerank import PageRank, forward_push, power_iteration
+
+Case = tuple[Adjacency, NDArray[np.float64], float]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """A small graph with isolated nodes and several components, a personalisation and a damping."""
+    n_nodes = draw(st.integers(1, 12))
+    node = st.integers(0, n_nodes - 1)
+    edges = draw(st.lists(st.tuples(node, node, st.floats(0.125, 8)), max_size=25))
+    restart = draw(st.lists(st.sampled_from([0.0, 0.0, 0.5, 1.0, 7.0]), min_size=n_nodes, max_size=n_nodes))
+    restart[draw(node)] = 1.0
+    graph = Adjacency.from_edges(n_nodes, *([e[k] for e in edges] for k in range(3)))
+    return graph, np.array(restart), draw(st.sampled_from([0.0, 0.1, 0.5, 0.85]))
+
+
+def push(graph: Adjacency, restart: NDArray[np.float64], damping: float, epsilon: float) -> PageRank:
+    seeds = np.flatnonzero(restart)
+    return forward_push(graph, seeds, restart[seeds], damping, epsilon)
+
+
+def exact(graph: Adjacency, restart: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
+    """The stationary distribution of the whole chain, written out as a dense matrix and solved directly."""
+    n_nodes = graph.n_nodes
+    seeds = restart / restart.sum()
+    chain = np.tile((1 - damping) * seeds, (n_nodes, 1))
+    for row in range(n_nodes):
+        entries = slice(graph.indptr[row], graph.indptr[row + 1])
+        if entries.start == entries.stop:
+            chain[row] = seeds
+        else:
+            chain[row, graph.indices[entries]] += damping / graph.strength[row] * graph.weights[entries].astype(float)
+    system = np.vstack([chain.T - np.eye(n_nodes), np.ones(n_nodes)])
+    return np.asarray(np.linalg.lstsq(system, np.append(np.zeros(n_nodes), 1.0))[0])
+
+
+def heavy_tailed(seed: int, n_nodes: int = 600, n_edges: int = 2400) -> Adjacency:
+    rng = np.random.default_rng(seed)
+    chance = (np.arange(n_nodes) + 1.0) ** -0.6
+    ends = rng.choice(n_nodes, (2, n_edges), p=chance / chance.sum())
+    return Adjacency.from_edges(n_nodes, ends[0], ends[1], rng.random(n_edges) + 0.01)
+
+
+def prpack(graph: Adjacency, restart: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
+    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    once = rows < graph.indices
+    reference = igraph.Graph(graph.n_nodes, np.column_stack([rows, graph.indices])[once])
+    scores = reference.personalized_pagerank(
+        directed=False,
+        damping=damping,
+        reset=restart,
+        weights=graph.weights[once].tolist(),
+        implementation="prpack",
+    )
+    return np.array(scores)
+
+
+@given(cases())
+def test_power_iteration_solves_the_chain(case: Case) -> None:
+    graph, restart, damping = case
+    walk = power_iteration(graph, restart, damping, max_steps=400)
+    truth = exact(graph, restart, damping)
+    assert walk.scores.sum() == pytest.approx(1.0, abs=1e-12)
+    assert (walk.scores >= -1e-15).all()
+    assert np.abs(walk.scores - truth).sum() <= walk.residual + 1e-12
+    assert walk.residual <= 1e-10
+    assert walk.solver == "power"
+
+
+@given(cases(), st.sampled_from([1e-1, 1e-3, 1e-9]))
+def test_push_lacks_exactly_its_residual(case: Case, epsilon: float) -> None:
+    graph, restart, damping = case
+    walk = push(graph, restart, damping, epsilon)
+    truth = exact(graph, restart, damping)
+    scores = walk.dense(graph.n_nodes)
+    assert (scores <= truth + 1e-12).all()
+    assert np.abs(scores - truth).sum() == pytest.approx(walk.residual, abs=1e-12)
+    assert walk.scores.sum() + walk.residual == pytest.approx(1.0, abs=1e-12)
+    assert walk.residual <= epsilon * (len(graph.indices) + graph.n_nodes) + 1e-12
+    assert (np.diff(walk.nodes) > 0).all()
+    assert (walk.scores > 0).all()
+
+
+@given(cases(), st.randoms(use_true_random=False))
+def test_names_of_nodes_do_not_matter(case: Case, random: Random) -> None:
+    graph, restart, damping = case
+    names = list(range(graph.n_nodes))
+    random.shuffle(names)
+    renamed_to = np.array(names)
+    rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    once = rows < graph.indices
+    renamed = Adjacency.from_edges(
+        graph.n_nodes, renamed_to[rows[once]], renamed_to[graph.indices[once]], graph.weights[once]
+    )
+    there = np.empty_like(restart)
+    there[renamed_to] = restart
+
+    one = power_iteration(graph, restart, damping, max_steps=400).scores
+    other = power_iteration(renamed, there, damping, max_steps=400).scores
+    assert other[renamed_to] == pytest.approx(one, abs=1e-9)
+    one = push(graph, restart, damping, 1e-9).dense(graph.n_nodes)
+    other = push(renamed, there, damping, 1e-9).dense(graph.n_nodes)
+    assert other[renamed_to] == pytest.approx(one, abs=1e-6)
+
+
+@given(cases(), st.sampled_from([2.0**-20, 2.0**20]))
+def test_the_unit_of_the_weights_does_not_matter(case: Case, unit: float) -> None:
+    graph, restart, damping = case
+    scaled = Adjacency(graph.indptr, graph.indices, graph.weights * np.float32(unit), graph.strength * unit)
+    one, other = (push(each, restart, damping, 1e-3) for each in (graph, scaled))
+    assert one.nodes.tolist() == other.nodes.tolist()
+    assert one.scores == pytest.approx(other.scores, abs=1e-15)
+
+
+@given(st.floats(0.0, 0.95), st.floats(0.01, 1.0))
+def test_two_nodes_in_closed_form(damping: float, weight: float) -> None:
+    pair = Adjacency.from_edges(2, [0], [1], [weight])
+    expected = [1 / (1 + damping), damping / (1 + damping)]
+    assert power_iteration(pair, [3.0, 0.0], damping, max_steps=1000).scores == pytest.approx(expected, abs=1e-9)
+    assert forward_push(pair, [0], [3.0], damping, 1e-12).scores.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+def test_star_in_closed_form() -> None:
+    star = Adjacency.from_edges(5, [0] * 4, [1, 2, 3, 4], [1.0] * 4)
+    hub = 1 / 1.5  # a walk from the hub is there at every other step
+    expected = [hub, *[(1 - hub) / 4] * 4]
+    assert power_iteration(star, [1.0, 0, 0, 0, 0]).scores == pytest.approx(expected, abs=1e-9)
+    assert forward_push(star, [0], [1.0], epsilon=1e-12).scores == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_seed_without_edges_keeps_its_visits() -> None:
+    graph = Adjacency.from_edges(4, [0], [1], [1.0])
+    for walk in (power_iteration(graph, [0, 0, 1.0, 0]), forward_push(graph, [2], [1.0])):
+        assert walk.dense(4).tolist() == [0, 0, 1, 0]
+    both = power_iteration(graph, [1.0, 0, 1.0, 0]).scores
+    # A visit to 2 lasts one step, an excursion from 0 two on average: one step of three is at 2.
+    assert both == pytest.approx([4 / 9, 2 / 9, 1 / 3, 0], abs=1e-9)
+    assert forward_push(graph, [0, 2], [1.0, 1.0]).dense(4) == pytest.approx(both, abs=1e-6)
+
+
+def test_what_no_seed_reaches_scores_zero() -> None:
+    graph = Adjacency.from_edges(6, [0, 1, 3, 4], [1, 2, 4, 5], [1.0] * 4)
+    assert power_iteration(graph, [1.0, 0, 0, 0, 0, 0]).scores[3:].tolist() == [0, 0, 0]
+    assert forward_push(graph, [0], [1.0]).nodes.tolist() == [0, 1, 2]
+
+
+def test_a_repeated_seed_counts_with_its_sum() -> None:
+    graph = heavy_tailed(0, 50, 100)
+    one = forward_push(graph, [4, 7, 4, 9], [1.0, 1.0, 2.0, 0.0])
+    other = forward_push(graph, [4, 7], [3.0, 1.0])
+    assert one.nodes.tolist() == other.nodes.tolist()
+    assert one.scores == pytest.approx(other.scores, abs=1e-15)
+
+
+def test_seeds_below_the_threshold_are_pushed_all_the_same() -> None:
+    graph = heavy_tailed(0)
+    walk = forward_push(graph, np.arange(600), np.ones(600), epsilon=1.0)
+    assert walk.steps == 1
+    assert len(walk.nodes) == 600
+    assert walk.residual < 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("damping", [0.5, 0.85])
+def test_agrees_with_prpack(seed: int, damping: float) -> None:
+    graph = heavy_tailed(seed)
+    rng = np.random.default_rng(seed)
+    restart = np.zeros(graph.n_nodes)
+    restart[rng.choice(graph.n_nodes, 5, replace=False)] = rng.random(5) + 0.1
+    reference = prpack(graph, restart, damping)
+    power = power_iteration(graph, restart, damping)
+    pushed = push(graph, restart, damping, 1e-7)
+
+    assert power.scores == pytest.approx(reference, abs=1e-6)
+    top = np.lexsort((np.arange(len(reference)), -reference))[:20]
+    assert power.top(20)[0].tolist() == top.tolist()
+    assert set(pushed.top(20)[0].tolist()) == set(top.tolist())
+    assert pushed.dense(graph.n_nodes) == pytest.approx(reference, abs=1e-4)
+
+
+def test_push_reads_the_surroundings_only() -> None:
+    """A long path, both of whose ends would be read by a solver that looks at everything."""
+    length = 200_000
+    path = Adjacency.from_edges(length, np.arange(length - 1), np.arange(1, length), np.ones(length - 1))
+    path.indices[0] = path.indices[-1] = -1  # reading either raises IndexCorrupt
+    walk = forward_push(path, [length // 2], [1.0])
+    assert len(walk.nodes) < 60
+    assert walk.residual < 1e-5
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from([0.1, 0.2, 0.3]), min_size=1, max_size=12), st.integers(0, 14))
+def test_top_breaks_ties_by_id(scores: list[float], k: int) -> None:
+    walk = PageRank(np.arange(len(scores)) * 3, np.array(scores), 0.0, 1, "push")
+    expected = sorted(range(len(scores)), key=lambda i: (-scores[i], i))[:k]
+    nodes, best = walk.top(k)
+    assert nodes.tolist() == [3 * i for i in expected]
+    assert best.tolist() == [scores[i] for i in expected]
+
+
+def test_stops_short_aloud() -> None:
+    with pytest.raises(NotConverged, match=r"after 3 steps at damping 0\.9"):
+        power_iteration(heavy_tailed(0), np.ones(600), damping=0.9, max_steps=3, tolerance=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("restart", "options", "message"),
+    [
+        ([0.0, 0.0], {}, "personalization must have a value above 0"),
+        ([1.0], {}, r"personalization must have shape \(2,\)"),
+        ([1.0, -1.0], {}, "personalization must not be negative"),
+        ([1.0, float("nan")], {}, "personalization must be finite"),
+        ([1.0, 0.0], {"damping": 1.0}, r"damping must be in \[0, 1\)"),
+        ([1.0, 0.0], {"tolerance": 0.0}, "tolerance must be above 0"),
+    ],
+)
+def test_power_refuses(restart: list[float], options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        power_iteration(Adjacency.from_edges(2, [0], [1], [1.0]), restart, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("seeds", "mass", "options", "message"),
+    [
+        ([], [], {}, "mass must have a value above 0"),
+        ([0], [0.0], {}, "mass must have a value above 0"),
+        ([0], [-1.0], {}, "mass must not be negative"),
+        ([2], [1.0], {}, "seeds holds node 2 in a graph of 2 nodes"),
+        ([0, 1], [1.0], {}, "mass must have one entry per seed"),
+        ([0], [1.0], {"epsilon": 0.0}, "epsilon must be above 0"),
+        ([0], [1.0], {"damping": -0.1}, r"damping must be in \[0, 1\)"),
+    ],
+)
+def test_push_refuses(seeds: list[int], mass: list[float], options: dict[str, float], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        forward_push(Adjacency.from_edges(2, [0], [1], [1.0]), seeds, mass, **options)

@@ -1,0 +1,101 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from storage.errors import SettingsError
+from storage.settings import Settings, as_yaml, load_settings, parse_override
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "settings.yaml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_written_file_is_the_defaults(tmp_path: Path) -> None:
+    assert load_settings(write(tmp_path, as_yaml())) == load_settings()
+
+
+def test_the_repository_file_is_what_init_writes() -> None:
+    assert (ROOT / "settings.yaml").read_text("utf-8") == as_yaml()
+
+
+def test_sources_outweigh_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write(tmp_path, "chunks:\n  chunk_size: 300\n  chunk_overlap: 30\nppr:\n  damping: 0.4\n")
+    monkeypatch.setenv("CONSPECTUS__CHUNKS__CHUNK_SIZE", "200")
+    found = load_settings(file, {"ppr": {"damping": "0.7"}})
+    assert (found.chunks.chunk_size, found.chunks.chunk_overlap, found.ppr.damping) == (200, 30, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "guess"),
+    [
+        ("chunk:\n  chunk_size: 3\n", "chunk", "chunks"),
+        ("chunks:\n  chunk_sizes: 300\n", "chunks.chunk_sizes", "chunks.chunk_size"),
+        ("ppr:\n  dampening: 0.5\n", "ppr.dampening", "ppr.damping"),
+    ],
+)
+def test_an_unknown_key_is_named_with_its_nearest(tmp_path: Path, text: str, key: str, guess: str) -> None:
+    with pytest.raises(SettingsError, match=re.escape(f"unknown setting {key}; did you mean {guess}?")):
+        load_settings(write(tmp_path, text))
+
+
+def test_an_unknown_environment_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONSPECTUS__CHUNX__CHUNK_SIZE", "200")
+    with pytest.raises(SettingsError, match="CONSPECTUS__CHUNX__CHUNK_SIZE: unknown setting chunx"):
+        load_settings()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "chunks:\n  chunk_size: many\n",
+        "chunks:\n  chunk_size: 50\n  chunk_overlap: 50\n",
+        "chunks: 5\n",
+        "- a\n- b\n",
+        "chunks: [unclosed\n",
+        "ppr:\n  solver: magic\n",
+        "ppr:\n  damping: 1\n",
+    ],
+)
+def test_a_bad_value_or_file_is_a_settings_error(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SettingsError):
+        load_settings(write(tmp_path, text))
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"nowhere\.yaml"):
+        load_settings(tmp_path / "nowhere.yaml")
+
+
+@pytest.mark.parametrize("text", ["chunk_size=3", "chunks.=3", "chunks.chunk_size", ".x=1"])
+def test_an_override_must_name_section_and_key(text: str) -> None:
+    with pytest.raises(SettingsError, match=r"section\.key=value"):
+        parse_override(text)
+
+
+def test_settings_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="frozen"):
+        load_settings().chunks.chunk_size = 5  # type: ignore[misc]  # the point of the test
+
+
+def test_every_key_says_what_it_does() -> None:
+    for name in Settings.model_fields:
+        for key, field in type(getattr(load_settings(), name)).model_fields.items():
+            assert field.description, f"{name}.{key}"
+
+
+def test_every_setting_is_read_somewhere() -> None:
+    layers = ("storage", "prompts", "query", "pipelines", "conspectus")
+    code = "\n".join(
+        path.read_text("utf-8")
+        for layer in layers
+        for path in (ROOT / layer).rglob("*.py")
+        if path.name != "settings.py"
+    )
+    for name in Settings.model_fields:
+        for key in type(getattr(load_settings(), name)).model_fields:
+            assert f".{key}" in code or f'"{key}"' in code, f"{name}.{key} is read nowhere"

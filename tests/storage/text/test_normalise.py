@@ -1,0 +1,54 @@
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.text.normalise import entity_key, title_names
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_a_key_is_its_own_key(name: str) -> None:
+    assert entity_key(entity_key(name)) == entity_key(name)
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_only_blank_names_have_an_empty_key(name: str) -> None:
+    assert bool(entity_key(name)) == bool(name.strip())
+
+
+@settings(deadline=None)
+@given(st.text())
+def test_case_width_composition_and_spacing_make_no_difference(name: str) -> None:
+    for same in (name.casefold(), unicodedata.normalize("NFKD", name), f" {name}\n"):
+        assert entity_key(same) == entity_key(name)
+
+
+def test_no_single_character_loses_its_key() -> None:
+    signs = map(chr, range(0x110000))
+    assert all(key == entity_key(key) and key for key in (entity_key(s) for s in signs if not s.isspace()))
+
+
+def test_different_names_stay_different() -> None:
+    names = ["C", "C++", "C#", "Ångström", "Angstrom", "北京大学", "北京", "résumé", "resume", "Oz", "Oz's"]
+    assert len({entity_key(name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("title", "names"),
+    [
+        ("Apollo (band)", ("Apollo (band)", "Apollo")),
+        (" Apollo (band) ", ("Apollo (band)", "Apollo")),
+        ("东方 （电影）", ("东方 （电影）", "东方")),
+        ("东方（电影）", ("东方（电影）", "东方")),
+        ("f(x)", ("f(x)",)),
+        ("(band)", ("(band)",)),
+        ("Help! (1965) (film)", ("Help! (1965) (film)", "Help! (1965)")),
+        ("Help! (album) tour", ("Help! (album) tour",)),
+        ("  ", ()),
+    ],
+)
+def test_a_title_names_its_subject_without_the_last_parenthesis(title: str, names: tuple[str, ...]) -> None:
+    assert title_names(title) == names

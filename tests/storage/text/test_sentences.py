@@ -1,0 +1,152 @@
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.text.sentences import LONGEST, sentence_spans
+
+
+def sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+PIECES = [
+    "Mr",
+    "J",
+    "U.S",
+    "He",
+    "said",
+    "3",
+    "14",
+    "北京",
+    "است",
+    "।",
+    "。",
+    ".",
+    "!",
+    "?",
+    "…",
+    "”",
+    "(",
+    ")",
+    "[1]",
+]
+SPACES = [" ", "  ", "\n", "\n\n", "\t", "\r\n", "\u2028", "\x1c", "- ", "# ", "A: ", "x" * 90, "word " * 30]
+TEXTS = st.lists(st.sampled_from(PIECES + SPACES) | st.characters(), max_size=60).map("".join)
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_spans_cover_what_is_visible_once_and_in_order(text: str) -> None:
+    spans = sentence_spans(text)
+    assert all(0 < end - start <= LONGEST for start, end in spans)
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    assert all(text[start:end] == text[start:end].strip() for start, end in spans)
+    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+
+
+@settings(deadline=None)
+@given(TEXTS)
+def test_no_sentence_holds_a_blank_line(text: str) -> None:
+    assert not any("\n\n" in sentence for sentence in sentences(text))
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        ["Dorothy slept.", "Toto barked!", "Why?", "Nobody knows…"],
+        ["“Run!” cried Em.", "“Run for the cellar!”", "She ran."],
+        ["He paid 3.14 dollars to Mr. and Mrs. Smith of St. Louis.", "They smiled."],
+        ["J. R. R. Tolkien wrote it.", "C. S. Lewis read it."],
+        ["The U.S. Army came.", "It lies in the U.S.", "The rest does not."],
+        ["See No. 5 and fig. 12.", "No.", "Yes."],
+        ["He met Dr. Dee (b. 1527) in Jan. 1580.", "It was cold."],
+        ["Acme Inc. Chairman Jones left.", "He ran Acme Inc.", "The board stayed."],
+        ["Roe v. Wade was decided in 1973.", "The court sat."],
+        ["Fruit, e.g. Apples, i.e. Food etc. and so on.", "Done."],
+        ["He earned Ph.D. and M.D. degrees.", "She did too."],
+        ["The rate rose.[12][a]", "Then it fell. [3]", "It rose."],
+        ["Wait ... and see...", "What?!", "Yes."],
+        ["1. Eat at 5 p.m. every day.", "2. Sleep."],
+        ["¿Qué es?", "¡Nada!", "Él se fue."],
+        ["هل هذا صحيح؟", "نعم.", "یہ ایک جملہ ہے۔", "دوسرا۔"],
+        ["यह एक वाक्य है।", "यह दूसरा है॥"],
+        ["ここは東京です。", "大きい！", "そうか？」", "はい。"],
+        ["So .", "OK .", "It 's fine ."],
+        ["all is small here.", "so a small letter begins one."],
+    ],
+)
+def test_sentences_on_one_line(expected: list[str]) -> None:
+    assert sentences(" ".join(expected)) == expected
+
+
+def test_scripts_without_spaces_need_none_between_sentences() -> None:
+    assert sentences("北京在中国。上海也在！“真的？”是。") == [
+        "北京在中国。",
+        "上海也在！",
+        "“真的？”",
+        "是。",
+    ]
+
+
+WRAPPED = """Dorothy lived in the midst of the great Kansas prairies, with Uncle
+Henry, who was a farmer, and Aunt Em, the wife of the farmer. Their
+house was small, for the lumber to build it had to be carried by Mr.
+Baum many miles. There were four walls, a floor and a roof, which made
+one room.
+  When Dorothy stood in the doorway and looked around, she could see
+nothing but the great gray prairie on every side. Not a tree
+
+Chapter II
+The Council"""
+
+
+def test_hard_wrapped_lines_are_one_text_and_short_lines_are_not() -> None:
+    assert [" ".join(each.split()) for each in sentences(WRAPPED)] == [
+        "Dorothy lived in the midst of the great Kansas prairies, "
+        "with Uncle Henry, who was a farmer, and Aunt Em, the wife of the farmer.",
+        "Their house was small, for the lumber to build it had to be carried by Mr. Baum many miles.",
+        "There were four walls, a floor and a roof, which made one room.",
+        "When Dorothy stood in the doorway and looked around, "
+        "she could see nothing but the great gray prairie on every side.",
+        "Not a tree",
+        "Chapter II",
+        "The Council",
+    ]
+
+
+def test_turns_lists_and_headings_begin_on_their_own_line() -> None:
+    lines = [
+        "# The yellow brick road and the city at its end, for all",
+        "Professor E: so I think that we have to begin with the first",
+        "Grad G: I keep starting it and then stopping it to see if it",
+        "- the second item of the list, which is as long as the others",
+        "3) the third item of the list, also as long as all the others",
+        "[00:12:03] and here a line with the time at which it was said",
+    ]
+    assert sentences("\n".join(lines)) == lines
+
+
+def test_long_lines_are_paragraphs_without_a_blank_line_between() -> None:
+    lines = ["a long line " * 30 + "end", "another long line " * 20 + "end"]
+    assert sentences("\n".join(lines)) == lines
+
+
+def test_what_is_too_long_is_cut_at_whitespace() -> None:
+    text = "lorem ipsum " * 1_000
+    pieces = sentences(text)
+    assert all(piece.startswith(("lorem", "ipsum")) and piece.endswith(("lorem", "ipsum")) for piece in pieces)
+    assert min(map(len, pieces[:-1])) > LONGEST - 10
+    assert [len(piece) for piece in sentences("x" * (2 * LONGEST + 1))] == [LONGEST, LONGEST, 1]
+
+
+@pytest.mark.parametrize(
+    "sign", ["x", "word ", ".", "A. ", '."', '"', "[", " \n", "\n", "a:\n", "。", ". ", "1. ", "[1]", "x.[a]"]
+)
+def test_no_text_takes_more_than_linear_time(sign: str) -> None:
+    text = sign * (400_000 // len(sign))
+    started = time.process_time()
+    sentence_spans(text)
+    assert time.process_time() - started < 5

@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from storage.errors import IndexCorrupt
+from storage.vectors.base import Floats, Rows
+from storage.vectors.exact import ExactIndex
+from storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
+
+
+def unit_rows(n: int, seed: int) -> Floats:
+    rows = np.random.default_rng(seed).standard_normal((n, 8)).astype(np.float32)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def owners(counts: list[int]) -> Rows:
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+@given(
+    counts=st.lists(st.integers(1, 6), max_size=12),
+    k=st.integers(0, 15),
+    seed=st.integers(0, 1000),
+    few=st.booleans(),
+)
+def test_a_row_scores_its_best_window(counts: list[int], k: int, seed: int, few: bool) -> None:
+    table_rows = owners(counts)
+    vectors = unit_rows(max(1, len(table_rows)), seed)[: len(table_rows)]
+    if few and len(vectors):  # many ties
+        vectors = unit_rows(2, seed)[np.random.default_rng(seed).integers(0, 2, len(vectors))]
+    queries = unit_rows(3, seed + 1)
+    index = WindowedIndex(ExactIndex(vectors.reshape(-1, 8)), table_rows)
+
+    scores, rows = index.search(queries, k)
+
+    single = (queries.astype(float) @ vectors.reshape(-1, 8).astype(float).T).astype(np.float32)
+    best = np.array([[single[q, table_rows == row].max() for row in range(len(counts))] for q in range(3)])
+    best = best.reshape(3, len(counts)).astype(np.float32)
+    want = np.argsort(-best, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(rows, want)
+    np.testing.assert_allclose(scores, np.take_along_axis(best, want, axis=1), rtol=0, atol=1e-7)
+    asked = np.arange(len(counts))[::-1].copy()
+    np.testing.assert_allclose(index.scores(queries, asked), best[:, asked], rtol=0, atol=1e-7)
+
+
+def test_one_row_with_most_of_the_windows(tmp_path: Path) -> None:
+    table_rows = owners([500, 1, 1, 1])
+    near = unit_rows(1, 0) + 0.01 * unit_rows(500, 1)
+    vectors = np.concatenate([near / np.linalg.norm(near, axis=1, keepdims=True), unit_rows(3, 2)])
+    path = tmp_path / "chunks.faiss"
+    write_windowed(path, vectors, table_rows, exact_rows=10_000, seed=7)
+    index = open_windowed(path, n_rows=4, dimension=8, probes=4)
+    scores, rows = index.search(unit_rows(1, 0), 4)
+    assert sorted(rows[0]) == [0, 1, 2, 3]
+    assert rows[0, 0] == 0
+    assert (np.diff(scores[0]) <= 0).all()
+
+
+def test_both_files_are_the_same_each_time(tmp_path: Path) -> None:
+    vectors, table_rows = unit_rows(200, 3), owners([4] * 50)
+    for name in ("a", "b"):
+        write_windowed(tmp_path / f"{name}.faiss", vectors, table_rows, exact_rows=50, seed=7)
+    for suffix in (".faiss", ".rows.npy"):
+        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("table_rows", [[0, 1], [1, 2, 3], [0, 2, 2], [0, 1, 0], [0, 0, -1]])
+def test_table_rows_that_make_no_sense_are_not_written(tmp_path: Path, table_rows: list[int]) -> None:
+    with pytest.raises(ValueError, match="every table row a vector"):
+        write_windowed(tmp_path / "x.faiss", unit_rows(3, 0), np.array(table_rows), exact_rows=9, seed=7)
+    assert not list(tmp_path.iterdir())
+
+
+def test_damaged_or_foreign_rows_file(tmp_path: Path) -> None:
+    path = tmp_path / "x.faiss"
+    write_windowed(path, unit_rows(5, 0), owners([2, 1, 2]), exact_rows=9, seed=7)
+    with pytest.raises(IndexCorrupt, match="covers 3 rows of a table that has 4"):
+        open_windowed(path, n_rows=4, dimension=8, probes=1)
+    beside = tmp_path / "x.rows.npy"
+    whole = beside.read_bytes()
+    for content in (b"", b"junk", whole[:-1], whole[:40]):
+        beside.write_bytes(content)
+        with pytest.raises(IndexCorrupt, match=r"rows\.npy"):
+            open_windowed(path, n_rows=3, dimension=8, probes=1)
+    for array in (np.zeros(0, np.int64), np.array([0, 1, 3, 3, 4]), np.zeros((5, 1), np.int64), np.zeros(5)):
+        np.save(beside, array)
+        with pytest.raises(IndexCorrupt):
+            open_windowed(path, n_rows=3, dimension=8, probes=1)
+    np.save(beside, owners([2, 1, 3]))
+    with pytest.raises(IndexCorrupt, match="expected 6"):
+        open_windowed(path, n_rows=3, dimension=8, probes=1)
+    beside.unlink()
+    with pytest.raises(IndexCorrupt, match=r"rows\.npy"):
+        open_windowed(path, n_rows=3, dimension=8, probes=1)
+
+
+def test_an_empty_table(tmp_path: Path) -> None:
+    path = tmp_path / "x.faiss"
+    write_windowed(path, np.empty((0, 8), np.float32), owners([]), exact_rows=9, seed=7)
+    index = open_windowed(path, n_rows=0, dimension=8, probes=1)
+    assert index.search(unit_rows(2, 0), 3)[0].shape == (2, 0)

@@ -1,0 +1,86 @@
+"""Imports go down only: storage <- prompts <- query <- pipelines <- conspectus."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LAYERS = ("storage", "prompts", "query", "pipelines", "conspectus")
+# `pipelines` may use `query` only to evaluate and to train.
+MAY_USE_QUERY = ("pipelines/evaluation", "pipelines/train")
+# Copyleft libraries are imported in one place each, so that whoever ships us can see and cut them.
+ONE_PLACE = {"igraph": "storage/graph", "leidenalg": "query/walk", "pcst_fast": "query/subgraph"}
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.split(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide the layer"
+            found.add((node.module or "").split(".")[0])
+    return found
+
+
+def modules(layer: str) -> list[Path]:
+    found = sorted((ROOT / layer).rglob("*.py"))
+    assert found, layer
+    return found
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_imports_only_what_is_below_it(layer: str) -> None:
+    above = set(LAYERS[LAYERS.index(layer) + 1 :])
+    for path in modules(layer):
+        assert not imports(path) & above, f"{path} imports from a layer above"
+
+
+def test_pipelines_use_query_only_to_evaluate_and_to_train() -> None:
+    for path in modules("pipelines"):
+        place = path.relative_to(ROOT).as_posix()
+        if not place.startswith(MAY_USE_QUERY):
+            assert "query" not in imports(path), place
+
+
+def test_copyleft_libraries_stay_in_their_place() -> None:
+    for layer in LAYERS:
+        for path in modules(layer):
+            for library, place in ONE_PLACE.items():
+                if library in imports(path):
+                    assert path.relative_to(ROOT).as_posix().startswith(place), f"{path} imports {library}"
+
+
+def test_only_tasks_knows_prefect() -> None:
+    users = [path for layer in LAYERS for path in modules(layer) if "prefect" in imports(path)]
+    assert [path.relative_to(ROOT).as_posix() for path in users] == ["pipelines/tasks.py"]
+
+
+def test_nothing_evaluates_or_unpickles() -> None:
+    for layer in LAYERS:
+        for path in modules(layer):
+            names = {node.id for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Name)}
+            assert not names & {"eval", "exec"}, path
+            assert not imports(path) & {"pickle", "marshal", "shelve", "dill", "cloudpickle"}, path
+
+
+def test_the_front_door_opens_without_heavy_libraries() -> None:
+    heavy = [
+        "torch",
+        "transformers",
+        "sentence_transformers",
+        "spacy",
+        "faiss",
+        "igraph",
+        "prefect",
+        "pyarrow",
+        "scipy",
+        "bm25s",
+        "openai",
+    ]
+    code = f"import conspectus, sys; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
