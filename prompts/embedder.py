@@ -89,9 +89,8 @@ class SentenceTransformerEmbedder:
 
     def __init__(self, model: str = PACKAGED_MODEL) -> None:
         self._folder = find_model(model)
-        self._packaged = model == PACKAGED_MODEL
         self._lock = threading.Lock()
-        self._found_name: str | None = PACKAGED_MODEL if self._packaged else None
+        self._found_name: str | None = PACKAGED_MODEL if model == PACKAGED_MODEL else None
         self._loaded: _Loaded | None = None
 
     @property

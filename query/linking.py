@@ -47,6 +47,17 @@ class Linker:
         }
         return Linked(tuple(names[id_] for id_ in sorted(names)), tuple(sorted(entities)))
 
+    def without_titles(self, question: str) -> str:
+        """Return the question without the names that stand for chunks."""
+        for match in reversed(self._names.find(question)):
+            question = question[: match.start] + question[match.end :]
+        return question
+
+
+def open_linker(context: Context) -> Linker:
+    """Return the index's linker, made on first use."""
+    return context.index.keep("linker", lambda: Linker(context))
+
 
 def _words(text: str) -> list[str]:
     return [text[word.start : word.end] for word in words(text)]

@@ -29,8 +29,11 @@ def _reading(name: str, about: str, retriever: Callable[[Context], Retriever]) -
     return Method(about, retriever, lambda context: ExtractiveReader(f"{name}:offline", context, retriever(context)))
 
 
-def _global(about: str, level: str | None = None) -> Method:
-    return Method(about, None, lambda context: GlobalSearch(context, level or context.settings.global_search.level))
+def _global(name: str, about: str, level: str | None = None) -> Method:
+    def answerer(context: Context) -> Answerer:
+        return GlobalSearch(f"{name}:offline", context, level or context.settings.global_search.level)
+
+    return Method(about, None, answerer)
 
 
 def _auto(context: Context) -> Answerer:
@@ -43,11 +46,11 @@ METHODS: dict[str, Method] = {
     "dense": _reading("dense", "passages near in meaning", DenseRetriever),
     "hybrid": _reading("hybrid", "reciprocal rank fusion of bm25 and dense", HybridRetriever),
     "ppr": _reading("ppr", "personalised PageRank over names, entities and passages: several hops", PprRetriever),
-    "global": _global("map-reduce over the community reports of a level: questions about the whole"),
-    "global:c0": _global("the same over the coarsest communities", "c0"),
-    "global:c1": _global("the same one level down", "c1"),
-    "global:c2": _global("the same two levels down", "c2"),
-    "global:c3": _global("the same three levels down", "c3"),
+    "global": _global("global", "map-reduce over the community reports of a level: questions about the whole"),
+    "global:c0": _global("global:c0", "the same over the coarsest communities", "c0"),
+    "global:c1": _global("global:c1", "the same one level down", "c1"),
+    "global:c2": _global("global:c2", "the same two levels down", "c2"),
+    "global:c3": _global("global:c3", "the same three levels down", "c3"),
 }
 
 

@@ -48,6 +48,16 @@ class Terms:
         return np.stack(held, axis=1) if held else np.zeros((len(rows), 0))
 
 
+def telling_words(question: str) -> str:
+    """Return the question's words that say what it is about, or all of them where none does.
+
+    >>> telling_words("Who wrote the book?")
+    'wrote book'
+    """
+    found = [word.key for word in words(question)]
+    return " ".join([word for word in found if word not in _QUESTION_WORDS] or found)
+
+
 def question_terms(context: Context, question: str) -> Terms:
     """Return the stems of the question's words but for question words, weighted by inverse document frequency.
 

@@ -96,7 +96,7 @@ class VectorSettings(Section):
         ge=1,
         description="up to this many rows every vector is compared; beyond, FAISS IVF lists are probed",
     )
-    probes: int = Field(32, ge=1, description="IVF lists looked into for one search")
+    probes: int = Field(128, ge=1, description="IVF lists looked into for one search")
 
 
 class Bm25Settings(Section):

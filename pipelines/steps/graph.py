@@ -3,7 +3,7 @@
 Nodes are the chunks, then the entities, both in table order. Two kinds of edges:
 
 - *name edges* join a chunk that mentions a document's name with the chunks of that document: weight
-  1 / sqrt((1 + m) n) where m chunks mention the name and n chunks own it. Precise and few, they carry a
+  1 / sqrt(1 + m) where m chunks mention the name. Precise and few, they carry a
   question from one hop to the next.
 - *occurrence edges* join a chunk with each name in it: weight lambda / sqrt(f) where f chunks hold the name.
   Many and vague, they reach what no title names.
@@ -70,7 +70,7 @@ def walk_graph(
     edges: list[tuple[int, int, float]] = []
     for name in names:
         if len(name.chunk_ids) <= settings.most_owners:
-            weight = 1 / np.sqrt((1 + name.mentioned_in) * len(name.chunk_ids))
+            weight = 1 / np.sqrt(1 + name.mentioned_in)
             for holder in sorted(held_by.get(name.id, ())):
                 edges += [(row_of[holder], row_of[owner], weight) for owner in name.chunk_ids]
 

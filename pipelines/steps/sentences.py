@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Rows = npt.NDArray[np.int64]
 
-_MOST_CHARACTERS = 600
+_MOST_CHARACTERS = 400
 """A longer 'sentence' (a table, a list) is no fit quotation."""
 _FEWEST_WORDS = 4
 _SAYS_THE_SAME = 0.7

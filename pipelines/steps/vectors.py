@@ -16,8 +16,8 @@ from storage.records import Chunk, Document, Entity, Relation, Report
 from storage.text.tokens import count_tokens
 
 STAGE = "embed"
-_SHARD = 512
-"""Texts a task: many short ones fill the encoder's fixed batch shapes better than few."""
+_SHARD = 2048
+"""Texts a task: many fill the encoder's passes, each of texts of one length, better than few."""
 
 
 def entity_text(entity: Entity) -> str:
@@ -36,8 +36,8 @@ def chunk_text(chunk: Chunk, document: Document) -> str:
 
 
 def report_text(report: Report) -> str:
-    """Return a report's title and summary: what a question is compared with."""
-    return f"{report.title}. {report.summary}"
+    """Return a report's title and most central sentence: what a question is compared with."""
+    return f"{report.title}. {report.findings[0].explanation}"
 
 
 @dataclass(frozen=True, slots=True)

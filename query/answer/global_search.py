@@ -1,89 +1,101 @@
 """Global search without a language model: map over the reports of a level, score, reduce to cited findings.
 
 The map-reduce of GraphRAG (Edge et al. 2024, section 3.1.6) with extractive parts: each report gets a helpfulness
-score of 0-100 from its closeness to the question and its rating; zeros are dropped; the best reports give
-the findings that are nearest to the question.
+score of 0-100; zeros are dropped; the most helpful reports give the findings that are nearest to the question.
 """
 
 import time
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from query.answer.read import UNKNOWN
-from query.citations import cite
+from query.citations import Citations
 from query.context import Context
 from query.types import Answer, Evidence, ScoredReport, Step, Usage
-from storage.records import Community, Finding, Report, Span
+from query.whole import closeness_to_whole
+from storage.records import Community, Finding, Report
 
-_RATING_WEIGHT = 0.5
-"""How much of a report's score its rating decides: broad questions are near to no report in particular."""
+Vector = npt.NDArray[np.float32]
+
 _FINDINGS_A_REPORT = 2
+_LEAST_SUPPORT = 0.45
+"""A question that is about the whole, or near to a finding, has at least this cosine (benchmarks/answers.py)."""
 
 
 class GlobalSearch:
     """Answers over all reports of one level (c0, the coarsest, to c3)."""
 
-    def __init__(self, context: Context, level: str) -> None:
+    def __init__(self, name: str, context: Context, level: str) -> None:
+        self._name = name
         self._context = context
         self._level = level
 
     async def answer(self, question: str) -> Answer:
-        """Return the findings of the most helpful reports, one line each, with citations into the documents."""
+        """Return the findings of the most helpful reports, a line a report, with citations into the documents."""
         began = time.perf_counter()
         wanted = int(self._level[1:])
         level, reports = reports_of_level(self._context, wanted)
         vector = self._context.embedder.embed_query(question)
         scored = self._map(vector, reports)
         best = scored[: self._context.settings.global_search.reports]
-        findings = self._reduce(vector, [each.report for each in best])
-        cited = cite(self._context, findings)
+        chosen, nearest = self._reduce(vector, [each.report for each in best])
+        support = max(nearest, closeness_to_whole(self._context, question))
+        citations = Citations(self._context)
+        lines = [_line(report, found, citations) for report, found in chosen] if support >= _LEAST_SUPPORT else []
         trace = (
             Step("global", f"level c{level} has {len(reports)} reports" + _shallower(wanted, level)),
             Step("map", f"{len(scored)} reports scored above zero"),
-            Step("reduce", f"{len(findings)} findings of the {len(best)} most helpful reports"),
+            Step("reduce", f"the {len(best)} most helpful reports; support {support:.2f} of {_LEAST_SUPPORT}"),
         )
         return Answer(
             question=question,
-            method=f"global:c{level}:offline",
-            text="\n".join(f"- {line}" for line in cited.lines) or UNKNOWN,
-            citations=cited.citations,
+            method=self._name,
+            text="\n".join(line for line in lines if line) or UNKNOWN,
+            citations=citations.made(),
             evidence=Evidence(reports=tuple(best), trace=trace),
             usage=Usage(seconds=time.perf_counter() - began),
             trace=trace,
-            dropped_citations=cited.dropped,
+            dropped_citations=citations.dropped,
         )
 
-    def _map(self, vector: np.ndarray, reports: Sequence[tuple[int, Report]]) -> list[ScoredReport]:
-        """Score each (row, report) 0-100, drop zeros, sort best first."""
+    def _map(self, vector: Vector, reports: Sequence[tuple[int, Report]]) -> list[ScoredReport]:
+        """Score each (row, report) 0-100 by closeness times rating, drop zeros, sort best first.
+
+        A question about the whole is near to no report in particular; then how much of the corpus a report is
+        about decides.
+        """
         if not reports:
             return []
         vectors = self._context.index.vectors("reports")
         closeness = vectors.scores(vector[np.newaxis], np.array([row for row, _ in reports]))[0]
         scored = [
-            ScoredReport(report, round(100 * max(0.0, float(cosine)) * _rating_factor(report), 4))
+            ScoredReport(report, round(10 * report.rating * max(0.0, float(cosine)), 4))
             for (_, report), cosine in zip(reports, closeness, strict=True)
         ]
         return sorted((each for each in scored if each.score > 0), key=lambda each: (-each.score, each.report.id))
 
-    def _reduce(self, vector: np.ndarray, reports: Sequence[Report]) -> list[tuple[str, Span]]:
-        """Return the findings of each report that are nearest to the question, reports in order, none twice."""
+    def _reduce(self, vector: Vector, reports: Sequence[Report]) -> tuple[list[tuple[Report, list[Finding]]], float]:
+        """Return each report with its findings nearest to the question, no passage twice, and the best cosine."""
         embedder = self._context.embedder
-        quotes: list[tuple[str, Span]] = []
+        chosen: list[tuple[Report, list[Finding]]] = []
+        seen: set[object] = set()
+        nearest = 0.0
         for report in reports:
-            texts = [embedder.windows(each.explanation)[0] for each in report.findings]
-            order = np.argsort(-(embedder.embed(texts) @ vector), kind="stable")
-            fresh = [report.findings[i] for i in order if _span(report.findings[i]) not in {span for _, span in quotes}]
-            quotes += [(f"{report.title}: {each.explanation}", _span(each)) for each in fresh[:_FINDINGS_A_REPORT]]
-        return quotes
+            cosines = embedder.embed([embedder.windows(each.explanation)[0] for each in report.findings]) @ vector
+            nearest = max(nearest, float(cosines.max()))
+            ranked = [report.findings[i] for i in np.argsort(-cosines, kind="stable")]
+            fresh = [each for each in ranked if each.citations not in seen][:_FINDINGS_A_REPORT]
+            seen.update(each.citations for each in fresh)
+            chosen.append((report, fresh))
+        return chosen, nearest
 
 
-def _rating_factor(report: Report) -> float:
-    return 1 - _RATING_WEIGHT + _RATING_WEIGHT * report.rating / 10
-
-
-def _span(finding: Finding) -> Span:
-    return finding.citations[0]
+def _line(report: Report, findings: Sequence[Finding], citations: Citations) -> str:
+    cited = [citations.cite(each.explanation, each.citations[0]) for each in findings]
+    found = " ".join(each for each in cited if each)
+    return f"- {report.title}: {found}" if found else ""
 
 
 def _shallower(wanted: int, found: int) -> str:

@@ -1,6 +1,7 @@
 """Passages by the words they share with the question."""
 
 from query.context import Context
+from query.terms import telling_words
 from query.types import Evidence, Step
 
 
@@ -12,5 +13,5 @@ class Bm25Retriever:
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` passages of highest BM25 score; none that shares no word with the question."""
-        passages = self._context.best(self._context.bm25.scores(question), k)
+        passages = self._context.best(self._context.bm25.scores(telling_words(question)), k)
         return Evidence(passages, trace=(Step("bm25", f"{len(passages)} passages share words with the question"),))

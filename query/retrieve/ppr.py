@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from query.context import Context
-from query.linking import Linked, Linker
+from query.linking import Linked, open_linker
 from query.retrieve.pairs import pair_scores
-from query.terms import question_terms
+from query.terms import question_terms, telling_words
 from query.types import Evidence, Step
 from storage.graph.adjacency import Adjacency
 from storage.graph.pagerank import PageRank, forward_push, power_iteration
@@ -33,11 +33,12 @@ _TAIL = 0.003
 """Walk score that the passage nearest in words and meaning has at the least, so that it is in the pool."""
 _CANDIDATES = 100
 """Best passages by words, and by meaning, that are considered as seeds."""
+_COSINE_WEIGHT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class TextScores:
-    """Passages near to the question: chunk rows, and the sum of each one's relative cosine and BM25 score."""
+    """Passages near to the question: chunk rows, and a score of how near each is."""
 
     rows: Rows
     scores: Floats
@@ -57,7 +58,7 @@ class PprRetriever:
         if n_chunks == 0:
             return Evidence(trace=(Step("ppr", "the index holds no chunk"),))
         vector = context.embedder.embed_query(question)[np.newaxis]
-        linked = context.index.keep("linker", lambda: Linker(context)).link(question)
+        linked = open_linker(context).link(question)
         near = text_scores(context, question, vector)
         graph = context.index.graph()
         nodes, mass = self._personalization(graph, linked, near, n_chunks)
@@ -143,13 +144,16 @@ class PprRetriever:
 
 
 def text_scores(context: Context, question: str, vector: npt.NDArray[np.float32]) -> TextScores:
-    """Return the passages nearest in words or meaning: cosine / best cosine + BM25 / best BM25."""
-    words = context.bm25.scores(question).astype(np.float64)
+    """Return the passages nearest in words or meaning, by 2 cosine + BM25 / best BM25.
+
+    The cosine counts as it is: where even the best is low, meaning is lost and words decide.
+    """
+    words = context.bm25.scores(telling_words(question)).astype(np.float64)
     _, dense_rows = context.chunk_vectors.search(vector, _CANDIDATES)
     lexical_rows = np.argsort(-words, kind="stable")[:_CANDIDATES]
     rows = np.union1d(dense_rows[0], lexical_rows)
     meaning = context.chunk_vectors.scores(vector, rows)[0].astype(np.float64)
-    scores = meaning / max(meaning.max(), 1e-9) + words[rows] / max(words.max(), 1e-9)
+    scores = _COSINE_WEIGHT * meaning + words[rows] / max(words.max(), 1e-9)
     return TextScores(rows, np.maximum(scores, 0.0))
 
 

@@ -26,7 +26,7 @@ CONCEPT = "CONCEPT"
 NAME = "NAME"
 """Type of a name of unknown kind: one that the fallback found, or a noun phrase about a proper noun."""
 
-_RULES = "2"
+_RULES = "3"
 """Raised when the rules of this module change, so that remembered extractions are made again."""
 
 _NOT_NAMES = frozenset({"CARDINAL", "ORDINAL", "PERCENT", "QUANTITY", "MONEY", "TIME"})
@@ -263,7 +263,8 @@ class _Arguments:
         for chunk in _noun_chunks(doc):
             if chunk.root.pos_ not in {"NOUN", "PROPN"}:
                 continue
-            phrase = _trimmed(chunk, NAME if chunk.root.pos_ == "PROPN" else CONCEPT)
+            proper = chunk.root.pos_ == "PROPN" and not chunk.root.text[:1].islower()
+            phrase = _trimmed(chunk, NAME if proper else CONCEPT)
             if phrase is None or not regex.search(r"\p{L}{2}", phrase.text):
                 continue
             self._concepts_at[chunk.root.i] = phrase

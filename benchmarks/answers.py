@@ -1,0 +1,65 @@
+"""How often an answer is given where there is one, and withheld where there is none.
+
+    python benchmarks/answers.py SUITE SUITE [SUITE ...] [--questions 60]
+
+Every suite's questions are put to every suite's index. Over its own documents a question has an answer; over
+another suite's it has none (but for chance). Printed: the share answered, and over the own documents the share whose
+quoted sentences hold an accepted answer, beside the share whose best five passages hold it (what reading could reach).
+"""
+
+import argparse
+import random
+from pathlib import Path
+
+from conspectus import Index, build, load_settings
+from pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+
+
+def sampled(suite: Suite, count: int) -> list[Question]:
+    """Return a seeded sample of the questions."""
+    return random.Random(7).sample(suite.questions, min(count, len(suite.questions)))
+
+
+def holds(text: str, question: Question) -> bool:
+    """Return whether a text holds one of the accepted answers."""
+    return any(answer.casefold() in text.casefold() for answer in question.answers)
+
+
+def row(asked: Suite, over: Suite, index: Index, count: int) -> str:
+    """Put one suite's questions to another's index and return the table's row."""
+    questions = sampled(asked, count)
+    answers = [index.ask(each.question, "ppr") for each in questions]
+    answered = sum(each.known for each in answers) / len(answers)
+    line = f"{asked.name:12}  {over.name:12}  {len(questions):9}  {answered:8.3f}"
+    if asked.name != over.name:
+        return line
+    pairs = [
+        (question, answer)
+        for question, answer in zip(questions, answers, strict=True)
+        if question.answers and question.answers[0].casefold() not in {"yes", "no"}
+    ]
+    quoted = sum(holds(answer.text, question) for question, answer in pairs) / len(pairs)
+    reachable = sum(
+        any(holds(f"{each.title} {each.text}", question) for each in answer.evidence.passages)
+        for question, answer in pairs
+    ) / len(pairs)
+    return f"{line}  {quoted:6.3f}  {reachable:9.3f}"
+
+
+def main() -> None:
+    """Build the suites' indexes where needed and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suites", nargs="+", type=Path)
+    parser.add_argument("--questions", type=int, default=60)
+    options = parser.parse_args()
+    settings = load_settings()
+    suites = [read_suite(each) for each in options.suites]
+    print("questions     documents     asked      answered  quoted  reachable")
+    for over in suites:
+        index = build(over.corpus, suite_index(over, settings), settings)
+        for asked in suites:
+            print(row(asked, over, index, options.questions), flush=True)
+
+
+if __name__ == "__main__":
+    main()
