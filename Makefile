@@ -3,7 +3,7 @@
 # make lint   style and types only
 # make format rewrite the code in the house style
 
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 DEMO := .conspectus/demo

@@ -1,144 +1,217 @@
 """The command line: `conspectus --help` teaches it.
 
+Results go to stdout; progress, warnings and errors to stderr. With --json stdout is one JSON document.
+
 Exit statuses: 0 success, 1 unexpected error, 2 wrong usage (option, setting, method), 3 unreadable input,
 4 unusable index, 5 published but with more failures than build.failure_threshold, 6 a model is needed,
 7 something is not installed, 130 interrupted.
 """
 
+import importlib.metadata
+import io
 import json
 import os
 import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from conspectus import show
 from conspectus.progress import progress
-from storage.errors import FAILURES_PAST_THRESHOLD, ConspectusError, InputError
+from storage.errors import FAILURES_PAST_THRESHOLD, ConspectusError, UsageError
 from storage.settings import Settings, as_yaml, load_settings, parse_override
+
+DEFAULT_INDEX = Path(".conspectus/index")
+INTERRUPTED = 130
+
+
+def _examples(*lines: str) -> str:
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
 
 app = typer.Typer(
     name="conspectus",
     help="One knowledge index over your documents, and every Graph RAG method to ask it.\n\n"
-    "Start: conspectus index FOLDER, then conspectus ask 'QUESTION'. No model, key or server is needed.",
-    epilog="Exit statuses: 0 success, 1 unexpected error, 2 wrong usage, 3 unreadable input, 4 unusable index, "
-    "5 published with too many failures, 6 a model is needed, 7 something is not installed.",
+    "First make an index, then ask it. No model, key or server is needed.",
+    epilog=_examples(
+        "conspectus index docs",
+        'conspectus ask "Who founded the company?"',
+    )
+    + "\n\nExit statuses: 0 success, 1 unexpected error, 2 wrong usage, 3 unreadable input, 4 unusable index, "
+    "5 published with too many failures, 6 a model is needed, 7 something is not installed, 130 interrupted.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
 
-DEFAULT_INDEX = Path(".conspectus/index")
-
-IndexOption = Annotated[Path, typer.Option("--index", help="The index folder.")]
+IndexOption = Annotated[Path, typer.Option("--index", help="The index folder.", metavar="FOLDER")]
 SettingsOption = Annotated[
     Path | None,
-    typer.Option("--settings", help="A settings file. [default: ./settings.yaml where there is one]"),
+    typer.Option("--settings", help="A settings file. [default: ./settings.yaml where there is one]", metavar="FILE"),
 ]
 SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Outweigh one setting; repeatable."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-MethodOption = Annotated[str, typer.Option("--method", help="How to find evidence; see: conspectus methods.")]
-QuestionArgument = Annotated[str, typer.Argument(help="The question, in quotes.", metavar="QUESTION")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+MethodOption = Annotated[
+    str, typer.Option("--method", help="How to find evidence; see: conspectus methods.", metavar="NAME")
+]
 
 
-@app.command()
+def _question(text: str) -> str:
+    if not text.strip():
+        raise typer.BadParameter("the question is empty")
+    return text.encode("utf-8", "replace").decode("utf-8")  # bytes that are no UTF-8 arrive as lone surrogates
+
+
+QuestionArgument = Annotated[
+    str, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=_question)
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"conspectus {importlib.metadata.version('conspectus')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None: ...
+
+
+@app.command(
+    short_help="Write a settings.yaml to change.",
+    epilog=_examples("conspectus init", "conspectus init project"),
+)
 def init(
-    directory: Annotated[Path, typer.Argument(help="Where to write settings.yaml.")] = Path(),
+    directory: Annotated[Path, typer.Argument(help="Where to write settings.yaml.", metavar="FOLDER")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Overwrite a settings.yaml that is there.")] = False,
 ) -> None:
-    """Write a settings.yaml in which every key stands with its default and its meaning."""
+    """Write a settings.yaml in which every key stands with its default and its meaning.
+
+    Other commands read the settings.yaml of the folder that they are run in.
+    """
     target = directory / "settings.yaml"
     if target.exists() and not force:
-        raise InputError(f"{target} exists already; --force overwrites it")
+        raise UsageError(f"{target} exists already; --force overwrites it")
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file, not a folder to write settings.yaml in")
     directory.mkdir(parents=True, exist_ok=True)
     target.write_text(as_yaml(), "utf-8")
     typer.echo(f"wrote {target}")
 
 
-@app.command()
+@app.command(
+    short_help="Make an index of documents, or bring it up to date.",
+    epilog=_examples(
+        "conspectus index docs notes/*.md",
+        "conspectus index docs --index docs.index --set chunks.chunk_size=300",
+    ),
+)
 def index(
-    inputs: Annotated[list[str], typer.Argument(help="Files, folders or globs.", metavar="INPUT...")],
+    inputs: Annotated[list[str], typer.Argument(help="Files, folders or globs.", metavar="INPUT")],
     index: IndexOption = DEFAULT_INDEX,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Make the index equal to its input: new documents are added, changed ones redone, missing ones gone.
 
     Reads .txt .md .csv .jsonl .parquet. What cannot be read is listed by: conspectus status --failures.
     A killed run goes on where it was; an unchanged input is a no-op. Where PREFECT_API_URL is set, the same
     steps run as a Prefect flow.
-
-    Example: conspectus index examples/corpus --index .conspectus/demo
     """
     chosen = _settings(settings, overrides)
-    with progress(quiet) as report:
-        if os.environ.get("PREFECT_API_URL"):
-            from pipelines.tasks import index as flow
+    if os.environ.get("PREFECT_API_URL"):
+        if quiet:
+            os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "WARNING")
+        from pipelines.tasks import run_flow
 
-            done = flow([str(each) for each in inputs], str(index), settings=chosen.model_dump(mode="json"))
-        else:
-            from pipelines.index import build_index, summary
-            from pipelines.runner import RunHere
+        done = run_flow(inputs, index, chosen)
+    else:
+        from pipelines.index import build_index, summary
+        from pipelines.runner import RunHere
 
+        with progress(quiet) as report:
             done = summary(build_index(inputs, index, chosen, RunHere(report)))
     if as_json:
         _print_json(done)
     else:
         typer.echo(show.build(done))
-    if done["failed_share"] > chosen.build.failure_threshold:
+    threshold = chosen.build.failure_threshold
+    if done["failed_share"] > threshold:
+        share = f"{done['failed_share']:.1%} of the items failed, more than build.failure_threshold ({threshold:.1%})"
+        _complain(f"the index is published, but {share}")
         raise typer.Exit(FAILURES_PAST_THRESHOLD)
 
 
-@app.command()
+@app.command(
+    short_help="Answer a question, with citations into the documents.",
+    epilog=_examples(
+        'conspectus ask "Who directed the film of the novel?"',
+        'conspectus ask "What are the main themes?" --method global --level c0 --index docs.index',
+    ),
+)
 def ask(
     question: QuestionArgument,
     index: IndexOption = DEFAULT_INDEX,
     method: MethodOption = "auto",
     level: Annotated[
-        str | None, typer.Option("--level", help="c0 (coarsest) to c3, for global search.", metavar="C0..C3")
+        Literal["c0", "c1", "c2", "c3"] | None,
+        typer.Option(
+            "--level",
+            help="For global search (which --method auto then is): c0 (coarsest) to c3.",
+            metavar="C0..C3",
+            case_sensitive=False,
+        ),
     ] = None,
     trace: Annotated[bool, typer.Option("--trace", help="Print the steps that led to the answer.")] = False,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question, with numbered citations into the documents.
-
-    Example: conspectus ask "Who directed the film of the novel?" --index .conspectus/demo
-    """
+    """Answer a question, with numbered citations into the documents."""
     from conspectus.api import open_index
 
+    if level and method not in {"auto", "global"}:
+        raise UsageError(f"the method {method!r} has no --level; only global has")
     opened = open_index(index, _settings(settings, overrides))
-    answer = opened.ask(question, f"global:{level.lower()}" if level and method in {"global", "auto"} else method)
+    answer = opened.ask(question, f"global:{level}" if level else method)
     if as_json:
         _print_json(show.answer_json(answer))
     else:
         typer.echo(show.answer(answer, trace))
 
 
-@app.command()
+@app.command(
+    short_help="Find passages, without answering.",
+    epilog=_examples(
+        'conspectus retrieve "Who directed the film?"',
+        'conspectus retrieve "Who directed the film?" --method hybrid --k 3 --json',
+    ),
+)
 def retrieve(
     question: QuestionArgument,
     index: IndexOption = DEFAULT_INDEX,
     method: MethodOption = "ppr",
-    k: Annotated[int, typer.Option("--k", min=1, help="How many passages.")] = 5,
+    k: Annotated[int, typer.Option("--k", min=1, help="How many passages.", metavar="N")] = 5,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the passages that bear on a question, without answering it.
-
-    Example: conspectus retrieve "Who directed the film?" --method hybrid --k 3 --index .conspectus/demo
-    """
+    """Find the passages that bear on a question, best first, without answering it."""
     from conspectus.api import open_index
 
     opened = open_index(index, _settings(settings, overrides))
@@ -149,38 +222,41 @@ def retrieve(
         typer.echo(show.evidence(evidence))
 
 
-@app.command()
+@app.command(short_help="List the ways to ask.", epilog=_examples("conspectus methods"))
 def methods(as_json: JsonOption = False) -> None:
-    """List the ways to ask."""
+    """List the ways to ask, by the name that --method takes."""
     from query.methods import METHODS
 
+    about = {name: each.about for name, each in METHODS.items()}
     if as_json:
-        _print_json({name: each.about for name, each in METHODS.items()})
+        _print_json(about)
     else:
-        typer.echo("\n".join(f"{name:11}  {each.about}" for name, each in METHODS.items()))
+        typer.echo(show.methods(about))
 
 
-@app.command()
+@app.command(
+    short_help="Say what an index holds.",
+    epilog=_examples("conspectus status", "conspectus status --failures --index docs.index"),
+)
 def status(
     index: IndexOption = DEFAULT_INDEX,
     failures: Annotated[bool, typer.Option("--failures", help="List what was lost, and why.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an index holds."""
+    """Say what an index holds, and what of the input was lost."""
     from storage.index import Index
     from storage.records import Failure
 
     opened = Index.open(index)
     lost = opened.rows(Failure)
     if as_json:
-        shown: dict[str, Any] = {**asdict(opened.manifest), "index": str(index)}
-        shown["failures"] = [asdict(each) for each in lost]
+        shown = {**asdict(opened.manifest), "index": str(index), "failures": [asdict(each) for each in lost]}
         _print_json(shown)
     else:
         typer.echo(show.status(opened.manifest, lost, failures))
 
 
-@app.command()
+@app.command(short_help="Check an index.", epilog=_examples("conspectus verify --index docs.index"))
 def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
     """Check every checksum, id, span and row count of an index; exit status 4 where something is wrong."""
     from storage.errors import IndexCorrupt
@@ -198,27 +274,36 @@ def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> N
         raise typer.Exit(IndexCorrupt.exit_status)
 
 
-@app.command()
+@app.command(
+    short_help="Measure methods side by side on a question set.",
+    epilog=_examples(
+        "conspectus evaluate examples/encyclopedia",
+        "conspectus evaluate examples/encyclopedia --methods bm25,ppr --k 2,5 --json result.json",
+    ),
+)
 def evaluate(
     suite: Annotated[Path, typer.Argument(help="A folder with corpus.jsonl and questions.jsonl.", metavar="SUITE")],
     methods: Annotated[
-        str, typer.Option("--methods", help="Methods to compare, with commas.")
+        str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")
     ] = "bm25,dense,hybrid,ppr",
-    k: Annotated[str, typer.Option("--k", help="Ranks at which recall is taken, with commas.")] = "2,5",
+    k: Annotated[str, typer.Option("--k", help="Ranks at which recall is taken.", metavar="N,...")] = "2,5",
     index: Annotated[
         Path | None,
-        typer.Option("--index", help="Where the suite's index is kept. [default: .conspectus/suites/...]"),
+        typer.Option(
+            "--index", help="Where the suite's index is kept. [default: .conspectus/suites/...]", metavar="FOLDER"
+        ),
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", help="Write the result to a file as JSON.")] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Also write the result to a file as JSON.", dir_okay=False, metavar="FILE"),
+    ] = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Measure methods side by side on a question set: recall, with bootstrap 95 % intervals, and seconds.
 
     The index is built on first use and kept; SUITE is never written to.
-
-    Example: conspectus evaluate examples/suite --methods bm25,dense,hybrid,ppr --k 2,5
     """
     from conspectus.api import open_index
     from pipelines.evaluation.evaluate import as_json, evaluate
@@ -228,8 +313,9 @@ def evaluate(
 
     chosen = _settings(settings, overrides)
     ranks = _ranks(k)
-    names = [each.strip() for each in methods.split(",") if each.strip()]
-    show.check_methods(names)
+    names = _retrieving(methods)
+    if json_file and not json_file.parent.is_dir():
+        raise UsageError(f"--json {json_file}: there is no folder {json_file.parent}")
     questions = read_suite(suite)
     began = time.perf_counter()
     with progress(quiet) as report:
@@ -239,7 +325,7 @@ def evaluate(
         scores = evaluate(questions, open_index(target, chosen).context, names, ranks, report)
     result = as_json(questions, chosen.model_dump(mode="json"), scores, build_seconds)
     if json_file:
-        json_file.write_text(json.dumps(result, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        json_file.write_text(_json(result) + "\n", "utf-8")
     typer.echo(show.scores(result))
 
 
@@ -247,10 +333,23 @@ def _ranks(text: str) -> list[int]:
     try:
         ranks = [int(each) for each in text.split(",")]
     except ValueError as error:
-        raise typer.BadParameter(f"--k takes whole numbers with commas between, not {text!r}") from error
+        raise UsageError(f"--k takes whole numbers with commas between, not {text!r}") from error
     if min(ranks) < 1:
-        raise typer.BadParameter("--k takes ranks of 1 and more")
+        raise UsageError("--k takes ranks of 1 and more")
     return ranks
+
+
+def _retrieving(text: str) -> list[str]:
+    """Return the named methods; a mistake in one shows here, before anything is built."""
+    from query.methods import find_method
+
+    names = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    if not names:
+        raise UsageError("--methods names no method; see: conspectus methods")
+    for name in names:
+        if find_method(name).retriever is None:
+            raise UsageError(f"the method {name!r} finds no passages whose recall could be measured")
+    return names
 
 
 def _settings(file: Path | None, overrides: list[str] | None) -> Settings:
@@ -263,25 +362,38 @@ def _settings(file: Path | None, overrides: list[str] | None) -> Settings:
     return load_settings(file, sections)
 
 
-def _print_json(value: object) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)
+    typer.echo(_json(value))
 
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and an exit status, never a traceback."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that cannot show a sign gets its number; in JSON that is the sign again.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app()
     except ConspectusError as error:
         _fail(str(error), error.exit_status)
     except OSError as error:
-        _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), 1)
-    except KeyboardInterrupt:
-        _fail("interrupted; run the same command again to go on", 130)
+        _fail(f"{error.filename or ''}: {error.strerror or error}".lstrip(": "), ConspectusError.exit_status)
+    except SystemExit as ended:
+        if ended.code == INTERRUPTED:
+            _complain("interrupted; run the same command again to go on")
+        raise
 
 
 def _fail(message: str, exit_status: int) -> None:
-    sys.stderr.write(f"conspectus: {message}\n")
+    _complain(message)
     sys.exit(exit_status)
+
+
+def _complain(message: str) -> None:
+    sys.stderr.write(f"conspectus: {message}\n")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Results as text for people and as JSON for programs."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from query.types import Answer, Evidence
 from storage.index import Manifest
 from storage.records import Failure
+from storage.tables import TABLES
 
 
 def build(done: Mapping[str, Any]) -> str:
@@ -16,14 +18,13 @@ def build(done: Mapping[str, Any]) -> str:
     else:
         first = f"{done['index']}: published version {done['version']} in {done['seconds']:.1f} s"
     rows = done["rows"]
-    counted = ", ".join(
-        f"{rows[name]:,} {name}" for name in ("documents", "chunks", "entities", "relations", "reports")
-    )
+    tables = ("documents", "chunks", "entities", "relations", "reports")
+    counted = ", ".join(_count(rows[name], name) for name in tables)
     lines = [first, f"  {counted}"]
     if done["failures"]:
         lines.append(
-            f"  {done['failures']} failures ({done['failed_share']:.1%} of items); "
-            f"see: conspectus status --failures --index {done['index']}"
+            f"  {_count(done['failures'], 'failures')} ({done['failed_share']:.1%} of the items); "
+            f"see: conspectus status --failures --index {shlex.quote(done['index'])}"
         )
     return "\n".join(lines)
 
@@ -82,7 +83,7 @@ def status(manifest: Manifest, lost: Sequence[Failure], list_failures: bool) -> 
     """Return what an index holds."""
     size = sum(int(each["bytes"]) for each in manifest.files.values())
     lines = [f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB"]
-    lines += [f"  {count:>9,} {name}" for name, count in manifest.rows.items()]
+    lines += [f"  {manifest.rows[name]:>9,} {name}" for name in TABLES]
     lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
     if list_failures:
         lines += [f"{each.stage}: {each.item_id}: {each.reason} {each.detail}".rstrip() for each in lost]
@@ -111,16 +112,21 @@ def scores(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def check_methods(names: Sequence[str]) -> None:
-    """Raise UnknownMethod for the first name that no method has, before any work is done."""
-    from query.methods import find_method
-
-    for name in names:
-        find_method(name)
+def methods(about: Mapping[str, str]) -> str:
+    """Return the names of methods, each with what it is about."""
+    width = max(len(name) for name in about)
+    return "\n".join(f"{name:{width}}  {each}" for name, each in about.items())
 
 
 def _interval(values: Mapping[str, float]) -> str:
     return f"{values['mean']:.3f} [{values['low']:.3f}, {values['high']:.3f}]"
+
+
+def _count(number: int, plural: str) -> str:
+    """Return `1 entity`, `2 entities`."""
+    if number != 1:
+        return f"{number:,} {plural}"
+    return f"1 {plural[:-3]}y" if plural.endswith("ies") else f"1 {plural[:-1]}"
 
 
 def _one_line(text: str) -> str:

@@ -21,7 +21,7 @@ from pipelines.steps.reports import report_communities
 from pipelines.steps.sentences import sentences_of
 from pipelines.steps.synonyms import find_synonyms
 from pipelines.steps.vectors import chunk_text, embed_windows, entity_text, relation_text, report_text
-from storage.hashing import digest
+from storage.hashing import digest, file_digest
 from storage.index import Manifest, build_lock, current_manifest, damaged_files, publish, staging
 from storage.memo import Memo
 from storage.records import Document, Failure
@@ -159,8 +159,16 @@ def _fingerprint(documents: Sequence[Document], failures: Sequence[Failure], set
         [asdict(each) for each in failures],
         settings.of_the_index(),
         tool_versions(),
+        _own_code(),
     ]
     return digest(json.dumps(whole, ensure_ascii=False, sort_keys=True))
+
+
+def _own_code() -> list[str]:
+    """Return the checksums of the code that makes an index: a changed step makes the next build look again."""
+    root = Path(__file__).parent.parent
+    sources = [path for layer in ("storage", "prompts", "pipelines") for path in (root / layer).rglob("*.py")]
+    return [f"{path.relative_to(root).as_posix()} {file_digest(path)}" for path in sorted(sources)]
 
 
 def _report(index: Path, manifest: Manifest, unchanged: bool, failures: Sequence[Failure], began: float) -> BuildReport:

@@ -1,25 +1,31 @@
 """All that is known of Prefect: the flow `index`, and how a step's shards become its tasks.
 
 `prefect deployment run index/index` runs `index` below; the command line runs the same steps in its own process
-unless a Prefect API is configured. One task covers a shard of many items. Results are never persisted by Prefect
-(its default serialiser is pickle): a task leaves its results in the memo and returns what it could not do.
+unless a Prefect API is configured. One task covers a shard of many items. Results are never persisted by Prefect:
+a task leaves its results in the memo and returns what it could not do.
 """
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-os.environ.setdefault("PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS", "120")  # 20 s is short on two busy cores
-
-from prefect import flow, get_run_logger, task
+from prefect import State, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
+from prefect.states import Failed
+from prefect.task_runners import ThreadPoolTaskRunner
 
 from pipelines.index import build_index, summary
-from storage.settings import load_settings
+from storage.errors import ConspectusError, SettingsError
+from storage.settings import Settings, load_settings
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_NO_PICKLE = "json"
+"""How Prefect would write the exception that ends a run, which it does even where results are not persisted."""
 
 
 class RunAsTasks:
@@ -38,6 +44,7 @@ class RunAsTasks:
             retries=self._retries,
             retry_delay_seconds=1,
             persist_result=False,
+            result_serializer=_NO_PICKLE,
             cache_policy=NO_CACHE,
         )(work_on_shard)
         futures = [shard.submit(work, part, number, len(parts)) for number, part in enumerate(parts, start=1)]
@@ -49,20 +56,44 @@ def work_on_shard(work: Callable[[Sequence[Item]], Result], part: Sequence[Item]
     return work(part)
 
 
-@flow(name="index", persist_result=False)
+@flow(
+    name="index",
+    persist_result=False,
+    result_serializer=_NO_PICKLE,
+    # Prefect's own default is a thread for every task that was submitted, however many they are.
+    task_runner=ThreadPoolTaskRunner(max_workers=os.cpu_count() or 1),  # type: ignore[arg-type]  # invariant
+)
 def index(
     inputs: list[str],
     index: str,
     settings_file: str | None = None,
     settings: dict[str, dict[str, Any]] | None = None,
-) -> dict[str, Any]:
+) -> dict[str, Any] | State[Any]:
     """Make the index at `index` equal to the documents in `inputs`.
 
     Paths are those of the machine that the flow runs on. `settings` ({section: {key: value}}) outweighs
-    `settings_file`. Returns what was done; the failures themselves are rows of the index.
+    `settings_file`. Returns what was done; the failures themselves are rows of the index. What the user can put
+    right ends the run as failed, with the error's message and no stack trace.
     """
-    chosen = load_settings(Path(settings_file) if settings_file else None, settings)
-    report = build_index(inputs, Path(index), chosen, RunAsTasks(chosen.build.retries))
+    logging.getLogger("bm25s").propagate = False  # it sets itself to DEBUG, which Prefect's handler would show
+    try:
+        chosen = load_settings(Path(settings_file) if settings_file else None, settings)
+        report = build_index(inputs, Path(index), chosen, RunAsTasks(chosen.build.retries))
+    except ConspectusError as error:
+        return Failed(message=str(error), data=error)
     done = summary(report)
     get_run_logger().info("%s version %s: %s", "unchanged" if report.unchanged else "published", report.version, done)
     return done
+
+
+def run_flow(inputs: Sequence[str | Path], index_folder: Path, settings: Settings) -> dict[str, Any]:
+    """Run the flow in this process, under the Prefect API that is configured; SettingsError if none answers."""
+    with get_client(sync_client=True) as client:
+        problem = client.api_healthcheck()
+        if problem:
+            raise SettingsError(
+                f"no Prefect server answers at {client.api_url} (PREFECT_API_URL): {problem}; "
+                f"start it with `prefect server start`, or unset the variable to index without Prefect"
+            )
+    done = index([str(each) for each in inputs], str(index_folder), settings=settings.model_dump(mode="json"))
+    return cast(dict[str, Any], done)

@@ -8,6 +8,7 @@
     ├── IndexUnusable         exit 4   the index cannot be used
     │   ├── IndexNotFound              the folder holds no published index
     │   ├── IndexCorrupt               a file is missing, damaged or of the wrong shape
+    │   ├── IndexTooNew                a newer version of this program made it
     │   └── IndexBusy                  another build holds the index
     ├── NeedsModel            exit 6   the method has no honest stand-in and no model is configured
     ├── MissingPart           exit 7   something that should be installed is not (names what to install)
@@ -56,6 +57,10 @@ class IndexNotFound(IndexUnusable):
 
 class IndexCorrupt(IndexUnusable):
     """A file of the index is missing, damaged, or not what its manifest says."""
+
+
+class IndexTooNew(IndexUnusable):
+    """The index has a format that only a newer version of this program knows."""
 
 
 class IndexBusy(IndexUnusable):

@@ -8,6 +8,7 @@ A version is written beside the current one, checksummed, renamed into place, an
 A reader that has a version open keeps it; a build that dies leaves the old version in force.
 """
 
+import importlib.metadata
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from storage import tables
-from storage.errors import IndexBusy, IndexCorrupt, IndexNotFound
+from storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexTooNew
 from storage.graph.adjacency import Adjacency
 from storage.hashing import digest, file_digest
 
@@ -32,11 +33,15 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 """Raised when an older reader could misread what a newer writer makes."""
 
+MANIFEST = "manifest.json"
+
 Record = TypeVar("Record")
 Value = TypeVar("Value")
 
 _VERSION_NAME = re.compile(r"[0-9a-f]{12}")
 _STAGING_PREFIX = ".staging-"
+_LOCK = ".lock"
+_MEMO = Path("cache", "memo.sqlite")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +130,17 @@ def current_version(root: Path) -> str:
     return name
 
 
+def is_index(folder: Path) -> bool:
+    """Tell whether a folder is an index, published or begun."""
+    published = (folder / "CURRENT").is_file() and (folder / "versions").is_dir()
+    return published or (folder / _MEMO).is_file() or any(folder.glob("versions/*/manifest.json"))
+
+
 def current_manifest(root: Path) -> Manifest | None:
-    """Return the manifest in force, or None where there is no readable one (a build then makes it anew)."""
+    """Return the manifest in force, or None where there is no readable one (a build then makes it anew).
+
+    Raises IndexTooNew where a newer program made it: it must not be replaced by what this one makes.
+    """
     try:
         return read_manifest(root, current_version(root))
     except (IndexNotFound, IndexCorrupt):
@@ -134,22 +148,34 @@ def current_manifest(root: Path) -> Manifest | None:
 
 
 def read_manifest(root: Path, version: str) -> Manifest:
-    """Return the manifest of a version; IndexCorrupt where it is missing, damaged or of a newer format."""
-    path = root / "versions" / version / "manifest.json"
+    """Return the manifest of a version; IndexCorrupt where it is missing or damaged, IndexTooNew if it is newer."""
+    path = root / "versions" / version / MANIFEST
     try:
         found = json.loads(path.read_text("utf-8"))
+        _refuse_other_formats(root, found["format_version"], found)
         manifest = Manifest(**found)
     except FileNotFoundError as error:
-        raise IndexCorrupt(f"{path} is missing") from error
-    except (ValueError, TypeError) as error:
+        raise IndexCorrupt(f"{path} is missing; build the index again with: conspectus index INPUT") from error
+    except (ValueError, TypeError, KeyError) as error:
         raise IndexCorrupt(f"{path} is not a manifest: {error}") from error
-    if manifest.format_version != FORMAT_VERSION:
-        raise IndexCorrupt(
-            f"{root} has index format {manifest.format_version}; this program reads format {FORMAT_VERSION}"
-        )
     if manifest.version != version:
         raise IndexCorrupt(f"{path} calls itself version {manifest.version!r}")
     return manifest
+
+
+def _refuse_other_formats(root: Path, format_version: int, found: Mapping[str, Any]) -> None:
+    if format_version > FORMAT_VERSION:
+        maker = found.get("tools", {}).get("conspectus", "a newer version")
+        raise IndexTooNew(
+            f"{root} has index format {format_version}, made by conspectus {maker}; this is conspectus "
+            f"{importlib.metadata.version('conspectus')}, which reads format {FORMAT_VERSION}: "
+            f"upgrade it, or name another folder with --index"
+        )
+    if format_version < FORMAT_VERSION:
+        raise IndexCorrupt(
+            f"{root} has index format {format_version}; this program reads format {FORMAT_VERSION}: "
+            f"build it again with: conspectus index INPUT"
+        )
 
 
 def damaged_files(root: Path, manifest: Manifest) -> list[str]:
@@ -164,11 +190,20 @@ def damaged_files(root: Path, manifest: Manifest) -> list[str]:
 
 @contextmanager
 def build_lock(root: Path) -> Iterator[None]:
-    """Hold the index for one build; IndexBusy at once if another process holds it. Readers are not blocked."""
+    """Hold the index for one build, in a folder that is made if missing. Readers are not blocked.
+
+    Raises IndexBusy at once if another process holds it; IndexNotFound where the folder holds something else, so
+    that no file is put among strangers; IndexTooNew where a newer program made the index.
+    """
     from filelock import FileLock, Timeout
 
+    if root.exists() and not root.is_dir():
+        raise IndexNotFound(f"{root} is a file; name a folder with --index")
+    if root.exists() and not is_index(root) and not _is_empty(root):
+        raise IndexNotFound(f"{root} holds other things than an index; name a new or an empty folder with --index")
+    current_manifest(root)
     root.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(root / ".lock", timeout=0)
+    lock = FileLock(root / _LOCK, timeout=0)
     try:
         lock.acquire()
     except Timeout as error:
@@ -177,6 +212,12 @@ def build_lock(root: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _is_empty(root: Path) -> bool:
+    """Tell whether a folder holds nothing but what a build makes first."""
+    begun = {_LOCK} if any((root / _MEMO.parent).glob("*")) else {_LOCK, _MEMO.parent.name}
+    return all(each.name in begun for each in root.iterdir())
 
 
 @contextmanager
@@ -194,6 +235,14 @@ def staging(root: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def version_name(settings: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the first 12 hex digits of the sha256 of settings and file checksums.
+
+    So the same content has the same name, whenever and wherever it was built.
+    """
+    return digest(_json(settings), _json(files))[:12]
+
+
 def publish(
     root: Path,
     folder: Path,
@@ -204,19 +253,15 @@ def publish(
     models: Mapping[str, str],
     tools: Mapping[str, str],
 ) -> Manifest:
-    """Make the staged folder the current version and return its manifest.
-
-    The version is named by the first 12 hex digits of the sha256 of settings and file checksums, so the same
-    content has the same name, whenever and wherever it was built.
-    """
+    """Make the staged folder the current version (see `version_name`) and return its manifest."""
     files = {
         path.relative_to(folder).as_posix(): {"sha256": file_digest(path), "bytes": path.stat().st_size}
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
-    version = digest(_json(settings), _json(files))[:12]
+    version = version_name(settings, files)
     manifest = Manifest(FORMAT_VERSION, version, settings, fingerprint, rows, models, tools, files)
-    _write_durably(folder / "manifest.json", _json(asdict(manifest), indent=2) + "\n")
+    _write_durably(folder / MANIFEST, _json(asdict(manifest), indent=2) + "\n")
     for name in files:
         _flush(folder / name)
     target = root / "versions" / version
@@ -225,6 +270,10 @@ def publish(
             target.rename(folder.with_name(f"{folder.name}-damaged"))
         folder.rename(target)
         _flush(target.parent)
+    else:
+        # The same tables, made anew: what the manifest says besides (input, packages) may have changed.
+        (folder / MANIFEST).replace(target / MANIFEST)
+        _flush(target)
     pointer = root / "CURRENT.new"
     _write_durably(pointer, version + "\n")
     pointer.replace(root / "CURRENT")

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from storage.errors import IndexCorrupt
-from storage.index import Index, damaged_files
+from storage.index import MANIFEST, Index, damaged_files, version_name
 from storage.records import (
     Chunk,
     Claim,
@@ -21,6 +21,7 @@ from storage.records import (
     Synonym,
 )
 from storage.tables import TABLES
+from storage.text.bm25 import Bm25
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +35,17 @@ class Problem:
 def verify(index: Index) -> list[Problem]:
     """Return every problem found: nothing, if all is well.
 
-    All is well when each file has its checksum and no other lies beside them; every table has its schema and
-    the rows that the manifest counts, sorted by id, no id twice; every id named in a table exists; every span
-    lies in its document and holds the words that the table says; each level of the hierarchy is a partition
-    of all entities; vectors and graph have one row for each row of their tables.
+    All is well when each file has its checksum and no other lies beside them; the version's name is that of its
+    content; every table has its schema and the rows that the manifest counts, sorted by id, no id twice; every id
+    named in a table exists; every span lies in its document and holds the words that the table says; each level of
+    the hierarchy is a partition of all entities; vectors, words and graph have one row for each row of their tables.
     """
     damaged = [
         Problem(name, "missing or not what its checksum says") for name in damaged_files(index.root, index.manifest)
     ]
-    known = {*index.manifest.files, "manifest.json"}
+    if version_name(index.manifest.settings, index.manifest.files) != index.manifest.version:
+        damaged.append(Problem(MANIFEST, "settings or checksums are not those that the version is named after"))
+    known = {*index.manifest.files, MANIFEST}
     strangers = [
         Problem(path.relative_to(index.folder).as_posix(), "not named in the manifest")
         for path in sorted(index.folder.rglob("*"))
@@ -148,6 +151,7 @@ def _arrays(index: Index) -> Iterator[Problem]:
         rows = index.vectors(name).n_rows
         if rows != index.manifest.rows[name]:
             yield Problem(f"vectors/{name}", f"for {rows} rows; the table has {index.manifest.rows[name]}")
+    Bm25(index.folder / "bm25", index.manifest.rows["chunks"])  # IndexCorrupt where it has other rows
     nodes = index.manifest.rows["chunks"] + index.manifest.rows["entities"]
     if index.graph().n_nodes != nodes:
         yield Problem("graph", f"{index.graph().n_nodes} nodes; chunks and entities are {nodes}")

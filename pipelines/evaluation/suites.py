@@ -43,26 +43,32 @@ def read_suite(folder: Path) -> Suite:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
+    with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
                 where = f"{path}:{number}"
                 try:
-                    yield where, json.loads(line)
+                    yield where, json.loads(line.decode("utf-8-sig"))
                 except ValueError as error:
                     raise InputError(f"{where}: not JSON: {error}") from error
 
 
 def _question(where: str, row: Any) -> Question:  # noqa: ANN401  (any JSON value may stand in a file)
-    try:
-        return Question(
-            id=str(row["id"]),
-            question=str(row["question"]),
-            answers=tuple(str(each) for each in row.get("answers", ())),
-            supporting=tuple(str(each) for each in row.get("supporting", ())),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"{where}: a question needs id and question: {error!r}") from error
+    if not isinstance(row, dict) or row.get("id") is None or not isinstance(row.get("question"), str):
+        raise InputError(f"{where}: a question is an object with at least an id and a question")
+    return Question(
+        id=str(row["id"]),
+        question=row["question"],
+        answers=_listed(where, row, "answers"),
+        supporting=_listed(where, row, "supporting"),
+    )
+
+
+def _listed(where: str, row: dict[str, Any], key: str) -> tuple[str, ...]:
+    found = row.get(key, [])
+    if not isinstance(found, list):
+        raise InputError(f"{where}: {key} must be a list, not {found!r}")
+    return tuple(str(each) for each in found)
 
 
 def suite_index(suite: Suite, settings: Settings) -> Path:

@@ -101,7 +101,7 @@ def _communities(
                     same_as=first_id.get(found.id),
                     oversized=found.oversized,
                     entity_ids=ids,
-                    relation_ids=tuple(inside[found.id]),
+                    relation_ids=tuple(sorted(inside[found.id])),
                     chunk_ids=tuple(sorted(set().union(*(chunks_of[row] for row in members)))),
                     size=len(ids),
                 )

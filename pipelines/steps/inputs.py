@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from storage.errors import InputError
+from storage.index import is_index
 from storage.records import Failure
 
 STAGE = "read"
 
-_CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__"})
+_CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", "settings.yaml"})
 _WILDCARDS = frozenset("*?[")
 
 
@@ -30,9 +31,10 @@ class InputFile:
 def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Failure]]:
     """Return the files that inputs name, sorted by uri, each once, and what could not be followed.
 
-    A folder stands for all files below it but hidden ones and clutter (Thumbs.db, editors' `name~`). Symbolic
-    links are followed only to files inside the folder. Of two names for one file the longer holds: that from
-    the input nearer to the root. Raises InputError where an input does not exist or holds no file.
+    A folder stands for all files below it but hidden ones, clutter (Thumbs.db, editors' `name~`) and what this
+    program makes (settings.yaml, indexes). Symbolic links are followed only to files inside the folder. Of two
+    names for one file the longer holds: that from the input nearer to the root. Raises InputError where an input
+    does not exist, is an index, or holds no file.
     """
     if not inputs:
         raise InputError("no input given: name a file, a folder or a glob")
@@ -67,6 +69,8 @@ def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
         is_folder, exists = path.is_dir(), path.exists()
     except OSError as error:
         raise InputError(f"{given} cannot be read: {error.strerror}") from error
+    if is_folder and is_index(path):
+        raise InputError(f"{given} is an index; name the documents that it is to be made of")
     if is_folder:
         yield from _below(path, path, path.resolve())
     elif exists:
@@ -86,7 +90,11 @@ def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
         matches = sorted(root.glob(str(Path(*wanted))))
     except ValueError as error:
         raise InputError(f"{pattern}: {error}") from error
-    matches = [each for each in matches if hidden_too or not _hidden(each.relative_to(root))]
+    matches = [
+        each
+        for each in matches
+        if (hidden_too or not _hidden(each.relative_to(root))) and not _in_index(each.parent, root)
+    ]
     if not matches:
         raise InputError(f"no such file or folder: {pattern}")
     for match in matches:
@@ -95,6 +103,10 @@ def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
 
 def _hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
+
+
+def _in_index(folder: Path, root: Path) -> bool:
+    return any(is_index(each) for each in (folder, *folder.parents) if each.is_relative_to(root))
 
 
 def _below(folder: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure]:
@@ -119,7 +131,7 @@ def _entry(path: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure
         yield _failure(path, root, "symbolic link leads outside the input folder")
     elif not path.is_dir():
         yield _Found(path, path.relative_to(root).as_posix(), linked)
-    elif not linked:  # what a link to a folder inside leads to is found there
+    elif not (linked or is_index(path)):  # what a link to a folder inside leads to is found there
         yield from _below(path, root, real_root)
 
 

@@ -76,5 +76,9 @@ def _report(community: Community, members: Sequence[Entity], findings: list[Find
 
 
 def _leading(members: Sequence[Entity]) -> list[Entity]:
-    """Order members for display: names before noun phrases, then by frequency, then by name."""
-    return sorted(members, key=lambda each: (each.type == CONCEPT, -each.frequency, each.name, each.id))
+    """Order members for display: names before what is written small, then by frequency, then by name."""
+
+    def key(each: Entity) -> tuple[bool, int, str, str]:
+        return (each.type == CONCEPT or each.name[:1].islower(), -each.frequency, each.name, each.id)
+
+    return sorted(members, key=key)

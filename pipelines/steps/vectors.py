@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.runner import Runner, shards
+from pipelines.runner import Runner
 from prompts.embedder import open_embedder
 from storage.hashing import digest
 from storage.memo import Memo
 from storage.records import Chunk, Document, Entity, Relation, Report
-from storage.text.tokens import count_tokens
+from storage.text.tokens import count_each
 
 STAGE = "embed"
-_SHARD = 2048
-"""Texts a task: many fill the encoder's passes, each of texts of one length, better than few."""
+_TOKENS_A_SHARD = 30_000
+"""A task's work: some seconds of encoding, so that little is lost with it and progress can be seen."""
 
 
 def entity_text(entity: Entity) -> str:
@@ -67,11 +67,28 @@ def _embed(texts: Sequence[str], model: str, memo: Memo, run: Runner, step: str)
     kind = f"{STAGE} {embedder.name}"
     keys = [digest(text) for text in texts]
     text_of = dict(zip(keys, texts, strict=True))
-    # By length, so that a shard's texts share a batch shape.
-    pending = sorted((text_of[key] for key in memo.missing(kind, keys)), key=lambda text: (count_tokens(text), text))
-    run(step, partial(embed_shard, model=model, memo_path=memo.path), shards(pending, _SHARD))
+    pending = [text_of[key] for key in memo.missing(kind, keys)]
+    run(step, partial(embed_shard, model=model, memo_path=memo.path), shards_by_length(pending))
     found = memo.get_many(kind, keys)
     return np.stack([np.frombuffer(found[key], np.float32) for key in keys])
+
+
+def shards_by_length(texts: Sequence[str]) -> list[list[str]]:
+    """Cut texts, sorted by length, into runs of about `_TOKENS_A_SHARD` tokens.
+
+    The encoder takes texts of one length together, so a shard of like lengths fills its passes.
+    """
+    tokens = count_each(texts)
+    order = sorted(range(len(texts)), key=lambda i: (tokens[i], texts[i]))
+    parts: list[list[str]] = []
+    room = 0
+    for i in order:
+        if room <= 0:
+            parts.append([])
+            room = _TOKENS_A_SHARD
+        parts[-1].append(texts[i])
+        room -= tokens[i] + 2  # the marks that the encoder puts around each text
+    return parts
 
 
 def embed_shard(texts: Sequence[str], model: str, memo_path: Path) -> int:

@@ -11,6 +11,9 @@ from storage.text.names import words
 
 Scores = npt.NDArray[np.float32]
 
+_VOCABULARY = "vocab.index.json"
+_NO_WORDS = b"{}"
+
 
 def write_bm25(folder: Path, texts: Sequence[str], k1: float, b: float) -> None:
     """Write the BM25 index of texts (row i scores text i) into a folder; the same texts give the same bytes."""
@@ -20,25 +23,33 @@ def write_bm25(folder: Path, texts: Sequence[str], k1: float, b: float) -> None:
     bags = [[word.key for word in words(text)] for text in texts]
     vocabulary = {word: i for i, word in enumerate(sorted({word for bag in bags for word in bag}))}
     if not vocabulary:
-        return  # bm25s takes no empty corpus; Bm25 treats an empty folder as one
+        (folder / _VOCABULARY).write_bytes(_NO_WORDS)  # bm25s takes no empty corpus
+        return
     ranker = bm25s.BM25(method="lucene", k1=k1, b=b)
     ranker.index(([[vocabulary[word] for word in bag] for bag in bags], vocabulary), show_progress=False)
     ranker.save(folder, show_progress=False)
 
 
 class Bm25:
-    """A written BM25 index, memory-mapped. Words that it does not know score nothing."""
+    """A written BM25 index, memory-mapped. Words that it does not know score nothing.
+
+    Raises IndexCorrupt where the folder holds none, or one of another number of rows.
+    """
 
     def __init__(self, folder: Path, n_rows: int) -> None:
         import bm25s
 
         self._n_rows = n_rows
         self._ranker = None
-        if any(folder.iterdir()):
-            try:
-                self._ranker = bm25s.BM25.load(folder, mmap=True, show_progress=False)
-            except (OSError, ValueError, KeyError) as error:
-                raise IndexCorrupt(f"{folder} is no BM25 index: {error}") from error
+        try:
+            if (folder / _VOCABULARY).read_bytes() == _NO_WORDS:
+                return
+            self._ranker = bm25s.BM25.load(folder, mmap=True, show_progress=False)
+        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+            raise IndexCorrupt(f"{folder} is no BM25 index: {error}") from error
+        found = self._ranker.scores["num_docs"]
+        if found != n_rows:
+            raise IndexCorrupt(f"{folder} ranks {found} rows; the table has {n_rows}")
 
     def scores(self, text: str) -> Scores:
         """Return the score of every row for the words of `text`; zeros where none is known."""

@@ -1,0 +1,65 @@
+"""One small index for all tests: the example encyclopedia and the sample passages, built once a session."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from query.context import Context
+from storage.index import Index
+from storage.settings import load_settings
+from tests import samples
+
+ENCYCLOPEDIA = Path(__file__).parent.parent / "examples" / "encyclopedia"
+
+Build = Callable[[Mapping[str, str]], Context]
+"""Makes a small index of {title: text}; a document's id is its place, from "0"."""
+
+
+@pytest.fixture(scope="session")
+def index_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the shared index. Tests that change anything work on a copy."""
+    from pipelines.index import build_index
+
+    folder = tmp_path_factory.mktemp("shared")
+    passages = folder / "samples.jsonl"
+    rows = [{"id": each.id, "title": each.title, "text": each.text} for each in samples.documents()]
+    write_rows(passages, rows)
+    report = build_index([ENCYCLOPEDIA / "corpus.jsonl", passages], folder / "index", load_settings())
+    assert not report.failures
+    return folder / "index"
+
+
+@pytest.fixture(scope="session")
+def context(index_root: Path) -> Context:
+    """The shared index, open for questions."""
+    return Context(Index.open(index_root), load_settings())
+
+
+@pytest.fixture(scope="session")
+def questions() -> list[str]:
+    """The questions of the example encyclopedia."""
+    lines = (ENCYCLOPEDIA / "questions.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line)["question"] for line in lines]
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Makes further indexes of a few texts, without spaCy."""
+    from pipelines.index import build_index
+
+    def make(passages: Mapping[str, str]) -> Context:
+        folder = tmp_path_factory.mktemp("small")
+        rows = [{"id": str(i), "title": title, "text": text} for i, (title, text) in enumerate(passages.items())]
+        write_rows(folder / "input.jsonl", rows)
+        chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+        build_index([folder / "input.jsonl"], folder / "index", chosen)
+        return Context(Index.open(folder / "index"), chosen)
+
+    return make
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write one JSON object a line."""
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")

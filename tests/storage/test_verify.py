@@ -1,0 +1,230 @@
+"""Whatever can be wrong with an index on disk is found and named."""
+
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from storage.graph.adjacency import Adjacency
+from storage.index import Index, publish, staging
+from storage.records import Chunk, Community, Mention, Relation, Report, Span
+from storage.tables import TABLES, write_table
+from storage.text.bm25 import write_bm25
+from storage.verify import Problem, verify
+
+Change = Callable[[Path, Index], None]
+
+
+@pytest.fixture
+def copy(index_root: Path, tmp_path: Path) -> Path:
+    """A copy of the shared index to damage."""
+    root = tmp_path / "index"
+    shutil.copytree(index_root, root, ignore=shutil.ignore_patterns("cache", ".lock"))
+    return root
+
+
+def folder_of(root: Path) -> Path:
+    return Index.open(root).folder
+
+
+def problems(root: Path) -> list[Problem]:
+    return verify(Index.open(root))
+
+
+def changed(index_root: Path, root: Path, change: Change, rows: dict[str, int] | None = None) -> list[Problem]:
+    """Publish the shared index with a change, so that checksums hold, and return what is wrong with it."""
+    shared = Index.open(index_root)
+    with staging(root) as folder:
+        shutil.copytree(shared.folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("manifest.json"))
+        change(folder, shared)
+        facts = shared.manifest
+        publish(
+            root, folder, settings=facts.settings, fingerprint="", rows={**facts.rows, **(rows or {})},
+            models=facts.models, tools=facts.tools,
+        )  # fmt: skip
+    return problems(root)
+
+
+def table(name: str, edit: Callable[[list[Any]], Sequence[object]]) -> Change:
+    def change(folder: Path, shared: Index) -> None:
+        write_table(folder / f"{name}.parquet", TABLES[name], edit(list(shared.rows(TABLES[name]))))
+
+    return change
+
+
+def first(**values: object) -> Callable[[list[Any]], list[Any]]:
+    return lambda rows: [replace(rows[0], **values), *rows[1:]]
+
+
+def test_a_built_index_is_sound(index_root: Path) -> None:
+    assert problems(index_root) == []
+
+
+def test_so_is_its_copy_anywhere(index_root: Path, tmp_path: Path) -> None:
+    assert changed(index_root, tmp_path, lambda folder, shared: None) == []
+    assert Index.open(tmp_path).manifest.version == Index.open(index_root).manifest.version
+
+
+def test_every_file_is_guarded(copy: Path) -> None:
+    """One bit of any file, its loss, or its end cut off: the file is named, and only that file."""
+    folder = folder_of(copy)
+    manifest = Index.open(copy).manifest
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
+        *manifest.files,
+        "manifest.json",
+    }
+    for name in manifest.files:
+        path = folder / name
+        whole = path.read_bytes()
+        middle = len(whole) // 2
+        for content in (whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :], whole[:-1], None):
+            path.unlink()
+            if content is not None:
+                path.write_bytes(content)
+            assert problems(copy) == [Problem(name, "missing or not what its checksum says")]
+        path.write_bytes(whole)
+    assert problems(copy) == []
+
+
+def test_a_file_that_does_not_belong(copy: Path) -> None:
+    folder = folder_of(copy)
+    (folder / "vectors" / "notes.txt").write_text("mine")
+    (folder / "graph" / "indices.npy").write_bytes(b"")
+    assert problems(copy) == [
+        Problem("graph/indices.npy", "missing or not what its checksum says"),
+        Problem("vectors/notes.txt", "not named in the manifest"),
+    ]
+
+
+def test_tables_that_changed_places(copy: Path) -> None:
+    folder = folder_of(copy)
+    (folder / "entities.parquet").rename(folder / "aside")
+    (folder / "chunks.parquet").rename(folder / "entities.parquet")
+    (folder / "aside").rename(folder / "chunks.parquet")
+    assert {each.where for each in problems(copy)} == {"entities.parquet", "chunks.parquet"}
+
+
+@pytest.mark.parametrize("change", [{"settings": {}}, {"files": {}}])
+def test_a_manifest_that_was_edited(change: dict[str, object], copy: Path) -> None:
+    path = folder_of(copy) / "manifest.json"
+    path.write_text(json.dumps({**json.loads(path.read_text("utf-8")), **change}), "utf-8")
+    found = problems(copy)
+    assert found[0] == Problem("manifest.json", "settings or checksums are not those that the version is named after")
+
+
+def test_swapped_and_foreign_tables_with_checksums_that_hold(index_root: Path, tmp_path: Path) -> None:
+    def swap(folder: Path, shared: Index) -> None:
+        (folder / "relations.parquet").write_bytes((shared.folder / "entities.parquet").read_bytes())
+
+    found = changed(index_root, tmp_path, swap)
+    assert found
+    assert all("relations.parquet has columns" in each.what for each in found)
+
+
+def twice(rows: list[Any]) -> list[Any]:
+    return [rows[0], *rows]
+
+
+def reverse(rows: list[Any]) -> list[Any]:
+    return rows[::-1]
+
+
+def less(rows: list[Any]) -> list[Any]:
+    return rows[1:]
+
+
+def elsewhere(rows: list[Any]) -> list[Any]:
+    """Move the span of the first mention that has one."""
+    row = next(i for i, each in enumerate(rows) if each.start is not None)
+    return [*rows[:row], replace(rows[row], start=rows[row].start + 1), *rows[row + 1 :]]
+
+
+def past_the_end(rows: list[Report]) -> list[Report]:
+    cited = rows[0].findings[0]
+    span = replace(cited.citations[0], end=10**6)
+    return first(findings=(replace(cited, citations=(span,)), *rows[0].findings[1:]))(rows)
+
+
+def unknown_document(rows: list[Report]) -> list[Report]:
+    cited = replace(rows[0].findings[0], citations=(Span("nowhere", "nothing", 0, 1),))
+    return first(findings=(cited,))(rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "where", "what"),
+    [
+        ("synonyms", less, "synonyms", "the manifest counts"),
+        ("entities", twice, "entities", "stands twice"),
+        ("chunks", reverse, "chunks", "not sorted"),
+        ("chunks", first(text="something else"), "chunks ", "not what stands at its span"),
+        ("chunks", first(document_id="nowhere"), "chunks ", "names document nowhere"),
+        ("mentions", elsewhere, "mentions ", "surface is not what stands"),
+        ("mentions", first(chunk_id="nowhere"), "mentions ", "names chunk nowhere"),
+        ("mentions", first(entity_id="nobody", relation_id=None), "mentions ", "names entity nobody"),
+        ("mentions", first(entity_id=None, relation_id="nothing"), "mentions ", "names relation nothing"),
+        ("mentions", first(entity_id=None, relation_id=None), "mentions ", "one entity or one relation"),
+        ("relations", first(target_id="nobody"), "relations ", "names entity nobody"),
+        ("relations", first(chunk_ids=("nowhere",)), "relations ", "names chunk nowhere"),
+        ("names", first(chunk_ids=("nowhere",)), "names ", "names chunk nowhere"),
+        ("synonyms", first(target_id="nobody"), "synonyms ", "names entity nobody"),
+        ("communities", first(parent_id="nowhere"), "communities ", "names community nowhere"),
+        ("communities", first(same_as="nowhere"), "communities ", "names community nowhere"),
+        ("communities", first(entity_ids=()), "communities of level", "every entity exactly once"),
+        ("reports", first(community_id="nowhere"), "reports ", "names community nowhere"),
+        ("reports", past_the_end, "reports ", "lies outside its document"),
+        ("reports", unknown_document, "reports ", "names document nowhere"),
+    ],
+)
+def test_what_tables_say_must_hold(
+    name: str, edit: Callable[[list[Any]], list[Any]], where: str, what: str, index_root: Path, tmp_path: Path
+) -> None:
+    found = changed(index_root, tmp_path, table(name, edit))
+    assert any(each.where.startswith(where) and what in each.what for each in found), found
+
+
+def other_graph(folder: Path, shared: Index) -> None:
+    Adjacency.from_edges(3, [0], [1], [1.0]).save(folder / "graph")
+
+
+def broken_graph(folder: Path, shared: Index) -> None:
+    np.save(folder / "graph" / "strength.npy", np.zeros(3))
+
+
+def other_words(folder: Path, shared: Index) -> None:
+    write_bm25(folder / "bm25", ["one", "two"], 1.2, 0.75)
+
+
+def other_vectors(folder: Path, shared: Index) -> None:
+    for suffix in (".faiss", ".rows.npy"):
+        source = shared.folder / "vectors" / f"reports{suffix}"
+        (folder / "vectors" / f"chunks{suffix}").write_bytes(source.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (other_graph, "3 nodes; chunks and entities are"),
+        (broken_graph, "strength.npy"),
+        (other_words, "ranks 2 rows; the table has"),
+        (other_vectors, "of a table that has"),
+    ],
+)
+def test_arrays_must_fit_their_tables(change: Change, what: str, index_root: Path, tmp_path: Path) -> None:
+    assert any(what in each.what for each in changed(index_root, tmp_path, change))
+
+
+def test_rows_that_the_manifest_miscounts(index_root: Path, tmp_path: Path) -> None:
+    found = changed(index_root, tmp_path, lambda folder, shared: None, rows={"claims": 7})
+    assert found == [Problem("claims", "0 rows; the manifest counts 7")]
+
+
+def test_the_shared_index_holds_something_of_every_kind(index_root: Path) -> None:
+    """Otherwise the checks above would check nothing."""
+    index = Index.open(index_root)
+    for record in (Chunk, Community, Mention, Relation, Report):
+        assert index.rows(record)

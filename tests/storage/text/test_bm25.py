@@ -1,0 +1,113 @@
+"""BM25 against its published formula, and what happens to damaged indexes."""
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from storage.errors import IndexCorrupt
+from storage.text.bm25 import Bm25, write_bm25
+from storage.text.names import words
+
+TEXTS = [
+    "The cat sat on the mat.",
+    "A dog sat; the dog slept.",
+    "",
+    "Cats and dogs: cat, cat, CAT!",
+    "北京大学 is in 北京.",
+    "C++ and C are languages.",
+    "???",
+]
+
+
+def made(folder: Path, texts: list[str], k1: float = 1.2, b: float = 0.75) -> Bm25:
+    write_bm25(folder, texts, k1, b)
+    return Bm25(folder, len(texts))
+
+
+def lucene(texts: list[str], question: str, k1: float, b: float) -> list[float]:
+    """Robertson and Zaragoza (2009), with Lucene's idf and without the constant factor k1 + 1."""
+    bags = [Counter(word.key for word in words(text)) for text in texts]
+    lengths = [sum(bag.values()) for bag in bags]
+    average = sum(lengths) / len(lengths)
+    scores = [0.0] * len(texts)
+    for word in words(question):
+        holders = sum(word.key in bag for bag in bags)
+        idf = math.log(1 + (len(bags) - holders + 0.5) / (holders + 0.5))
+        for row, bag in enumerate(bags):
+            if bag[word.key]:
+                tf = bag[word.key]
+                scores[row] += idf * tf / (tf + k1 * (1 - b + b * lengths[row] / average))
+    return scores
+
+
+@pytest.mark.parametrize("question", ["cat", "the dog slept", "cat cat cat", "北京", "c++", "C", "sat unheard-of"])
+@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.5, 0.0), (2.0, 1.0)])
+def test_scores_are_those_of_the_formula(question: str, k1: float, b: float, tmp_path: Path) -> None:
+    found = made(tmp_path / "bm25", TEXTS, k1, b).scores(question)
+    np.testing.assert_allclose(found, lucene(TEXTS, question, k1, b), rtol=1e-5, atol=1e-7)
+    assert found.any()
+
+
+vocabulary = st.sampled_from("ant bee cat dog 北 京 c++ c".split())
+texts = st.lists(st.lists(vocabulary, max_size=6).map(" ".join), min_size=1, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(texts, st.lists(vocabulary, max_size=5).map(" ".join))
+def test_formula_and_columns_on_any_texts(
+    tmp_path_factory: pytest.TempPathFactory, passages: list[str], question: str
+) -> None:
+    index = made(tmp_path_factory.mktemp("any"), passages)
+    np.testing.assert_allclose(index.scores(question), lucene(passages, question, 1.2, 0.75), rtol=1e-5, atol=1e-7)
+    for word in words(" ".join(passages) + " zebra"):
+        holders = [row for row, text in enumerate(passages) if word.key in {each.key for each in words(text)}]
+        columns = [index.vocabulary[word.key]] if word.key in index.vocabulary else []
+        assert index.rows_with(columns).tolist() == holders
+        idf = math.log(1 + (len(passages) - len(holders) + 0.5) / (len(holders) + 0.5))
+        assert index.inverse_document_frequency(word.key) == pytest.approx(idf)
+
+
+@pytest.mark.parametrize("passages", [["", "?!"], [], ["..."]])
+def test_texts_without_words(passages: list[str], tmp_path: Path) -> None:
+    index = made(tmp_path / "bm25", passages)
+    assert index.scores("anything").tolist() == [0.0] * len(passages)
+    assert not index.vocabulary
+    assert index.rows_with([]).tolist() == []
+    assert any((tmp_path / "bm25").iterdir())  # an empty folder is lost in many a copy
+
+
+def test_unknown_words_score_nothing(tmp_path: Path) -> None:
+    index = made(tmp_path / "bm25", TEXTS)
+    for question in ("", "   ", "?!", "zebra", "αβγ"):
+        assert not index.scores(question).any()
+
+
+def test_the_same_texts_give_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_bm25(tmp_path / name, TEXTS, 1.2, 0.75)
+    for path in (tmp_path / "one").iterdir():
+        assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
+
+
+def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "bm25"
+    write_bm25(folder, TEXTS, 1.2, 0.75)
+    with pytest.raises(IndexCorrupt, match="ranks 7 rows; the table has 6"):
+        Bm25(folder, 6)
+    for path in sorted(folder.iterdir()):
+        whole = path.read_bytes()
+        for content in (b"", b"junk", whole[: len(whole) // 2]):
+            path.write_bytes(content)
+            with pytest.raises(IndexCorrupt, match="no BM25 index"):
+                Bm25(folder, len(TEXTS))
+        path.unlink()
+        with pytest.raises(IndexCorrupt, match="no BM25 index"):
+            Bm25(folder, len(TEXTS))
+        path.write_bytes(whole)
+    with pytest.raises(IndexCorrupt):
+        Bm25(tmp_path / "absent", len(TEXTS))
