@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -67,4 +68,10 @@ def build(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings
 
 
 def _wait(work: Coroutine[Any, Any, Result]) -> Result:
-    return asyncio.run(work)
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    # A notebook has a loop running already, and one thread can run but one.
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(asyncio.run, work).result()

@@ -1,5 +1,6 @@
 """How far long work is: a bar on a terminal, plain lines elsewhere. Always on stderr, so output can be piped."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +16,7 @@ def progress(quiet: bool = False) -> Iterator[Report]:
     """Give a function to tell (what, done, of how many); nothing is shown where `quiet`."""
     if quiet:
         yield lambda what, done, total: None
-    elif sys.stderr.isatty():
+    elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _bars() as report:
             yield report
     else:
@@ -41,12 +42,13 @@ def _bars() -> Iterator[Report]:
 
 
 def _lines() -> Report:
-    last = 0.0
+    """Write a line when something is done, and in between every ten seconds."""
+    last = time.monotonic()
 
     def report(what: str, done: int, total: int) -> None:
         nonlocal last
         now = time.monotonic()
-        if total and (done == total or now - last > _SECONDS_BETWEEN_LINES):
+        if total and (done == total or now - last >= _SECONDS_BETWEEN_LINES):
             last = now
             sys.stderr.write(f"{what}: {done} of {total}\n")
             sys.stderr.flush()

@@ -86,8 +86,7 @@ def status(manifest: Manifest, lost: Sequence[Failure], list_failures: bool) -> 
     lines += [f"  {manifest.rows[name]:>9,} {name}" for name in TABLES]
     lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
     if list_failures:
-        lines += [f"{each.stage}: {each.item_id}: {each.reason} {each.detail}".rstrip() for each in lost]
-        lines += [] if lost else ["nothing was lost"]
+        lines += [_failure(each) for each in lost] or ["nothing was lost"]
     return "\n".join(lines)
 
 
@@ -116,6 +115,11 @@ def methods(about: Mapping[str, str]) -> str:
     """Return the names of methods, each with what it is about."""
     width = max(len(name) for name in about)
     return "\n".join(f"{name:{width}}  {each}" for name, each in about.items())
+
+
+def _failure(lost: Failure) -> str:
+    detail = f" ({lost.detail})" if lost.detail else ""
+    return f"{lost.stage}: {lost.item_id}: {lost.reason}{detail}"
 
 
 def _interval(values: Mapping[str, float]) -> str:

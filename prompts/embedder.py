@@ -138,7 +138,7 @@ class SentenceTransformerEmbedder:
         """
         model = self._model()
         pieces = model.windows(text, model.query_prompt)
-        vectors = [model.embed_one(model.query_prompt + piece) for piece in pieces]
+        vectors = model.embed_apart([model.query_prompt + piece for piece in pieces])
         if len(vectors) == 1:
             return vectors[0]
         total = np.array(vectors).sum(axis=0)
@@ -205,7 +205,7 @@ class _Loaded:
 
     def ids(self, text: str) -> list[int]:
         """Return the text's tokens with the model's marks around them."""
-        found: list[int] = self.tokenizer.encode(text).ids
+        found: list[int] = self.tokenizer.encode(_storable(text)).ids
         return found
 
     def windows(self, text: str, prompt: str) -> list[str]:
@@ -213,7 +213,7 @@ class _Loaded:
         if len(self.ids(prompt + text)) <= self.max_tokens:
             return [text]
         room = self.max_tokens - len(self.ids(prompt))
-        tokens = self.tokenizer.encode(text, add_special_tokens=False)
+        tokens = self.tokenizer.encode(_storable(text), add_special_tokens=False)
         return cut(
             text,
             [start for start, _ in tokens.offsets],
@@ -223,10 +223,9 @@ class _Loaded:
             fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
         )
 
-    def embed_one(self, text: str) -> Floats:
-        """Return the vector of one text that fits."""
-        vector: Floats = self.threads.submit(self._pass, [self.ids(text)]).result()[0]
-        return vector
+    def embed_apart(self, texts: Sequence[str]) -> list[Floats]:
+        """Return the vector of each text that fits, each from a pass of its own."""
+        return [found[0] for found in self.threads.map(self._pass, ([self.ids(text)] for text in texts))]
 
     def embed_ids(self, ids: Sequence[list[int]]) -> Floats:
         """Return the vectors of tokenized texts, one shape of pass for each number of tokens."""
@@ -262,6 +261,11 @@ class _Loaded:
             found = self.model(features)["sentence_embedding"][:, : self.dimension]
             unit: Floats = torch.nn.functional.normalize(found, dim=1).numpy()
         return unit
+
+
+def _storable(text: str) -> str:
+    """Return the text with ? for lone surrogates, which no tokenizer takes; offsets stay as they are."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _load(folder: Path) -> _Loaded:

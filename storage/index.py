@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from storage import tables
-from storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexTooNew
+from storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexTooNew, IndexUnusable, UsageError
 from storage.graph.adjacency import Adjacency
 from storage.hashing import digest, file_digest
 
@@ -124,16 +124,22 @@ def current_version(root: Path) -> str:
         raise IndexNotFound(f"no index at {root}: there is no such folder; build one with: conspectus index INPUT")
     if not pointer.is_file():
         raise IndexNotFound(f"{root} is no index: it has no CURRENT file; build one with: conspectus index INPUT")
-    name = pointer.read_text("utf-8", errors="replace").strip()
+    name = _head(pointer)
     if not _VERSION_NAME.fullmatch(name):
-        raise IndexCorrupt(f"{pointer} does not name a version: {name[:40]!r}")
+        raise IndexCorrupt(f"{pointer} does not name a version: {name!r}")
     return name
 
 
 def is_index(folder: Path) -> bool:
     """Tell whether a folder is an index, published or begun."""
-    published = (folder / "CURRENT").is_file() and (folder / "versions").is_dir()
-    return published or (folder / _MEMO).is_file() or any(folder.glob("versions/*/manifest.json"))
+    pointer = folder / "CURRENT"
+    published = pointer.is_file() and _VERSION_NAME.fullmatch(_head(pointer))
+    return bool(published) or (folder / _MEMO).is_file() or any(folder.glob("versions/*/manifest.json"))
+
+
+def _head(pointer: Path) -> str:
+    with pointer.open(encoding="utf-8", errors="replace") as stream:
+        return stream.read(40).strip()
 
 
 def current_manifest(root: Path) -> Manifest | None:
@@ -193,21 +199,26 @@ def build_lock(root: Path) -> Iterator[None]:
     """Hold the index for one build, in a folder that is made if missing. Readers are not blocked.
 
     Raises IndexBusy at once if another process holds it; IndexNotFound where the folder holds something else, so
-    that no file is put among strangers; IndexTooNew where a newer program made the index.
+    that no file is put among strangers; IndexTooNew where a newer program made the index; UsageError for a name
+    that is no UTF-8, under which Arrow writes nothing; IndexUnusable where nothing can be written.
     """
     from filelock import FileLock, Timeout
 
+    if any("\udc80" <= sign <= "\udcff" for sign in str(root)):
+        raise UsageError(f"the name of the index folder is no UTF-8: {str(root)!r}; name another with --index")
     if root.exists() and not root.is_dir():
         raise IndexNotFound(f"{root} is a file; name a folder with --index")
     if root.exists() and not is_index(root) and not _is_empty(root):
         raise IndexNotFound(f"{root} holds other things than an index; name a new or an empty folder with --index")
     current_manifest(root)
-    root.mkdir(parents=True, exist_ok=True)
     lock = FileLock(root / _LOCK, timeout=0)
     try:
+        root.mkdir(parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as error:
         raise IndexBusy(f"another build holds {root}; wait for it to end and run the command again") from error
+    except OSError as error:
+        raise IndexUnusable(f"cannot write in {root}: {error.strerror}; name another folder with --index") from error
     try:
         yield
     finally:

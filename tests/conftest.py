@@ -1,7 +1,7 @@
 """One small index for all tests: the example encyclopedia and the sample passages, built once a session."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,8 @@ from tests import samples
 
 ENCYCLOPEDIA = Path(__file__).parent.parent / "examples" / "encyclopedia"
 
-Build = Callable[[Mapping[str, str]], Context]
-"""Makes a small index of {title: text}; a document's id is its place, from "0"."""
+Build = Callable[[Iterable[tuple[str, str]]], Context]
+"""Makes a small index of titles and texts; a document's id is its place, from "0"."""
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +38,23 @@ def context(index_root: Path) -> Context:
 
 
 @pytest.fixture(scope="session")
+def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an index of the sample passages only, with something in every table that needs no model."""
+    from pipelines.index import build_index
+
+    folder = tmp_path_factory.mktemp("samples")
+    write_rows(folder / "samples.jsonl", [{"title": title, "text": text} for title, text in samples.PASSAGES.items()])
+    build_index([folder / "samples.jsonl"], folder / "index", load_settings(overrides={"synonyms": {"threshold": 0.6}}))
+    return folder / "index"
+
+
+@pytest.fixture(scope="session")
+def sample_context(sample_root: Path) -> Context:
+    """The index of the sample passages, open for questions."""
+    return Context(Index.open(sample_root), load_settings())
+
+
+@pytest.fixture(scope="session")
 def questions() -> list[str]:
     """The questions of the example encyclopedia."""
     lines = (ENCYCLOPEDIA / "questions.jsonl").read_text("utf-8").splitlines()
@@ -49,9 +66,9 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Makes further indexes of a few texts, without spaCy."""
     from pipelines.index import build_index
 
-    def make(passages: Mapping[str, str]) -> Context:
+    def make(passages: Iterable[tuple[str, str]]) -> Context:
         folder = tmp_path_factory.mktemp("small")
-        rows = [{"id": str(i), "title": title, "text": text} for i, (title, text) in enumerate(passages.items())]
+        rows = [{"id": str(i), "title": title, "text": text} for i, (title, text) in enumerate(passages)]
         write_rows(folder / "input.jsonl", rows)
         chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
         build_index([folder / "input.jsonl"], folder / "index", chosen)

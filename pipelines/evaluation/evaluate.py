@@ -70,7 +70,7 @@ async def _score(
 def as_json(
     suite: Suite, settings: dict[str, Any], scores: dict[str, MethodScores], build_seconds: float
 ) -> dict[str, Any]:
-    """Return the result in the form that `conspectus evaluate --json` writes (design.md section 10)."""
+    """Return the result in the form that `conspectus evaluate --json` writes."""
     return {
         "suite": suite.name,
         "questions": len(suite.questions),

@@ -90,23 +90,23 @@ def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
         matches = sorted(root.glob(str(Path(*wanted))))
     except ValueError as error:
         raise InputError(f"{pattern}: {error}") from error
-    matches = [
-        each
-        for each in matches
-        if (hidden_too or not _hidden(each.relative_to(root))) and not _in_index(each.parent, root)
-    ]
+    matches = [each for each in matches if _wanted(each.relative_to(root), hidden_too) and not _in_index(each, root)]
     if not matches:
         raise InputError(f"no such file or folder: {pattern}")
     for match in matches:
         yield from _entry(match, root, root.resolve())
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _wanted(below: Path, hidden_too: bool) -> bool:
+    return not any(_is_clutter(part) or (part.startswith(".") and not hidden_too) for part in below.parts)
 
 
-def _in_index(folder: Path, root: Path) -> bool:
-    return any(is_index(each) for each in (folder, *folder.parents) if each.is_relative_to(root))
+def _is_clutter(name: str) -> bool:
+    return name.endswith("~") or name in _CLUTTER
+
+
+def _in_index(path: Path, root: Path) -> bool:
+    return any(is_index(each) for each in path.parents if each.is_relative_to(root))
 
 
 def _below(folder: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure]:
@@ -116,7 +116,7 @@ def _below(folder: Path, root: Path, real_root: Path) -> Iterator[_Found | Failu
         yield _failure(folder, root, "cannot be read", error.strerror or "")
         return
     for entry in entries:
-        if not (entry.name.startswith(".") or entry.name.endswith("~") or entry.name in _CLUTTER):
+        if not (entry.name.startswith(".") or _is_clutter(entry.name)):
             yield from _entry(entry, root, real_root)
 
 

@@ -2,7 +2,7 @@
 
 A recogniser that reads one chunk at a time misses a name here that it found there. So every name known anywhere
 (a document's title, with and without its trailing parenthesis, and every recognised name) is looked for in all
-chunks by exact longest match. On multi-hop questions this link is worth more than any other (methods.md section 2).
+chunks by exact longest match. On multi-hop questions this link is worth more than any other.
 """
 
 from collections import defaultdict

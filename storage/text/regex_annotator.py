@@ -50,7 +50,7 @@ def _capitalised(text: str) -> Iterator[Phrase]:
         if len(surface) < 2:
             continue
         lone = " " not in surface and "\n" not in surface
-        if lone and _SENTENCE_START.search(text[: match.start()][-8:]):
+        if lone and _SENTENCE_START.search(text[max(0, match.start() - 8) : match.start()]):
             others = regex.findall(rf"\b{regex.escape(surface)}\b", text)
             if len(others) < 2:
                 continue

@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ import pytest
 from storage.index import Index
 from storage.records import Document
 from storage.verify import verify
+from tests.command_line import PROGRAM, conspectus
 
 ROOT = Path(__file__).parent.parent.parent
 PREFECT = [sys.executable, "-m", "prefect"]
+WARNING = 30
 
 
 @pytest.fixture(scope="module")
@@ -29,32 +32,36 @@ def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {
-        **os.environ,
+        **{key: value for key, value in os.environ.items() if not key.startswith("PREFECT_")},
         "PREFECT_HOME": str(home),
         "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_WORKER_QUERY_SECONDS": "1",
+        "PREFECT_RUNNER_POLL_FREQUENCY": "1",
         "PREFECT_CLI_COLORS": "false",
         "HF_HUB_OFFLINE": "1",
     }
-    log = (home / "server.log").open("wb")
-    server = subprocess.Popen(
-        [*PREFECT, "server", "start", "--host", "127.0.0.1", "--port", str(port)],
-        env=environment, stdout=log, stderr=log,
-    )  # fmt: skip
-    try:
-        _wait_until_healthy(environment["PREFECT_API_URL"], server, home / "server.log")
+    with in_background(environment, *PREFECT, "server", "start", "--host", "127.0.0.1", "--port", str(port)) as log:
+        wait_until_healthy(environment["PREFECT_API_URL"], log)
         yield environment
-    finally:
-        server.terminate()
-        server.wait(30)
-        log.close()
 
 
-def _wait_until_healthy(url: str, server: "subprocess.Popen[bytes]", log: Path) -> None:
+@contextmanager
+def in_background(environment: dict[str, str], *words: str) -> Iterator[Path]:
+    """Run a command meanwhile; give the file that it writes to."""
+    log = Path(environment["PREFECT_HOME"]) / f"{time.monotonic_ns()}.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(words, env=environment, cwd=ROOT, stdout=stream, stderr=stream)
+        try:
+            yield log
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def wait_until_healthy(url: str, log: Path) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        assert server.poll() is None, log.read_text()
         try:
             with urllib.request.urlopen(f"{url}/health", timeout=2) as reply:  # noqa: S310  (our own server)
                 if reply.status == 200:
@@ -64,20 +71,57 @@ def _wait_until_healthy(url: str, server: "subprocess.Popen[bytes]", log: Path) 
     pytest.fail(f"the Prefect server did not start: {log.read_text()}")
 
 
-def run(environment: dict[str, str], *words: str, timeout: int = 240) -> str:
-    done = subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=timeout)
-    assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
-    return done.stdout + done.stderr
+def run(environment: dict[str, str], *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, f"{words}\n{done.stdout}\n{done.stderr}"
+    return done
 
 
-def ask_api(environment: dict[str, str], path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401  (any JSON)
+def ask_api(environment: dict[str, str], path: str, body: dict[str, Any] | None = None) -> Any:  # noqa: ANN401  (JSON)
     request = urllib.request.Request(  # noqa: S310  (our own server)
         f"{environment['PREFECT_API_URL']}/{path}",
-        json.dumps(body).encode(),
+        json.dumps(body or {}).encode(),
         {"Content-Type": "application/json"},
     )
     with urllib.request.urlopen(request, timeout=30) as reply:  # noqa: S310  (our own server)
         return json.load(reply)
+
+
+def flow_runs(environment: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the runs of our flow, oldest first."""
+    found: list[dict[str, Any]] = ask_api(environment, "flow_runs/filter", {"flows": {"name": {"any_": ["index"]}}})
+    return sorted(found, key=lambda each: str(each["created"]))
+
+
+def tasks_of(environment: dict[str, str], flow: str, count: int) -> list[dict[str, Any]]:
+    """Return the task runs of a flow or flow run, by name or id, once the server has heard of `count` ends."""
+    for _ in range(100):
+        found: list[dict[str, Any]] = [
+            each
+            for which in ({"flows": {"name": {"any_": [flow]}}}, {"flow_runs": {"name": {"any_": [flow]}}})
+            for each in ask_api(environment, "task_runs/filter", which)
+        ]
+        if len(found) >= count and all(each["state"]["type"] in {"COMPLETED", "FAILED"} for each in found):
+            break
+        time.sleep(0.2)
+    return sorted(found, key=lambda each: str(each["name"]))
+
+
+def complaints(environment: dict[str, str], flow_run: dict[str, Any]) -> list[str]:
+    """Return the warnings and errors of a run, once its log has come to the server."""
+    of_this = {"logs": {"flow_run_id": {"any_": [flow_run["id"]]}}, "sort": "TIMESTAMP_ASC", "limit": 200}
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        lines = ask_api(environment, "logs/filter", of_this)
+        if any("Finished in state" in each["message"] for each in lines):
+            return [each["message"] for each in lines if each["level"] >= WARNING]
+        time.sleep(0.2)
+    return ["the log has no end"]
+
+
+def pickled(environment: dict[str, str]) -> list[Path]:
+    """Return what Prefect wrote of results and exceptions."""
+    return list((Path(environment["PREFECT_HOME"]) / "storage").glob("**/*"))
 
 
 @pytest.fixture
@@ -93,47 +137,108 @@ def corpus(tmp_path: Path) -> Path:
     return folder
 
 
+def deployment_run(corpus: Path, index: Path) -> list[str]:
+    return [
+        *PREFECT, "deployment", "run", "index/index", "--watch", "--watch-interval", "1",
+        "--param", f"inputs={json.dumps([str(corpus)])}", "--param", f"index={json.dumps(str(index))}",
+        "--param", 'settings={"build": {"shard_size": 1}}',
+    ]  # fmt: skip
+
+
 def test_deployment_run_by_a_worker(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
     run(prefect, *PREFECT, "work-pool", "create", "--type", "process", "conspectus")
     run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "index")
-    index = tmp_path / "index"
-    worker = subprocess.Popen(
-        [*PREFECT, "worker", "start", "--pool", "conspectus"],
-        env=prefect, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    try:
-        run(
-            prefect, *PREFECT, "deployment", "run", "index/index", "--watch",
-            "--param", f"inputs={json.dumps([str(corpus)])}", "--param", f"index={json.dumps(str(index))}",
-            "--param", 'settings={"build": {"shard_size": 1}}',
-        )  # fmt: skip
-    finally:
-        worker.terminate()
-        worker.wait(30)
-    opened = Index.open(index)
-    assert [each.title for each in opened.rows(Document)]
+    with in_background(prefect, *PREFECT, "worker", "start", "--pool", "conspectus"):
+        run(prefect, *deployment_run(corpus, tmp_path / "index"))
+    opened = Index.open(tmp_path / "index")
+    assert {each.title for each in opened.rows(Document)} == {"Marie Curie", "Warsaw", "Vistula"}
     assert verify(opened) == []
-
-    tasks = ask_api(prefect, "task_runs/filter", {})
-    names = sorted(each["name"] for each in tasks)
-    assert [name for name in names if name.startswith("extract")] == [
-        "extract 1/3",
-        "extract 2/3",
-        "extract 3/3",
-    ]
+    latest = flow_runs(prefect)[-1]
+    assert latest["state"]["type"] == "COMPLETED"
+    tasks = tasks_of(prefect, latest["name"], 7)
+    assert [each["name"] for each in tasks] == [
+        "embed chunks 1/1", "embed entities 1/1", "embed relations 1/1", "embed reports 1/1",
+        "extract 1/3", "extract 2/3", "extract 3/3",
+    ]  # fmt: skip
     assert {each["state"]["type"] for each in tasks} == {"COMPLETED"}
-    logs = ask_api(prefect, "logs/filter", {"sort": "TIMESTAMP_ASC"})
-    assert not [each["message"] for each in logs if each["level"] >= 30], "warnings or errors in the log"
+    assert complaints(prefect, latest) == []
+    assert pickled(prefect) == []
+
+
+def test_a_flow_that_is_served_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
+    before = flow_runs(prefect)
+    code = "from pipelines.tasks import index; index.serve(name='index')"
+    with in_background(prefect, sys.executable, "-c", code) as log:
+        deadline = time.monotonic() + 60
+        while "deployment run" not in log.read_text() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        run(prefect, *deployment_run(corpus, tmp_path / "index"))
+        run(prefect, *deployment_run(tmp_path / "missing", tmp_path / "index"), status=1)
+    assert verify(Index.open(tmp_path / "index")) == []
+    good, bad = flow_runs(prefect)[len(before) :]
+    assert complaints(prefect, good) == []
+    assert bad["state"]["type"] == "FAILED"
+    assert bad["state"]["message"] == f"no such file or folder: {tmp_path / 'missing'}"
+    assert complaints(prefect, bad) == []
+    assert pickled(prefect) == []
 
 
 def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     prefect: dict[str, str], corpus: Path, tmp_path: Path
 ) -> None:
     here, flow = tmp_path / "here", tmp_path / "flow"
-    plain = {key: value for key, value in prefect.items() if key != "PREFECT_API_URL"}
-    command = [sys.executable, "-m", "conspectus.cli", "index", str(corpus), "--json", "--quiet", "--index"]
-    run(plain, *command, str(here))
-    before = ask_api(prefect, "flow_runs/count", {})
-    run(prefect, *command, str(flow))
-    assert ask_api(prefect, "flow_runs/count", {}) == before + 1
+    assert conspectus("index", corpus, "--quiet", "--index", here).status == 0
+    before = flow_runs(prefect)
+    done = run(prefect, *PROGRAM, "index", str(corpus), "--json", "--quiet", "--index", str(flow))
+    assert json.loads(done.stdout)["version"] == Index.open(flow).manifest.version
+    assert done.stderr == ""
+    assert len(flow_runs(prefect)) == len(before) + 1
     assert Index.open(flow).manifest.files == Index.open(here).manifest.files, "tasks change nothing in the result"
+
+    again = run(prefect, *PROGRAM, "index", str(tmp_path / "missing"), "--index", str(flow), status=3)
+    assert again.stdout == ""
+    assert "Traceback" not in again.stderr
+    assert again.stderr.splitlines()[-1] == f"conspectus: no such file or folder: {tmp_path / 'missing'}"
+    assert pickled(prefect) == []
+
+
+RETRIED = """
+import sys
+from functools import partial
+from pathlib import Path
+from prefect import flow
+from pipelines.tasks import RunAsTasks
+from storage.errors import IndexUnusable
+
+def work(part, folder):
+    for item in part:
+        marker = folder / item
+        if not marker.exists():
+            marker.touch()
+            raise IndexUnusable(f"{item} fails the first time")
+    return [item.upper() for item in part]
+
+@flow(name="retried", persist_result=False)
+def retried(retries):
+    try:
+        return RunAsTasks(retries)("step", partial(work, folder=Path(sys.argv[1])), [["a"], ["b"], ["c"]])
+    except IndexUnusable as error:
+        return str(error)
+
+(Path(sys.argv[1]) / "b").touch()
+print(retried(1))
+(Path(sys.argv[1]) / "b").unlink()
+print(retried(0))
+"""
+
+
+def test_a_shard_that_fails_once_is_run_again(prefect: dict[str, str], tmp_path: Path) -> None:
+    done = run(prefect, sys.executable, "-c", RETRIED, str(tmp_path))
+    assert done.stdout.splitlines() == ["[['A'], ['B'], ['C']]", "b fails the first time"]
+    tasks = tasks_of(prefect, "retried", 6)
+    assert [(each["name"], each["run_count"], each["state"]["type"]) for each in tasks if each["run_count"] == 2] == [
+        ("step 1/3", 2, "COMPLETED"),
+        ("step 3/3", 2, "COMPLETED"),
+    ]
+    assert sorted(each["state"]["type"] for each in tasks) == [*["COMPLETED"] * 5, "FAILED"]
+    assert pickled(prefect) == []

@@ -12,7 +12,7 @@ import pytest
 
 from storage.graph.adjacency import Adjacency
 from storage.index import Index, publish, staging
-from storage.records import Chunk, Community, Mention, Relation, Report, Span
+from storage.records import Chunk, Community, Mention, Name, Relation, Report, Span, Synonym
 from storage.tables import TABLES, write_table
 from storage.text.bm25 import write_bm25
 from storage.verify import Problem, verify
@@ -21,10 +21,10 @@ Change = Callable[[Path, Index], None]
 
 
 @pytest.fixture
-def copy(index_root: Path, tmp_path: Path) -> Path:
-    """A copy of the shared index to damage."""
+def copy(sample_root: Path, tmp_path: Path) -> Path:
+    """A copy of the sample index to damage."""
     root = tmp_path / "index"
-    shutil.copytree(index_root, root, ignore=shutil.ignore_patterns("cache", ".lock"))
+    shutil.copytree(sample_root, root, ignore=shutil.ignore_patterns("cache", ".lock"))
     return root
 
 
@@ -36,13 +36,13 @@ def problems(root: Path) -> list[Problem]:
     return verify(Index.open(root))
 
 
-def changed(index_root: Path, root: Path, change: Change, rows: dict[str, int] | None = None) -> list[Problem]:
-    """Publish the shared index with a change, so that checksums hold, and return what is wrong with it."""
-    shared = Index.open(index_root)
+def changed(sample_root: Path, root: Path, change: Change, rows: dict[str, int] | None = None) -> list[Problem]:
+    """Publish the sample index with a change, so that checksums hold, and return what is wrong with it."""
+    built = Index.open(sample_root)
     with staging(root) as folder:
-        shutil.copytree(shared.folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("manifest.json"))
-        change(folder, shared)
-        facts = shared.manifest
+        shutil.copytree(built.folder, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("manifest.json"))
+        change(folder, built)
+        facts = built.manifest
         publish(
             root, folder, settings=facts.settings, fingerprint="", rows={**facts.rows, **(rows or {})},
             models=facts.models, tools=facts.tools,
@@ -51,8 +51,8 @@ def changed(index_root: Path, root: Path, change: Change, rows: dict[str, int] |
 
 
 def table(name: str, edit: Callable[[list[Any]], Sequence[object]]) -> Change:
-    def change(folder: Path, shared: Index) -> None:
-        write_table(folder / f"{name}.parquet", TABLES[name], edit(list(shared.rows(TABLES[name]))))
+    def change(folder: Path, built: Index) -> None:
+        write_table(folder / f"{name}.parquet", TABLES[name], edit(list(built.rows(TABLES[name]))))
 
     return change
 
@@ -61,13 +61,13 @@ def first(**values: object) -> Callable[[list[Any]], list[Any]]:
     return lambda rows: [replace(rows[0], **values), *rows[1:]]
 
 
-def test_a_built_index_is_sound(index_root: Path) -> None:
-    assert problems(index_root) == []
+def test_a_built_index_is_sound(sample_root: Path) -> None:
+    assert problems(sample_root) == []
 
 
-def test_so_is_its_copy_anywhere(index_root: Path, tmp_path: Path) -> None:
-    assert changed(index_root, tmp_path, lambda folder, shared: None) == []
-    assert Index.open(tmp_path).manifest.version == Index.open(index_root).manifest.version
+def test_so_is_its_copy_anywhere(sample_root: Path, tmp_path: Path) -> None:
+    assert changed(sample_root, tmp_path, lambda folder, built: None) == []
+    assert Index.open(tmp_path).manifest.version == Index.open(sample_root).manifest.version
 
 
 def test_every_file_is_guarded(copy: Path) -> None:
@@ -117,11 +117,11 @@ def test_a_manifest_that_was_edited(change: dict[str, object], copy: Path) -> No
     assert found[0] == Problem("manifest.json", "settings or checksums are not those that the version is named after")
 
 
-def test_swapped_and_foreign_tables_with_checksums_that_hold(index_root: Path, tmp_path: Path) -> None:
-    def swap(folder: Path, shared: Index) -> None:
-        (folder / "relations.parquet").write_bytes((shared.folder / "entities.parquet").read_bytes())
+def test_swapped_and_foreign_tables_with_checksums_that_hold(sample_root: Path, tmp_path: Path) -> None:
+    def swap(folder: Path, built: Index) -> None:
+        (folder / "relations.parquet").write_bytes((built.folder / "entities.parquet").read_bytes())
 
-    found = changed(index_root, tmp_path, swap)
+    found = changed(sample_root, tmp_path, swap)
     assert found
     assert all("relations.parquet has columns" in each.what for each in found)
 
@@ -181,27 +181,27 @@ def unknown_document(rows: list[Report]) -> list[Report]:
     ],
 )
 def test_what_tables_say_must_hold(
-    name: str, edit: Callable[[list[Any]], list[Any]], where: str, what: str, index_root: Path, tmp_path: Path
+    name: str, edit: Callable[[list[Any]], list[Any]], where: str, what: str, sample_root: Path, tmp_path: Path
 ) -> None:
-    found = changed(index_root, tmp_path, table(name, edit))
+    found = changed(sample_root, tmp_path, table(name, edit))
     assert any(each.where.startswith(where) and what in each.what for each in found), found
 
 
-def other_graph(folder: Path, shared: Index) -> None:
+def other_graph(folder: Path, built: Index) -> None:
     Adjacency.from_edges(3, [0], [1], [1.0]).save(folder / "graph")
 
 
-def broken_graph(folder: Path, shared: Index) -> None:
+def broken_graph(folder: Path, built: Index) -> None:
     np.save(folder / "graph" / "strength.npy", np.zeros(3))
 
 
-def other_words(folder: Path, shared: Index) -> None:
+def other_words(folder: Path, built: Index) -> None:
     write_bm25(folder / "bm25", ["one", "two"], 1.2, 0.75)
 
 
-def other_vectors(folder: Path, shared: Index) -> None:
+def other_vectors(folder: Path, built: Index) -> None:
     for suffix in (".faiss", ".rows.npy"):
-        source = shared.folder / "vectors" / f"reports{suffix}"
+        source = built.folder / "vectors" / f"reports{suffix}"
         (folder / "vectors" / f"chunks{suffix}").write_bytes(source.read_bytes())
 
 
@@ -214,17 +214,17 @@ def other_vectors(folder: Path, shared: Index) -> None:
         (other_vectors, "of a table that has"),
     ],
 )
-def test_arrays_must_fit_their_tables(change: Change, what: str, index_root: Path, tmp_path: Path) -> None:
-    assert any(what in each.what for each in changed(index_root, tmp_path, change))
+def test_arrays_must_fit_their_tables(change: Change, what: str, sample_root: Path, tmp_path: Path) -> None:
+    assert any(what in each.what for each in changed(sample_root, tmp_path, change))
 
 
-def test_rows_that_the_manifest_miscounts(index_root: Path, tmp_path: Path) -> None:
-    found = changed(index_root, tmp_path, lambda folder, shared: None, rows={"claims": 7})
+def test_rows_that_the_manifest_miscounts(sample_root: Path, tmp_path: Path) -> None:
+    found = changed(sample_root, tmp_path, lambda folder, built: None, rows={"claims": 7})
     assert found == [Problem("claims", "0 rows; the manifest counts 7")]
 
 
-def test_the_shared_index_holds_something_of_every_kind(index_root: Path) -> None:
+def test_the_sample_index_holds_something_of_every_kind(sample_root: Path) -> None:
     """Otherwise the checks above would check nothing."""
-    index = Index.open(index_root)
-    for record in (Chunk, Community, Mention, Relation, Report):
+    index = Index.open(sample_root)
+    for record in (Chunk, Community, Mention, Name, Relation, Report, Synonym):
         assert index.rows(record)

@@ -1,0 +1,89 @@
+"""Everything the command line does, in a line or two of Python."""
+
+import asyncio
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import conspectus
+from storage.errors import IndexNotFound, UnknownMethod
+from storage.records import Document
+
+QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
+
+
+@pytest.fixture(scope="module")
+def index(index_root: Path) -> conspectus.Index:
+    return conspectus.open(index_root)
+
+
+def test_build_takes_one_input_or_several(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.txt", tmp_path / "second.txt"
+    first.write_text("Marie Curie discovered polonium.", "utf-8")
+    second.write_text("Oxford is a city in England.", "utf-8")
+    settings = conspectus.load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    one = conspectus.build(first, tmp_path / "index", settings)
+    assert [each.title for each in one.retrieve("Who discovered polonium?").passages] == ["first"]
+    both = conspectus.build([str(first), second], str(tmp_path / "index"), settings)
+    assert {each.title for each in both.retrieve("polonium Oxford").passages} == {"first", "second"}
+    assert both.verify() == []
+    assert [each.title for each in one.retrieve("polonium Oxford").passages] == ["first"], "it keeps its version"
+
+
+def test_answers_cite_what_stands_in_the_documents(index: conspectus.Index) -> None:
+    answer = index.ask(QUESTION)
+    assert answer.known
+    assert "Stephen King" in answer.text
+    texts = {each.id: each.text for each in index.context.index.rows(Document)}
+    for citation in answer.citations:
+        assert texts[citation.document_id][citation.start : citation.end] == citation.quote
+
+
+def test_it_works_where_a_loop_is_running_already(index: conspectus.Index) -> None:
+    async def in_a_notebook() -> tuple[conspectus.Answer, conspectus.Answer]:
+        return index.ask(QUESTION), await index.ask_async(QUESTION)
+
+    one, other = asyncio.run(in_a_notebook())
+    assert one.text == other.text == index.ask(QUESTION).text
+
+
+def test_threads_may_share_an_index(index_root: Path, index: conspectus.Index) -> None:
+    questions = [QUESTION, "Where is Oxford?", "Who designed C++?", "What are the main themes?"]
+    alone = [index.ask(each).text for each in questions]
+    cold = conspectus.open(index_root)
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(lambda question: cold.ask(question).text, questions * 2))
+    assert together == alone * 2
+
+
+def test_mistakes_are_errors_of_one_family(index: conspectus.Index, tmp_path: Path) -> None:
+    with pytest.raises(UnknownMethod):
+        index.ask("Who?", method="nothing")
+    with pytest.raises(UnknownMethod):
+        index.retrieve("Who?", method="global")
+    with pytest.raises(IndexNotFound):
+        conspectus.open(tmp_path)
+    assert issubclass(UnknownMethod, conspectus.ConspectusError)
+    assert issubclass(IndexNotFound, conspectus.ConspectusError)
+
+
+def test_verify_says_what_is_wrong(index_root: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(index_root, copy)
+    assert conspectus.open(copy).verify() == []
+    next(copy.glob("versions/*/chunks.parquet")).unlink()
+    assert [each.where for each in conspectus.open(copy).verify()] == ["chunks.parquet"]
+
+
+def test_the_front_door_opens_within_a_second() -> None:
+    code = "import time; began = time.perf_counter(); import conspectus; print(time.perf_counter() - began)"
+    root = Path(__file__).parent.parent.parent
+    seconds = [
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root).stdout)
+        for _ in range(3)
+    ]
+    assert min(seconds) < 1

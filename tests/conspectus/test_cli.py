@@ -1,0 +1,327 @@
+"""The command line as a new user meets it: what it teaches, what it prints where, and how it ends."""
+
+import json
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from conspectus.cli import app
+from query.methods import METHODS
+from storage.settings import as_yaml
+from tests.command_line import conspectus, conspectus_apart, start
+
+COMMANDS = ["init", "index", "ask", "retrieve", "methods", "status", "verify", "evaluate"]
+HEAVY = ["torch", "transformers", "spacy", "faiss", "igraph", "prefect", "pyarrow", "scipy"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    (folder / "curie.txt").write_text("Marie Curie discovered polonium. She was born in Warsaw.", "utf-8")
+    (folder / "warsaw.txt").write_text("Warsaw is the capital of Poland. The Vistula flows through it.", "utf-8")
+    return folder
+
+
+def test_every_command_is_known_here() -> None:
+    assert [each.name or each.callback.__name__ for each in app.registered_commands if each.callback] == COMMANDS
+
+
+def test_help_lists_the_commands_and_the_exit_statuses() -> None:
+    done = conspectus("--help")
+    assert (done.status, done.err) == (0, "")
+    for name in COMMANDS:
+        line = re.search(rf"^  {name} +(.+)$", done.out, re.M)
+        assert line, name
+        assert not line[1].endswith("..."), f"{name}: what it does is cut off"
+    for status in (0, 1, 2, 3, 4, 5, 6, 7, 130):
+        assert f"{status} " in done.out.replace("\n", " ")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command_has_examples_that_hold(command: str) -> None:
+    done = conspectus(command, "--help")
+    assert (done.status, done.err) == (0, "")
+    examples = done.out.partition("Examples:\n")[2].strip().splitlines()
+    assert examples, "no example"
+    for line in examples:
+        words = shlex.split(line)
+        assert words[:2] == ["conspectus", command]
+        for option in (word for word in words if word.startswith("--")):
+            assert f"{option} " in done.out.partition("Examples:")[0], f"{line}: no option {option}"
+
+
+def test_help_is_ready_before_anything_heavy_is_imported() -> None:
+    code = (
+        "import sys; sys.argv = ['conspectus', 'index', '--help']\n"
+        "from conspectus.cli import main\n"
+        "try: main()\n"
+        f"finally: print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert done.stderr.strip() == "[]"
+
+
+def test_version() -> None:
+    done = conspectus("--version")
+    assert (done.status, done.err) == (0, "")
+    assert re.fullmatch(r"conspectus \d+\.\d+\.\d+\n", done.out)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("", "Usage"),
+        ("indx corpus", "'index'"),
+        ("index", "INPUT"),
+        ("index corpus --indx x", "--indx"),
+        ("index corpus --set chunk_size=3", "section.key=value"),
+        ("index corpus --set chunks.chunk_sizes=300", "did you mean chunks.chunk_size?"),
+        ("index corpus --set chunks.chunk_size=many", "chunks.chunk_size"),
+        ("index corpus --set chunks.chunk_size=1", "chunks.chunk_size"),
+        ("index corpus --settings nowhere.yaml", "nowhere.yaml"),
+        ("ask", "QUESTION"),
+        ("ask ''", "empty"),
+        ("ask Who? --level c9", "'c9'"),
+        ("ask Who? --level c1 --method ppr", "'ppr' has no --level"),
+        ("ask Who? --level c1 --method global:c2", "'global:c2' has no --level"),
+        ("retrieve Who? --k 0", "--k"),
+        ("retrieve Who? --k many", "--k"),
+        ("evaluate suite --methods pqr", "did you mean 'ppr'?"),
+        ("evaluate suite --methods global", "'global' finds no passages"),
+        ("evaluate suite --methods ,", "names no method"),
+        ("evaluate suite --k 0", "ranks of 1"),
+        ("evaluate suite --k many", "'many'"),
+        ("evaluate suite --json nowhere/result.json", "no folder nowhere"),
+        ("init occupied", "is a file"),
+    ],
+)
+def test_wrong_usage_is_status_2_and_names_what_is_wrong(words: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "occupied").touch()
+    done = conspectus(*shlex.split(words))
+    assert done.status == 2
+    assert says in done.err
+    assert done.out == ""
+    assert "Traceback" not in done.err
+
+
+def test_settings_of_file_and_environment_are_checked_alike(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "settings.yaml").write_text("chunks:\n  chunk_sizes: 300\n", "utf-8")
+    done = conspectus("index", corpus)
+    assert done.status == 2
+    assert "did you mean chunks.chunk_size?" in done.err
+    assert "settings.yaml" in done.err
+    for text in ("- a list", "{broken", "just words", "\x00", "chunks: 3"):
+        (tmp_path / "settings.yaml").write_text(text, "utf-8")
+        done = conspectus("index", corpus)
+        assert (done.status, done.err.count("\n")) == (2, 1), done
+    (tmp_path / "settings.yaml").unlink()
+    for name in ("CONSPECTUS__CHUNKS__CHUNK_SIZES", "CONSPECTUS__CHUNK__CHUNK_SIZE", "CONSPECTUS__CHUNKS"):
+        with monkeypatch.context() as set_for_now:
+            set_for_now.setenv(name, "300")
+            done = conspectus("index", corpus)
+        assert (done.status, done.err.count("\n")) == (2, 1), done
+
+
+@pytest.mark.parametrize("command", ["ask Who?", "retrieve Who?", "status", "verify"])
+def test_a_folder_that_is_no_index_is_status_4(command: str, corpus: Path) -> None:
+    for folder in (corpus, Path("nowhere"), corpus / "curie.txt"):
+        done = conspectus(*shlex.split(command), "--index", folder)
+        assert (done.status, done.out) == (4, "")
+        assert done.err.count("\n") == 1
+        assert str(folder) in done.err
+        assert "conspectus index" in done.err, "and says what to do"
+
+
+@pytest.mark.parametrize("command", ["ask", "retrieve"])
+def test_an_unknown_method_names_the_nearest(command: str, index_root: Path) -> None:
+    done = conspectus(command, "Who?", "--method", "hybird", "--index", index_root)
+    assert (done.status, done.out) == (2, "")
+    assert "did you mean 'hybrid'?" in done.err
+    done = conspectus("retrieve", "Who?", "--method", "global", "--index", index_root)
+    assert (done.status, done.out) == (2, "")
+
+
+@pytest.mark.parametrize("key", ["extraction.pipeline", "embedding.model"])
+def test_what_is_not_installed_is_status_7(key: str, corpus: Path) -> None:
+    done = conspectus("index", corpus, "--set", f"{key}=nowhere_to_be_found")
+    assert (done.status, done.out) == (7, "")
+    assert "nowhere_to_be_found" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_init_writes_what_load_reads(tmp_path: Path) -> None:
+    assert conspectus("init").status == 0
+    assert (tmp_path / "settings.yaml").read_text("utf-8") == as_yaml()
+    (tmp_path / "settings.yaml").write_text("changed", "utf-8")
+    done = conspectus("init")
+    assert (done.status, done.out) == (2, "")
+    assert "--force" in done.err
+    assert (tmp_path / "settings.yaml").read_text("utf-8") == "changed"
+    assert conspectus("init", "--force").status == 0
+    assert conspectus("init", "new/project").status == 0
+    assert (tmp_path / "new" / "project" / "settings.yaml").read_text("utf-8") == as_yaml()
+
+
+def test_index_prints_its_result_on_stdout_and_progress_on_stderr(corpus: Path, tmp_path: Path) -> None:
+    done = conspectus("index", corpus)
+    assert done.status == 0
+    assert "published version" in done.out
+    assert "2 documents, 2 chunks" in done.out
+    assert re.search(r"^extract: 1 of 1$", done.err, re.M)
+    assert (tmp_path / ".conspectus" / "index" / "CURRENT").is_file(), "the default place"
+    again = conspectus("index", corpus, "--quiet")
+    assert (again.status, again.err) == (0, "")
+    assert "unchanged" in again.out
+    status = conspectus("status")
+    assert re.search(r"^ +2 documents$", status.out, re.M)
+
+
+def test_json_is_one_document_on_stdout(corpus: Path) -> None:
+    done = conspectus("index", corpus, "--json")
+    assert done.status == 0
+    built = json.loads(done.out)
+    assert built["unchanged"] is False
+    assert built["rows"]["documents"] == 2
+
+    asked = json.loads(conspectus("ask", "Where was Marie Curie born?", "--json").out)
+    assert {"answer", "citations", "usage", "trace", "method"} <= set(asked)
+    assert {"document_id", "start", "end", "quote"} <= set(asked["citations"][0])
+    assert "Warsaw" in asked["answer"]
+
+    found = json.loads(conspectus("retrieve", "Where was Marie Curie born?", "--json", "--k", "1").out)
+    assert set(found) == {"question", "method", "passages", "trace"}
+    assert len(found["passages"]) == 1
+    assert {"document_id", "chunk_id", "start", "end", "score", "text"} <= set(found["passages"][0])
+
+    status = json.loads(conspectus("status", "--json").out)
+    assert status["version"] == built["version"]
+    assert status["failures"] == []
+    assert json.loads(conspectus("verify", "--json").out)["problems"] == []
+    assert list(json.loads(conspectus("methods", "--json").out)) == list(METHODS)
+
+
+def test_methods_are_listed_under_the_names_that_ask_takes() -> None:
+    lines = conspectus("methods").out.splitlines()
+    assert [line.split()[0] for line in lines] == list(METHODS)
+
+
+def test_ask_shows_answer_citations_and_trace(index_root: Path) -> None:
+    question = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
+    done = conspectus("ask", question, "--trace", "--index", index_root)
+    assert (done.status, done.err) == (0, "")
+    assert "Stephen King" in done.out
+    assert re.search(r"^\[1\] .+ \(.+, characters \d+-\d+\)$", done.out, re.M)
+    assert "\ntrace\n" in done.out
+
+
+def test_level_asks_the_reports_of_that_level(index_root: Path) -> None:
+    for words in (("--level", "C0"), ("--level", "c0", "--method", "global")):
+        done = conspectus("ask", "What are the main themes?", "--json", "--index", index_root, *words)
+        assert json.loads(done.out)["method"].startswith("global:c0")
+
+
+def test_a_question_of_broken_bytes_is_asked_all_the_same(index_root: Path) -> None:
+    done = conspectus("retrieve", "Stephen King \udcff", "--k", "1", "--index", index_root)
+    assert done.status == 0
+
+
+def test_verify_names_what_is_damaged(index_root: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(index_root, copy)
+    victim = next(copy.glob("versions/*/entities.parquet"))
+    victim.write_bytes(victim.read_bytes()[:-1])
+    done = conspectus("verify", "--index", copy)
+    assert done.status == 4
+    assert done.out.startswith("entities.parquet: ")
+    assert json.loads(conspectus("verify", "--json", "--index", copy).out)["problems"][0]["where"] == "entities.parquet"
+
+
+def test_too_many_failures_are_published_with_status_5(corpus: Path) -> None:
+    (corpus / "empty.txt").touch()
+    done = conspectus("index", corpus, "--json", "--quiet")
+    assert done.status == 5
+    assert json.loads(done.out)["failures"] == 1
+    assert "build.failure_threshold" in done.err
+    assert "empty.txt: empty" in conspectus("status", "--failures").out
+    allowed = conspectus("index", corpus, "--quiet", "--set", "build.failure_threshold=0.5")
+    assert (allowed.status, allowed.err) == (0, "")
+    assert "1 failure (" in allowed.out
+
+
+def test_evaluate_prints_a_table_and_writes_the_json(tmp_path: Path) -> None:
+    suite = tmp_path / "suite"
+    suite.mkdir()
+    rows = [
+        {"id": "a", "title": "Marie Curie", "text": "Marie Curie discovered polonium."},
+        {"id": "b", "title": "Oxford", "text": "Oxford is a city in England."},
+    ]
+    (suite / "corpus.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    question = {"id": "q", "question": "Who discovered polonium?", "answers": ["Curie"], "supporting": ["a"]}
+    (suite / "questions.jsonl").write_text(json.dumps(question), "utf-8")
+    before = sorted(suite.rglob("*"))
+    done = conspectus(
+        "evaluate", suite, "--methods", "bm25, ppr", "--k", "1,2", "--json", "result.json", "--quiet",
+        "--set", "extraction.pipeline=regex",
+    )  # fmt: skip
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[0].split() == ["method", "recall@1", "all@1", "recall@2", "all@2", "s/question"]
+    result = json.loads((tmp_path / "result.json").read_text("utf-8"))
+    assert set(result["methods"]) == {"bm25", "ppr"}
+    assert result["methods"]["bm25"]["recall@1"]["mean"] == 1
+    assert sorted(suite.rglob("*")) == before, "the suite is never written to"
+    assert list((tmp_path / ".conspectus" / "suites").iterdir()), "its index is kept"
+    for missing in ("questions.jsonl", "corpus.jsonl"):
+        (suite / missing).unlink()
+        done = conspectus("evaluate", suite)
+        assert (done.status, done.out) == (3, "")
+        assert missing in done.err
+
+
+def test_an_api_that_does_not_answer_is_named(corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
+    done = conspectus_apart("index", corpus)
+    assert (done.status, done.out) == (2, "")
+    assert "PREFECT_API_URL" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_signs_that_a_terminal_cannot_show_do_not_stop_it(tmp_path: Path) -> None:
+    done = conspectus_apart("init", "大学", cwd=tmp_path, PYTHONIOENCODING="latin-1")
+    assert (done.status, done.out) == (0, "wrote \\u5927\\u5b66/settings.yaml\n")
+    done = conspectus_apart("init", b"\xff", cwd=tmp_path)
+    assert (done.status, done.out) == (0, "wrote \\udcff/settings.yaml\n")
+
+
+def test_ctrl_c_is_one_line_and_status_130(corpus: Path, tmp_path: Path) -> None:
+    process = start("index", corpus, "--index", tmp_path / "index")
+    memo = tmp_path / "index" / "cache" / "memo.sqlite"
+    deadline = time.monotonic() + 60
+    while not memo.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == b""
+    assert err.decode().splitlines()[-1].startswith("conspectus: interrupted")
+    assert b"Traceback" not in err
+
+
+def test_a_reader_that_leaves_early_is_no_error(index_root: Path) -> None:
+    process = start("status", "--json", "--index", index_root)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    process.wait(timeout=60)
+    assert process.stderr.read() == b""
+    process.stderr.close()

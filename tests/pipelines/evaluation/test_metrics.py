@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
+
+names = st.sampled_from("abcdefgh")
+rankings = st.lists(names, unique=True)
+supports = st.lists(names, min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize(
+    ("k", "ranked", "supporting", "recall", "everything"),
+    [
+        (1, ["a"], ["a"], 1.0, 1.0),
+        (2, ["a", "x", "b"], ["a", "b"], 0.5, 0.0),
+        (3, ["a", "x", "b"], ["b", "a"], 1.0, 1.0),
+        (5, [], ["a"], 0.0, 0.0),
+        (0, ["a"], ["a"], 0.0, 0.0),
+        (5, ["a"], ["a", "a"], 1.0, 1.0),
+        (2, ["a", "b"], ["a", "b", "c"], 2 / 3, 0.0),
+    ],
+)
+def test_by_hand(k: int, ranked: list[str], supporting: list[str], recall: float, everything: float) -> None:
+    assert recall_at(k, ranked, supporting) == pytest.approx(recall)
+    assert all_at(k, ranked, supporting) == everything
+
+
+@given(st.integers(0, 9), rankings, supports)
+def test_laws(k: int, ranked: list[str], supporting: list[str]) -> None:
+    recall, everything = recall_at(k, ranked, supporting), all_at(k, ranked, supporting)
+    assert 0 <= recall <= 1
+    assert everything == (recall == 1)
+    assert recall <= recall_at(k + 1, ranked, supporting)
+    assert recall == recall_at(k, ranked, supporting[::-1])
+    assert recall * len(set(supporting)) <= k + 1e-9
+    assert recall_at(len(ranked), ranked, ranked or ["a"]) == (1.0 if ranked else 0.0)
+
+
+@given(st.lists(names))
+def test_a_document_ranks_where_its_best_passage_does(found: list[str]) -> None:
+    ranked = rank_documents(found)
+    assert set(ranked) == set(found)
+    assert [found.index(each) for each in ranked] == sorted({found.index(each) for each in found})
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=60), st.integers(0, 5))
+def test_the_interval_covers_the_mean(values: list[float], seed: int) -> None:
+    found = bootstrap(values, seed=seed)
+    assert found.mean == pytest.approx(np.mean(values))
+    assert min(values) - 1e-12 <= found.low <= found.mean + 1e-12
+    assert found.mean <= found.high + 1e-12 <= max(values) + 2e-12
+    assert found == bootstrap(values, seed=seed)
+
+
+def test_the_interval_of_equal_values_is_a_point() -> None:
+    for value in (0.0, 0.5, 1.0):
+        assert bootstrap([value] * 10) == Interval(value, value, value)
+    assert bootstrap([0.3]) == Interval(0.3, 0.3, 0.3)
+
+
+def test_the_interval_is_that_of_the_normal_limit() -> None:
+    """For a share p of many questions the 95 % interval is about p ± 1.96 sqrt(p (1 - p) / n)."""
+    found = bootstrap([1.0] * 300 + [0.0] * 700)
+    half = 1.96 * (0.3 * 0.7 / 1000) ** 0.5
+    assert found.low == pytest.approx(0.3 - half, abs=0.004)
+    assert found.high == pytest.approx(0.3 + half, abs=0.004)
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    chance = np.random.default_rng(1)
+    covered = []
+    for _ in range(200):
+        found = bootstrap(chance.random(80), resamples=400)
+        covered.append(found.low <= 0.5 <= found.high)
+    assert 0.89 <= np.mean(covered) <= 0.99

@@ -1,0 +1,169 @@
+import random
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import pytest
+
+from pipelines.steps.communities import divide
+from pipelines.steps.sentences import Sentences, sentences_of
+from query.context import Context
+from storage.records import Chunk, Community, Document, Entity, Mention, Relation
+from storage.settings import CommunitySettings
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What communities are made of."""
+
+    entities: list[Entity]
+    relations: list[Relation]
+    mentions: list[Mention]
+    sentences: Sentences
+
+
+@pytest.fixture(scope="module")
+def corpus(context: Context) -> Corpus:
+    index = context.index
+    mentions = index.rows(Mention)
+    sentences = sentences_of(index.rows(Document), index.rows(Chunk), mentions)
+    return Corpus(index.rows(Entity), index.rows(Relation), mentions, sentences)
+
+
+def communities_of(corpus: Corpus, **settings: object) -> list[Community]:
+    chosen = CommunitySettings.model_validate(settings)
+    return divide(corpus.entities, corpus.relations, corpus.mentions, corpus.sentences, chosen)
+
+
+@pytest.fixture(scope="module")
+def communities(corpus: Corpus) -> list[Community]:
+    return communities_of(corpus)
+
+
+def by_level(communities: list[Community]) -> dict[int, list[Community]]:
+    levels: defaultdict[int, list[Community]] = defaultdict(list)
+    for each in communities:
+        levels[each.level].append(each)
+    assert sorted(levels) == list(range(len(levels)))
+    return levels
+
+
+def test_each_level_is_a_partition_of_all_entities(communities: list[Community], corpus: Corpus) -> None:
+    everyone = sorted(each.id for each in corpus.entities)
+    levels = by_level(communities)
+    assert len(levels) >= 2
+    for rows in levels.values():
+        assert sorted(id_ for each in rows for id_ in each.entity_ids) == everyone
+        assert all(each.size == len(each.entity_ids) > 0 for each in rows)
+
+
+def test_parents_contain_their_children(communities: list[Community]) -> None:
+    found = {each.id: each for each in communities}
+    assert len(found) == len(communities)
+    assert [each.id for each in communities] == sorted(found)
+    children: defaultdict[str, set[str]] = defaultdict(set)
+    for each in communities:
+        if each.level == 0:
+            assert each.parent_id is None
+        else:
+            assert each.parent_id is not None
+            assert found[each.parent_id].level == each.level - 1
+            assert set(each.entity_ids) <= set(found[each.parent_id].entity_ids)
+            children[each.parent_id].update(each.entity_ids)
+    deepest = max(each.level for each in communities)
+    for each in communities:
+        assert each.level == deepest or children[each.id] == set(each.entity_ids)
+
+
+def test_what_is_carried_down_names_its_first_appearance(communities: list[Community]) -> None:
+    found = {each.id: each for each in communities}
+    for each in communities:
+        same = [other for other in communities if other.entity_ids == each.entity_ids]
+        first = min(same, key=lambda other: other.level)
+        assert each.same_as == (None if each is first else first.id)
+        assert [other.level for other in sorted(same, key=lambda other: other.level)] == list(
+            range(first.level, first.level + len(same))
+        )
+    assert any(each.same_as for each in communities)
+    assert all(found[each.same_as].same_as is None for each in communities if each.same_as)
+
+
+def test_what_lies_inside(communities: list[Community], corpus: Corpus) -> None:
+    chunks_of: defaultdict[str, set[str]] = defaultdict(set)
+    for mention in corpus.mentions:
+        if mention.entity_id:
+            chunks_of[mention.entity_id].add(mention.chunk_id)
+    for each in communities:
+        members = set(each.entity_ids)
+        inside = [one.id for one in corpus.relations if {one.source_id, one.target_id} <= members]
+        assert list(each.relation_ids) == inside
+        assert list(each.chunk_ids) == sorted(set().union(*(chunks_of[id_] for id_ in members)))
+
+
+def test_the_maximum_holds_but_for_what_cannot_be_divided(communities: list[Community]) -> None:
+    deepest = max(each.level for each in communities)
+    for each in communities:
+        if each.level == deepest:
+            assert each.oversized == (each.size > 10)
+
+
+def test_it_is_what_was_published(communities: list[Community], context: Context) -> None:
+    assert communities == context.index.rows(Community)
+
+
+def test_the_order_of_the_input_leaves_no_trace(communities: list[Community], corpus: Corpus) -> None:
+    """Entities stand in the order of their table; everything else may come in any."""
+    chance = random.Random(5)
+    relations, mentions = list(corpus.relations), list(corpus.mentions)
+    of_entity = list(corpus.sentences.of_entity.items())
+    for each in (relations, mentions, of_entity):
+        chance.shuffle(each)
+    shuffled = Corpus(corpus.entities, relations, mentions, replace(corpus.sentences, of_entity=dict(of_entity)))
+    assert communities_of(shuffled) == communities
+
+
+def test_settings_matter(communities: list[Community], corpus: Corpus) -> None:
+    assert max(each.level for each in communities_of(corpus, max_cluster_size=10_000)) == 0
+    level = len(by_level(communities)[0])
+    assert len(by_level(communities_of(corpus, resolution=4.0))[0]) > level
+
+
+def small(names: str, sentences: list[str]) -> Corpus:
+    """Entities of one letter each; a sentence names its letters."""
+    text = " ".join(f"{' '.join(each)} and so on it goes." for each in sentences)
+    one = Document("d", "", "d", text, {}, len(text), "")
+    chunk = Chunk("c", "d", 0, 0, len(text), text, 1)
+    entities = [Entity(name, name, "X", ("X",), "", 1, 0) for name in names]
+    mentions = [
+        Mention(f"{i}", "c", letter, None, i, i + 1, "exact", letter, "")
+        for i, letter in enumerate(text)
+        if letter in names
+    ]
+    return Corpus(entities, [], mentions, sentences_of([one], [chunk], mentions))
+
+
+def groups(communities: list[Community], level: int = 0) -> set[frozenset[str]]:
+    return {frozenset(each.entity_ids) for each in communities if each.level == level}
+
+
+def test_sentences_that_name_two_join_them() -> None:
+    corpus = small("ABCDEFG", ["AB", "BC", "AC", "DE", "EF", "DF", "CD"])
+    assert groups(communities_of(corpus)) == {frozenset("ABC"), frozenset("DEF"), frozenset("G")}
+
+
+def test_so_do_relations_by_their_weight() -> None:
+    corpus = small("ABCDEF", ["AB", "CD", "EF"])
+    assert groups(communities_of(corpus)) == {frozenset("AB"), frozenset("CD"), frozenset("EF")}
+    relations = [Relation(f"{s}{t}", s, t, "knows", "", 5.0, ("c",)) for s, t in ("AC", "BD")]
+    found = communities_of(replace(corpus, relations=relations))
+    assert groups(found) == {frozenset("AC"), frozenset("BD"), frozenset("EF")}
+    assert {each.relation_ids for each in found} == {("AC",), ("BD",), ()}
+
+
+def test_a_list_of_names_joins_nothing() -> None:
+    twelve, thirteen = "ABCDEFGHIJKL", "ABCDEFGHIJKLM"
+    assert len(groups(communities_of(small(twelve, [twelve]), max_cluster_size=20))) == 1
+    assert len(groups(communities_of(small(thirteen, [thirteen]), max_cluster_size=20))) == 13
+
+
+def test_no_entities() -> None:
+    assert communities_of(Corpus([], [], [], sentences_of([], [], []))) == []

@@ -1,0 +1,68 @@
+from dataclasses import replace
+
+import numpy as np
+
+from pipelines.steps.descriptions import describe
+from pipelines.steps.entities import described
+from pipelines.steps.sentences import sentences_of
+from query.context import Context
+from storage.records import Chunk, Document, Entity, Mention
+from storage.settings import DescriptionSettings
+
+TEXT = (
+    "Ilse Varga makes films about lakes and boats. It rained. "
+    "Ilse Varga makes films about lakes and\nboats! "
+    "The films of Ilse Varga show lakes at dawn. "
+    "A prize for salt went to Ilse Varga in 1986."
+)
+
+
+def corpus() -> tuple[list[Document], list[Chunk], list[Mention]]:
+    one = Document("a", "", "a", TEXT, {}, len(TEXT), "")
+    only = Chunk("c", "a", 0, 0, len(TEXT), TEXT, 1)
+    places = [i for i in range(len(TEXT)) if TEXT.startswith("Ilse Varga", i)]
+    mentions = [Mention(str(i), "c", "e", None, i, i + 10, "exact", "Ilse Varga", "") for i in places]
+    rain = TEXT.index("It rained")
+    return [one], [only], [*mentions, Mention("r", "c", "rain", None, rain, rain + 2, "exact", "It", "")]
+
+
+def entity(id_: str) -> Entity:
+    return Entity(id_, id_, "PERSON", ("PERSON",), "", 1, 0)
+
+
+def test_the_most_central_sentences_in_text_order_each_said_once() -> None:
+    sentences = sentences_of(*corpus())
+    found = describe([entity("e"), entity("rain"), entity("unseen")], sentences, DescriptionSettings(sentences=2))
+    assert found == {
+        "e": "Ilse Varga makes films about lakes and boats. The films of Ilse Varga show lakes at dawn.",
+        "rain": "",  # too short a sentence to quote
+    }
+    three = describe([entity("e")], sentences, DescriptionSettings(sentences=9))["e"]
+    assert three.endswith("at dawn. A prize for salt went to Ilse Varga in 1986.")
+    assert three.count("about lakes") == 1
+
+
+def test_descriptions_of_an_index_are_its_documents_words(context: Context) -> None:
+    index = context.index
+    entities = index.rows(Entity)
+    sentences = sentences_of(index.rows(Document), index.rows(Chunk), index.rows(Mention))
+    found = describe(entities, sentences, DescriptionSettings())
+    plain = [" ".join(text.split()) for text in sentences.texts]
+    for each in entities:
+        assert each.description == found.get(each.id, "")
+        said = [plain[row] for row in sentences.of_entity.get(each.id, np.array([], int))]
+        chosen = [text for text in said if text in each.description]
+        assert len(each.description) == 0 or chosen
+        assert len(each.description) <= sum(map(len, chosen)) + 1
+    assert np.mean([bool(each.description) for each in entities]) > 0.9
+
+
+def test_the_order_of_entities_leaves_no_trace() -> None:
+    sentences = sentences_of(*corpus())
+    some = [entity("rain"), entity("e")]
+    assert describe(some, sentences, DescriptionSettings()) == describe(some[::-1], sentences, DescriptionSettings())
+
+
+def test_descriptions_are_filled_in_by_id() -> None:
+    some = [entity("a"), entity("b")]
+    assert described(some, {"b": "said"}) == [some[0], replace(some[1], description="said")]

@@ -1,0 +1,143 @@
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipelines.runner import RunHere
+from pipelines.steps.vectors import (
+    Windows,
+    chunk_text,
+    embed_windows,
+    entity_text,
+    relation_text,
+    report_text,
+    shards_by_length,
+)
+from prompts.embedder import PACKAGED_MODEL, open_embedder
+from query.retrieve.dense import DenseRetriever
+from storage.memo import Memo
+from storage.records import Chunk, Document, Entity, Finding, Relation, Report
+from storage.text.tokens import count_tokens
+from tests.conftest import Build
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+SHORT = ["Ada met Bob.", "", "北京大学", "A violin has four strings.", "Ada met Bob."]
+LONG = " ".join(f"In year {1500 + i} the harbour keeper counted {3 * i} ships." for i in range(45))
+
+
+class Watched(RunHere):
+    """Runs shards here and notes what they were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[object] = []
+
+    def __call__(
+        self, step: str, work: Callable[[Sequence[Item]], Result], parts: Sequence[Sequence[Item]]
+    ) -> list[Result]:
+        self.texts += [each for part in parts for each in part]
+        return super().__call__(step, work, parts)
+
+
+def embedded(texts: Sequence[str], memo: Path, run: RunHere | None = None) -> Windows:
+    return embed_windows(texts, PACKAGED_MODEL, Memo(memo), run or RunHere(), "embed")
+
+
+def test_one_vector_for_a_short_text_and_windows_for_a_long_one(tmp_path: Path) -> None:
+    found = embedded([*SHORT, LONG], tmp_path / "memo")
+    pieces = open_embedder(PACKAGED_MODEL).windows(LONG)
+    assert len(pieces) > 2
+    assert found.rows.tolist() == [0, 1, 2, 3, 4, *[5] * len(pieces)]
+    assert found.vectors.shape == (5 + len(pieces), 384)
+    assert found.vectors.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(found.vectors[5:], open_embedder(PACKAGED_MODEL).embed(pieces))
+    np.testing.assert_array_equal(found.first(), found.vectors[:6])
+
+
+def test_what_was_embedded_is_not_embedded_again(tmp_path: Path) -> None:
+    first, second, third = Watched(), Watched(), Watched()
+    before = embedded([*SHORT, LONG], tmp_path / "memo", first)
+    assert len(first.texts) == len(set(first.texts)) == 4 + len(open_embedder(PACKAGED_MODEL).windows(LONG))
+    again = embedded([*SHORT, LONG], tmp_path / "memo", second)
+    assert second.texts == []
+    np.testing.assert_array_equal(again.vectors, before.vectors)
+    embedded([*SHORT, "new", LONG], tmp_path / "memo", third)
+    assert third.texts == ["new"]
+
+
+def test_the_order_and_company_of_texts_leave_no_trace(tmp_path: Path) -> None:
+    texts = [*SHORT, LONG, *(" ".join(["salt"] * n) for n in range(1, 12))]
+    together = embedded(texts, tmp_path / "one")
+    order = random.Random(3).sample(range(len(texts)), len(texts))
+    shuffled = embedded([texts[i] for i in order], tmp_path / "two")
+    for place, i in enumerate(order):
+        np.testing.assert_array_equal(shuffled.vectors[shuffled.rows == place], together.vectors[together.rows == i])
+    alone = embedded([texts[7]], tmp_path / "three")
+    np.testing.assert_array_equal(alone.vectors, together.vectors[together.rows == 7])
+
+
+def test_no_texts(tmp_path: Path) -> None:
+    found = embedded([], tmp_path / "memo")
+    assert found.vectors.shape == (0, 384)
+    assert found.first().shape == (0, 384)
+    assert found.rows.shape == (0,)
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.integers(0, 9_000), max_size=9))
+def test_shards_hold_each_text_once_and_like_lengths_together(lengths: list[int]) -> None:
+    texts = [f"{i} " + "salt " * length for i, length in enumerate(lengths)]
+    parts = shards_by_length(texts)
+    tokens = [[count_tokens(text) for text in part] for part in parts]
+    assert sorted(text for part in parts for text in part) == sorted(texts)
+    flat = [count for part in tokens for count in part]
+    assert flat == sorted(flat)
+    for counts in tokens:
+        assert sum(counts[:-1]) + 2 * len(counts[:-1]) < 30_000  # one more text begins a new shard
+    assert parts == shards_by_length(texts[::-1])
+
+
+def test_what_stands_for_each_row() -> None:
+    ada, bob = (Entity(id_, name, "X", ("X",), "d", 1, 0) for id_, name in (("1", "Ada"), ("2", "Bob")))
+    assert entity_text(ada) == "Ada"
+    relation = Relation("r", "1", "2", "met", "Ada met Bob in May.", 1.0, ())
+    assert relation_text(relation, {each.id: each.name for each in (ada, bob)}) == "Ada met Bob"
+    chunk = Chunk("c", "d", 0, 0, 4, "Text", 1)
+    assert chunk_text(chunk, Document("d", "Title", "", "Text", {}, 4, "")) == "Title\nText"
+    assert chunk_text(chunk, Document("d", "", "", "Text", {}, 4, "")) == "Text"
+    findings = (Finding("", "It rained.", ()), Finding("", "It snowed.", ()))
+    assert report_text(Report("r", "c", 0, "Rain", "s", findings, 1.0, "f", 1)) == "Rain. It rained."
+
+
+def test_the_last_sentence_of_a_long_chunk_is_found(build: Build) -> None:
+    """The model reads 256 tokens; what stands behind them must not be lost."""
+    chance, special = random.Random(1), 3
+
+    def logbook(number: int) -> str:
+        lines: list[str] = []
+        while count_tokens(" ".join(lines)) < 560:
+            keeper, ships = chance.choice(["Anna", "Piet", "Maria", "Jonas"]), chance.randint(2, 90)
+            lines.append(
+                f"On day {len(lines) + 1} of log {number} keeper {keeper} counted {ships} ships and wrote it down."
+            )
+        if number == special:
+            lines.append("A violin maker named Teodor Brandt rents the cellar.")
+        return " ".join(lines)
+
+    context = build([(f"Logbook {number}", logbook(number)) for number in range(8)])
+    chunks = [chunk for chunk in context.chunks if chunk.document_id == str(special)]
+    assert len(context.chunks) == 8
+    assert 565 < chunks[0].n_tokens <= 600
+    assert len(open_embedder(PACKAGED_MODEL).windows(chunks[0].text)) >= 3
+    for question in ("Who makes violins in the cellar?", "Teodor Brandt"):
+        found = asyncio.run(DenseRetriever(context).retrieve(question, 3)).passages
+        assert found[0].document_id == str(special)
+        assert found[0].score > found[1].score + 0.1
