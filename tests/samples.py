@@ -2,7 +2,8 @@
 
 from storage.records import Chunk, Document
 from storage.settings import ChunkSettings
-from storage.text.nlp import Annotation, open_annotator
+from storage.text.annotators import open_annotator
+from storage.text.nlp import Annotation
 
 PASSAGES = {
     "The Red House (novel)": "The Red House was published in 2012 by English author Mark Haddon. It is set in Oxford.",

@@ -11,7 +11,8 @@ from storage.hashing import digest
 from storage.memo import Memo
 from storage.records import Chunk, Failure
 from storage.settings import ExtractionSettings
-from storage.text.nlp import Annotation, Annotator, Phrase, Triple, open_annotator
+from storage.text.annotators import open_annotator
+from storage.text.nlp import Annotation, Annotator, Phrase, Triple
 
 STAGE = "extract"
 

@@ -1,8 +1,6 @@
 """Names, noun phrases and subject-predicate-object triples of a text, without a language model.
 
-`open_annotator` gives the spaCy pipeline that the settings name, or the regular-expression fallback `regex`.
-A pipeline made for one script is not asked about another (an English model finds nonsense in Chinese):
-texts in other scripts go to the fallback, so names in any script survive.
+What an annotator finds, and the Protocol of one; annotators.py opens the one that the settings name.
 """
 
 from dataclasses import dataclass
@@ -69,14 +67,3 @@ class Annotator(Protocol):
     def annotate(self, text: str) -> Annotation:
         """Return what the text holds; the same text always gives the same."""
         ...
-
-
-def open_annotator(pipeline: str, concepts: bool = True) -> Annotator:
-    """Return the annotator that `extraction.pipeline` names; MissingPart where it is not installed."""
-    if pipeline == "regex":
-        from storage.text.regex_annotator import RegexAnnotator
-
-        return RegexAnnotator()
-    from storage.text.spacy_annotator import SpacyAnnotator
-
-    return SpacyAnnotator(pipeline, concepts)

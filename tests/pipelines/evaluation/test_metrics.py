@@ -73,6 +73,6 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     chance = np.random.default_rng(1)
     covered = []
     for _ in range(200):
-        found = bootstrap(chance.random(80), resamples=400)
+        found = bootstrap(chance.random(80).tolist(), resamples=400)
         covered.append(found.low <= 0.5 <= found.high)
     assert 0.89 <= np.mean(covered) <= 0.99

@@ -10,7 +10,8 @@ from storage.errors import MissingPart
 from storage.memo import Memo
 from storage.records import Chunk
 from storage.settings import ExtractionSettings
-from storage.text.nlp import Annotation, open_annotator
+from storage.text.annotators import open_annotator
+from storage.text.nlp import Annotation
 from tests import samples
 
 Item = TypeVar("Item")

@@ -1,6 +1,8 @@
+import random
 from collections import Counter
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,7 +96,8 @@ def test_what_is_fit_to_be_quoted() -> None:
 
 def test_nothing_at_all() -> None:
     found = sentences_of([], [], [])
-    assert found.spans == found.texts == []
+    assert not found.spans
+    assert not found.texts
     assert found.weights.shape[0] == 0
 
 
@@ -107,22 +110,23 @@ def made(bags: list[list[str]]) -> Sentences:
     return sentences_of(of, [chunk(each) for each in of], [])
 
 
-def tf_idf(texts: list[str]) -> np.ndarray:
+def tf_idf(texts: list[str]) -> npt.NDArray[np.float64]:
     bags = [Counter(word.key for word in words(text)) for text in texts]
     vocabulary = sorted(set().union(*bags))
-    rows = np.zeros((len(bags), len(vocabulary)))
+    rows: npt.NDArray[np.float64] = np.zeros((len(bags), len(vocabulary)))
     for i, bag in enumerate(bags):
         for j, word in enumerate(vocabulary):
             if bag[word]:
                 frequency = sum(word in other for other in bags)
                 rows[i, j] = (1 + np.log(bag[word])) * np.log((1 + len(bags)) / frequency)
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
 
 
 @settings(max_examples=80, deadline=None)
 @given(texts_of, st.integers(1, 4), st.booleans(), st.randoms(use_true_random=False))
 def test_the_most_central_are_those_of_the_definition(
-    bags: list[list[str]], count: int, boosted: bool, chance: np.random.Generator
+    bags: list[list[str]], count: int, boosted: bool, chance: random.Random
 ) -> None:
     sentences = made(bags)
     dense = tf_idf(sentences.texts)

@@ -1,5 +1,7 @@
 """The pair scores against a loop that does what their definition says."""
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -66,7 +68,7 @@ def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> Non
 
 @settings(max_examples=50, deadline=None)
 @given(pools(), st.randoms(use_true_random=False))
-def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], chance: "np.random.Generator") -> None:
+def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], chance: random.Random) -> None:
     walk, closeness, similarity, linked, held, weights = pool
     order = list(range(len(walk)))
     chance.shuffle(order)

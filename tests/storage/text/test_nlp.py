@@ -3,7 +3,8 @@ from itertools import pairwise
 import pytest
 
 from storage.errors import MissingPart
-from storage.text.nlp import CONCEPT, open_annotator
+from storage.text.annotators import open_annotator
+from storage.text.nlp import CONCEPT
 from storage.text.regex_annotator import RegexAnnotator
 from storage.text.spacy_annotator import SpacyAnnotator
 
