@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +164,7 @@ def _fingerprint(documents: Sequence[Document], failures: Sequence[Failure], set
     return digest(json.dumps(whole, ensure_ascii=False, sort_keys=True))
 
 
+@cache
 def _own_code() -> list[str]:
     """Return the checksums of the code that makes an index: a changed step makes the next build look again."""
     root = Path(__file__).parent.parent
