@@ -238,7 +238,7 @@ class Dying(RunHere):
 build_index([sys.argv[1]], Path(sys.argv[2]), load_settings(overrides={"build": {"shard_size": 1}}), Dying())
 """
 KILLED_WHILE_WRITING = """
-import os, signal, sys, threading
+import os, signal, sys, threading, time
 from pathlib import Path
 from pipelines.index import build_index
 from storage.settings import load_settings
@@ -247,7 +247,7 @@ index = Path(sys.argv[2])
 
 def die():
     while not list(index.glob("versions/.staging-*/relations.parquet")):
-        pass
+        time.sleep(0.001)
     os.kill(os.getpid(), signal.SIGKILL)
 
 threading.Thread(target=die, daemon=True).start()

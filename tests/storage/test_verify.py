@@ -144,6 +144,12 @@ def elsewhere(rows: list[Any]) -> list[Any]:
     return [*rows[:row], replace(rows[row], start=rows[row].start + 1), *rows[row + 1 :]]
 
 
+def doubled(rows: list[Community]) -> list[Community]:
+    """Put an entity of one community into another of its level too."""
+    other = next(each for each in rows[1:] if each.level == rows[0].level)
+    return first(entity_ids=(*rows[0].entity_ids, other.entity_ids[0]))(rows)
+
+
 def past_the_end(rows: list[Report]) -> list[Report]:
     cited = rows[0].findings[0]
     span = replace(cited.citations[0], end=10**6)
@@ -175,6 +181,7 @@ def unknown_document(rows: list[Report]) -> list[Report]:
         ("communities", first(parent_id="nowhere"), "communities ", "names community nowhere"),
         ("communities", first(same_as="nowhere"), "communities ", "names community nowhere"),
         ("communities", first(entity_ids=()), "communities of level", "every entity exactly once"),
+        ("communities", doubled, "communities of level", "every entity exactly once"),
         ("reports", first(community_id="nowhere"), "reports ", "names community nowhere"),
         ("reports", past_the_end, "reports ", "lies outside its document"),
         ("reports", unknown_document, "reports ", "names document nowhere"),
