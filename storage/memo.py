@@ -69,6 +69,8 @@ class Memo:
         try:
             with connection:
                 yield connection
+        except sqlite3.OperationalError as error:  # locked for a minute, or the disk is full
+            raise IndexUnusable(f"the memo {self.path} cannot be used now: {error}") from error
         except sqlite3.DatabaseError as error:
             raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to go on") from error
         finally:

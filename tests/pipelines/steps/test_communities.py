@@ -151,9 +151,9 @@ def test_sentences_that_name_two_join_them() -> None:
 
 
 def test_a_sentence_that_names_many_says_less_about_any_two() -> None:
-    """Each name's part of a sentence is one, shared among the others: 1/5 here, against 1 for a sentence of two."""
-    corpus = small("ABCDEF", ["ABCDEF", "AB", "CD", "EF"])
-    assert groups(communities_of(corpus)) == {frozenset("AB"), frozenset("CD"), frozenset("EF")}
+    """Each name's part of a sentence is one, shared among the others: 1/3 of a link each here, against 1."""
+    corpus = small("ABCDEFGH", ["ABCD", "EFGH", "AE", "BF", "CG", "DH"])
+    assert groups(communities_of(corpus)) == {frozenset(pair) for pair in ("AE", "BF", "CG", "DH")}
 
 
 def test_so_do_relations_by_their_weight() -> None:
