@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from query.types import Answer, Evidence
+from storage.errors import UsageError
 from storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ class Index:
         """The same for code that is asynchronous already."""
         from query.methods import find_retriever
 
+        if k < 1:
+            raise UsageError(f"k is the number of passages wanted, at least 1, not {k}")
         return await find_retriever(method, self.context).retrieve(question, k)
 
     def verify(self) -> "list[Problem]":

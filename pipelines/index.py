@@ -21,6 +21,7 @@ from pipelines.steps.reports import report_communities
 from pipelines.steps.sentences import sentences_of
 from pipelines.steps.synonyms import find_synonyms
 from pipelines.steps.vectors import chunk_text, embed_windows, entity_text, relation_text, report_text
+from prompts.embedder import open_embedder
 from storage.hashing import digest, file_digest
 from storage.index import Manifest, build_lock, current_manifest, damaged_files, publish, staging
 from storage.memo import Memo
@@ -158,6 +159,7 @@ def _fingerprint(documents: Sequence[Document], failures: Sequence[Failure], set
         [[each.id, each.title, each.uri, each.sha256, dict(each.metadata)] for each in documents],
         [asdict(each) for each in failures],
         settings.of_the_index(),
+        open_embedder(settings.embedding.model).name,  # a folder of the same path may hold another model
         tool_versions(),
         _own_code(),
     ]

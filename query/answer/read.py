@@ -6,13 +6,14 @@ Nothing is invented: the answer is made of the documents' own sentences, or says
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import fsum
 
 from query.citations import Citations
 from query.context import Context
 from query.types import Answer, Passage, Retriever, Step, Usage
 from storage.records import Span
 from storage.text.names import words
-from storage.text.normalise import entity_key, title_names
+from storage.text.normalise import title_names
 from storage.text.sentences import sentence_spans
 
 UNKNOWN = "I do not know: nothing in the indexed documents supports an answer."
@@ -93,7 +94,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage], wei
             held = {word.key for word in words(f"{passage.title} {passage.text[start:end]}")}
             covers = frozenset(word for word in weights if word in held)
             span = Span(passage.document_id, passage.chunk_id, passage.start + start, passage.start + end)
-            found.append((-sum(weights[word] for word in covers), len(found), passage, span, covers))
+            found.append((-fsum(weights[word] for word in covers), len(found), passage, span, covers))
     found = sorted(sorted(found)[:_MOST_SENTENCES], key=lambda each: each[1])
     if not found:
         return []
@@ -118,14 +119,14 @@ def choose(question: str, quotes: Sequence[Quote], weights: dict[str, float], co
     left = list(quotes)
     gains: list[float] = []
     while left and len(chosen) < count:
-        named = " ".join(entity_key(each.text) for each in chosen)
+        named = " ".join(_as_words(each.text) for each in chosen)
         gain = {
             each: each.cosine
-            + sum(weights[word] for word in each.covers - covered)
-            + _BRIDGE * _is_bridge(each, named, entity_key(question))
+            + fsum(weights[word] for word in each.covers - covered)
+            + _BRIDGE * _is_bridge(each, named, _as_words(question))
             for each in left
         }
-        best = max(left, key=lambda each: (gain[each], each.span.document_id, -each.span.start))
+        best = min(left, key=lambda each: (-gain[each], each.span.document_id, each.span.start))
         gains.append(gain[best])
         if gains[-1] < _WORTH_ADDING * gains[0]:
             break
@@ -136,8 +137,13 @@ def choose(question: str, quotes: Sequence[Quote], weights: dict[str, float], co
 
 
 def _is_bridge(quote: Quote, named: str, question: str) -> bool:
-    names = [entity_key(name) for name in title_names(quote.title)]
-    return any(name in named and name not in question for name in names)
+    names = [_as_words(name) for name in title_names(quote.title)]
+    return any(name.strip() and name in named and name not in question for name in names)
+
+
+def _as_words(text: str) -> str:
+    """Return the words of a text between spaces, so that one text is found in another word by word."""
+    return f" {' '.join(word.key for word in words(text))} "
 
 
 def unsupported(chosen: Sequence[Quote], quotes: Sequence[Quote], weights: dict[str, float]) -> str:
@@ -145,7 +151,7 @@ def unsupported(chosen: Sequence[Quote], quotes: Sequence[Quote], weights: dict[
     if not chosen:
         return "no sentence was found"
     nearest = max(each.cosine for each in quotes)
-    coverage = sum(weights[word] for word in frozenset[str]().union(*(each.covers for each in quotes)))
+    coverage = fsum(weights[word] for word in frozenset[str]().union(*(each.covers for each in quotes)))
     if nearest + _COVERAGE_WEIGHT * coverage >= _LEAST_SUPPORT:
         return ""
     return (
