@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -51,12 +52,18 @@ def in_background(environment: dict[str, str], *words: str) -> Iterator[Path]:
     """Run a command meanwhile; give the file that it writes to."""
     log = Path(environment["PREFECT_HOME"]) / f"{time.monotonic_ns()}.log"
     with log.open("wb") as stream:
-        process = subprocess.Popen(words, env=environment, cwd=ROOT, stdout=stream, stderr=stream)
+        process = subprocess.Popen(
+            words, env=environment, cwd=ROOT, stdout=stream, stderr=stream, start_new_session=True
+        )
         try:
             yield log
         finally:
             process.terminate()
-            process.wait(30)
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:  # a worker may wait for what it has begun; its end is not tested here
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait(30)
 
 
 def wait_until_healthy(url: str, log: Path) -> None:
