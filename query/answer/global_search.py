@@ -21,7 +21,7 @@ Vector = npt.NDArray[np.float32]
 
 _FINDINGS_A_REPORT = 2
 _LEAST_SUPPORT = 0.45
-"""A question that is about the whole, or near to a finding, has at least this cosine (benchmarks/answers.py)."""
+"""Least cosine with a typical question about a whole, or with a finding. Set by hand; no benchmark holds it yet."""
 
 
 class GlobalSearch:
