@@ -4,7 +4,7 @@ import importlib.metadata
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -156,7 +156,10 @@ def tool_versions() -> dict[str, str]:
 def _fingerprint(documents: Sequence[Document], failures: Sequence[Failure], settings: Settings) -> str:
     """Return the hash of all that the index is a function of."""
     whole = [
-        [[each.id, each.title, each.uri, each.sha256, dict(each.metadata)] for each in documents],
+        [
+            [each.id, each.title, each.uri, each.sha256, dict(each.metadata), [astuple(place) for place in each.places]]
+            for each in documents
+        ],
         [asdict(each) for each in failures],
         settings.of_the_index(),
         open_embedder(settings.embedding.model).name,  # a folder of the same path may hold another model

@@ -11,6 +11,11 @@
     │   ├── IndexTooNew                a newer version of this program made it
     │   └── IndexBusy                  another build holds the index
     ├── NeedsModel            exit 6   the method has no honest stand-in and no model is configured
+    ├── ModelError            exit 8   a model's server gave no usable answer
+    │   ├── ModelRefused               the server will not do it: key, model name, request
+    │   ├── ModelUnavailable           the server cannot be reached, or failed every time it was asked
+    │   └── BadAnswer                  the reply is not what was asked for (holds the raw reply)
+    ├── BudgetReached         exit 9   `llm.max_cost` or `llm.max_tokens` would be passed
     ├── MissingPart           exit 7   something that should be installed is not (names what to install)
     └── NotConverged          exit 1   a numerical method did not reach its tolerance
 
@@ -71,6 +76,41 @@ class NeedsModel(ConspectusError):
     """The method cannot run without a language model, and none is configured."""
 
     exit_status = 6
+
+
+class ModelError(ConspectusError):
+    """A model's server gave no usable answer."""
+
+    exit_status = 8
+
+
+class ModelRefused(ModelError):
+    """The server answers that it will not do what it was asked: a wrong key, an unknown model, a bad request."""
+
+
+class ModelUnavailable(ModelError):
+    """The server cannot be reached, or failed every time that it was asked."""
+
+
+class BadAnswer(ModelError):
+    """A model's reply is not of the form that was asked for.
+
+    `raw` is the reply as it came, `reason` what is wrong with it. `salvaged` is what can be relied on of a reply
+    that was cut off (the records before the cut), None where nothing can.
+    """
+
+    def __init__(self, reason: str, raw: str, salvaged: object = None) -> None:
+        shown = " ".join(raw.split())
+        super().__init__(f"{reason}: {shown[:200]!r}{'...' if len(shown) > 200 else ''}")
+        self.reason = reason
+        self.raw = raw
+        self.salvaged = salvaged
+
+
+class BudgetReached(ConspectusError):
+    """The next call could pass `llm.max_cost` or `llm.max_tokens`; what is done is kept, and a rerun goes on."""
+
+    exit_status = 9
 
 
 class MissingPart(ConspectusError):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from storage.vectors.windowed import WindowedIndex
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Raised when an older reader could misread what a newer writer makes."""
 
 MANIFEST = "manifest.json"

@@ -14,8 +14,25 @@ Match = Literal["exact", "alias", "chunk"]
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A landmark of a text: from the character `start` on, until the next of its kind.
+
+    `kind` is page, slide, sheet or heading; `label` what a reader would call it ("3", "Budget", "2. Methods");
+    `level` the depth of a heading, from 1, and 0 for the other kinds. A heading ends those of its level and below.
+    """
+
+    start: int
+    kind: str
+    label: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
-    """One text of the input. `uri` is its path or file#row; `sha256` is that of the text."""
+    """One text of the input. `uri` is its path or file#row; `sha256` is that of the text.
+
+    `places` are sorted by `start`; of equal starts a page stands before the headings on it.
+    """
 
     id: str
     title: str
@@ -24,6 +41,7 @@ class Document:
     metadata: Mapping[str, str]
     n_chars: int
     sha256: str
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ not read is a row of failures of the stage "read".
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from pipelines.steps.encodings import Unreadable, clean
-from pipelines.steps.formats import read_rows
-from pipelines.steps.inputs import STAGE, InputFile, find_files, storable
-from pipelines.steps.rows import Lost, Row
+from pipelines.steps.readers.encodings import Unreadable, clean
+from pipelines.steps.readers.formats import read_rows
+from pipelines.steps.readers.inputs import STAGE, InputFile, find_files, storable
+from pipelines.steps.readers.rows import Lost, Row
 from storage.errors import InputError
 from storage.hashing import short_id
 from storage.records import Document, Failure
@@ -55,7 +55,7 @@ def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failu
     try:
         for row in read_rows(file.path, settings):
             if isinstance(row, Lost):
-                yield _failure(f"{file.uri}#{row.number}", row.reason, row.detail)
+                yield _failure(_uri(file, row), row.reason, row.detail)
             else:
                 yield _document(file, row)
     except Unreadable as error:
@@ -64,14 +64,21 @@ def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failu
         yield _failure(file.uri, "cannot be read", error.strerror or str(error))
 
 
+def _uri(file: InputFile, row: Row | Lost) -> str:
+    uri = f"{file.uri}/{storable(row.within)}" if row.within else file.uri
+    return uri if row.number is None else f"{uri}#{row.number}"
+
+
 def _failure(item_id: str, reason: str, detail: str) -> Failure:
     # Names of columns and messages of libraries may hold what no table can.
     return Failure(STAGE, item_id, clean(reason), clean(detail))
 
 
 def _document(file: InputFile, row: Row) -> Document:
-    uri = file.uri if row.number is None else f"{file.uri}#{row.number}"
-    stem = storable(" ".join(file.path.stem.replace("_", " ").replace("-", " ").split()))
+    uri = _uri(file, row)
+    stem = storable(
+        " ".join(PurePosixPath(row.within or file.path.name).stem.replace("_", " ").replace("-", " ").split())
+    )
     return Document(
         id=row.id or short_id(uri),
         title=row.title or (stem if row.number is None else ""),
@@ -80,4 +87,5 @@ def _document(file: InputFile, row: Row) -> Document:
         metadata=row.metadata,
         n_chars=len(row.text),
         sha256=hashlib.sha256(row.text.encode("utf-8")).hexdigest(),
+        places=row.places,
     )

@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from pipelines.steps.encodings import Unreadable, open_text
-from pipelines.steps.rows import Lost, Record, Row, row_of, too_long
+from pipelines.steps.readers.encodings import Unreadable, open_text
+from pipelines.steps.readers.rows import Lost, Record, Row, row_of, too_long
 from storage.settings import InputSettings
 
 _DELIMITERS = ",;\t|"

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.encodings import Unreadable, clean, open_text, text_encoding
+from pipelines.steps.readers.encodings import Unreadable, clean, open_text, text_encoding
 
 GERMAN = "Das Mädchen aß Äpfel über dem Fluß, während der König schläft. "
 

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.inputs import find_files
+from pipelines.steps.readers.inputs import find_files
 from storage.errors import InputError
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.steps.encodings import Unreadable, clean
+from pipelines.steps.readers.encodings import Unreadable, clean
+from storage.records import Place
 from storage.settings import InputSettings
 
 Record = Mapping[str, object]
@@ -18,22 +19,28 @@ _LONGEST_TITLE = 300
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A text. `number` counts from 1, and is None where the file is the text."""
+    """A text. `number` counts from 1, and is None where the file is the text.
+
+    `within` is the path of the text inside its file (a member of an archive, an attachment), "" for none.
+    """
 
     number: int | None
     id: str | None
     title: str | None
     text: str
     metadata: Mapping[str, str]
+    places: tuple[Place, ...] = ()
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A row that cannot be read, and why."""
+    """A row, or a part of a file, that cannot be read, and why. `number` and `within` as for a row."""
 
-    number: int
+    number: int | None
     reason: str
     detail: str = ""
+    within: str = ""
 
 
 def row_of(number: int, record: Record, settings: InputSettings) -> Row | Lost:

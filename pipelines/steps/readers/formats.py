@@ -9,9 +9,9 @@ from pathlib import Path
 import regex
 import yaml
 
-from pipelines.steps.encodings import Unreadable, clean, open_text
-from pipelines.steps.rows import Lost, Row, as_title, strings, too_long
-from pipelines.steps.tabular import read_csv, read_json_lines, read_parquet
+from pipelines.steps.readers.encodings import Unreadable, clean, open_text
+from pipelines.steps.readers.rows import Lost, Row, as_title, strings, too_long
+from pipelines.steps.readers.tabular import read_csv, read_json_lines, read_parquet
 from storage.settings import InputSettings
 
 _TITLE = regex.compile(r"^Title:[ \t]*+(\S.*)$", regex.M)
