@@ -19,16 +19,15 @@ class Message:
 class Request:
     """What is asked of a model.
 
-    `step` names the work it is part of, for accounting. `schema` asks for JSON of that form. `only` allows these
-    single words as the whole answer (the forced yes or no of a gleaning). `max_tokens` bounds the answer, None
-    for `llm.max_output_tokens`. `sample` numbers the samples where several are drawn of one prompt. `sources` are
-    the hashes of the chunks that the messages were made from: what a remembered reply depends on.
+    `step` names the work it is part of, for accounting. `schema` asks for JSON of that form. `max_tokens` bounds
+    the answer, None for `llm.max_output_tokens`. `sample` numbers the samples where several are drawn of one
+    prompt. `sources` are the hashes of the chunks that the messages were made from: what a remembered reply
+    depends on.
     """
 
     messages: tuple[Message, ...]
     step: str
     schema: type[BaseModel] | None = None
-    only: tuple[str, ...] = ()
     max_tokens: int | None = None
     temperature: float = 0.0
     sample: int = 0

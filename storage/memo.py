@@ -1,8 +1,9 @@
 """Results by content hash: what was computed once is never computed again.
 
-One SQLite file holds every kind of result (extractions, vectors, later model replies). A value depends only on
+One SQLite file holds every kind of result (extractions, vectors, model replies). A value depends only on
 what its key was hashed from, so a memo may be shared, copied or deleted at any time: it saves work and decides
-nothing. Values are bytes; what they mean is their owner's business, and nothing is unpickled.
+nothing. Values are bytes; what they mean is their owner's business, and nothing is unpickled. Beside a result may
+stand its sources: the hashes of the texts that it was made from, so that whatever came of a text can be found.
 """
 
 import sqlite3
@@ -28,6 +29,10 @@ class Memo:
                 "CREATE TABLE IF NOT EXISTS results "
                 "(kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID"
             )
+            connection.execute(
+                "CREATE TABLE IF NOT EXISTS sources (source TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, "
+                "PRIMARY KEY (source, kind, key)) WITHOUT ROWID"
+            )
 
     def get_many(self, kind: str, keys: Iterable[str]) -> dict[str, bytes]:
         """Return the results known for `keys`; unknown keys are left out."""
@@ -51,13 +56,28 @@ class Memo:
                 known.update(key for (key,) in connection.execute(query, (kind, *part)))
         return [key for key in wanted if key not in known]
 
-    def put_many(self, kind: str, results: Mapping[str, bytes]) -> None:
-        """Remember results, all or none of them; a key already known keeps its first value."""
+    def put_many(
+        self, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
+        """Remember results, and by key what each was made from: all or none of it.
+
+        A key already known keeps its first value.
+        """
         with self._connection() as connection:
             connection.executemany(
                 "INSERT OR IGNORE INTO results VALUES (?, ?, ?)",
                 [(kind, key, value) for key, value in results.items()],
             )
+            connection.executemany(
+                "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
+                [(source, kind, key) for key, each in (sources or {}).items() for source in each],
+            )
+
+    def made_from(self, source: str) -> list[tuple[str, str]]:
+        """Return kind and key of every result that a text of that hash went into, sorted."""
+        with self._connection() as connection:
+            query = "SELECT kind, key FROM sources WHERE source = ? ORDER BY kind, key"
+            return list(connection.execute(query, (source,)))
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -67,6 +87,8 @@ class Memo:
         except sqlite3.OperationalError as error:
             raise IndexUnusable(f"cannot open the memo {self.path}: {error}") from error
         try:
+            # With a write-ahead log a killed process loses nothing so, and a power cut at most the last results.
+            connection.execute("PRAGMA synchronous=NORMAL")
             with connection:
                 yield connection
         except sqlite3.OperationalError as error:  # locked for a minute, or the disk is full

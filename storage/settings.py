@@ -5,19 +5,22 @@ Values come, weakest first, from the defaults below, `settings.yaml`, the enviro
 """
 
 import difflib
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
 )
-from yaml import YAMLError
+from yaml import YAMLError, safe_load
 
 from storage.errors import SettingsError
 
@@ -39,8 +42,13 @@ class InputSettings(Section):
     max_characters: int = Field(
         20_000_000,
         ge=1,
-        description="a longer document becomes a row of failures instead of filling the memory",
+        description="a longer text file is read in parts; any other document that is longer is a row of failures",
     )
+    max_nesting: int = Field(3, ge=1, description="archives and messages that may lie in one another")
+    max_archive_bytes: int = Field(
+        2_000_000_000, ge=1, description="most bytes that an archive, with all archives in it, may unpack to"
+    )
+    max_download_bytes: int = Field(500_000_000, ge=1, description="most bytes of a file that a URL names")
 
 
 class ChunkSettings(Section):
@@ -182,6 +190,62 @@ class AnswerSettings(Section):
     sentences: int = Field(3, ge=1, description="most sentences quoted in an answer")
 
 
+class Price(Section):
+    """What a model charges, in US dollars for a million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+
+
+class LlmSettings(Section):
+    """The language model, behind any server that speaks OpenAI's protocol; none is needed."""
+
+    model: str = Field("", description="name of the model as its server knows it; empty: work without a model")
+    step_models: dict[str, str] = Field(
+        {}, description="other models for single steps, {step: model}; the steps are those that usage is shown by"
+    )
+    base_url: str = Field(
+        "",
+        description="where the server is, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI's own",
+    )
+    api_version: str = Field("", description="for Azure's dated API only, e.g. 2024-10-21; base_url is the resource")
+    api_key_variable: str = Field(
+        "OPENAI_API_KEY", description="environment variable that holds the key; a local server may need none"
+    )
+    structured_output: Literal["auto", "json_schema", "json_object", "none"] = Field(
+        "auto", description="how JSON is asked for; `auto` finds out what the server knows"
+    )
+    max_output_tokens: int = Field(4096, ge=1, description="most tokens of a reply")
+    concurrency: int = Field(32, ge=1, description="most calls in flight")
+    requests_per_minute: int | None = Field(None, ge=1, description="most requests a minute; null: the server's word")
+    tokens_per_minute: int | None = Field(None, ge=1, description="most tokens a minute; null: the server's word")
+    timeout: float = Field(300.0, gt=0, description="seconds to wait for a reply")
+    attempts: int = Field(10, ge=1, description="times a call is tried before it counts as failed")
+    max_tokens: int | None = Field(None, ge=1, description="budget of one run in tokens, never passed; null: none")
+    max_cost: float | None = Field(
+        None, gt=0, description="budget of one run in US dollars, never passed; it needs prices; null: none"
+    )
+    prices: dict[str, Price] = Field(
+        {},
+        description="US dollars a million tokens, {model: {input: 0.15, output: 0.6}}; without it costs are unknown",
+    )
+
+    @field_validator("prices", "step_models", mode="before")
+    @classmethod
+    def _from_text(cls, value: object) -> object:
+        """Read a mapping given on the command line, which is text there."""
+        return safe_load(value) if isinstance(value, str) else value
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_secrets(cls, value: str) -> str:
+        if value and not value.startswith(("http://", "https://")):
+            raise ValueError("it must begin with http:// or https://")
+        if "@" in urlsplit(value).netloc:
+            raise PydanticCustomError("secret", "it holds a password; put the key into the environment instead")
+        return value.rstrip("/")
+
+
 class GlobalSettings(Section):
     """Map-reduce over community reports."""
 
@@ -208,6 +272,7 @@ class Settings(BaseSettings):
     walk_graph: WalkGraphSettings = WalkGraphSettings()
     communities: CommunitySettings = CommunitySettings()
     reports: ReportSettings = ReportSettings()
+    llm: LlmSettings = LlmSettings()
     build: BuildSettings = BuildSettings()
     ppr: PprSettings = PprSettings()
     answer: AnswerSettings = AnswerSettings()
@@ -303,7 +368,8 @@ def _explain(error: ValidationError, file: Path | None) -> str:
         if problem["type"] == "extra_forbidden":
             lines.append(_unknown_key(path))
         else:
-            lines.append(f"setting {'.'.join(path)}: {problem['msg']} (given: {problem['input']!r})")
+            given = "" if problem["type"] == "secret" else f" (given: {problem['input']!r})"
+            lines.append(f"setting {'.'.join(path)}: {problem['msg']}{given}")
     return "; ".join(lines) + where
 
 
@@ -339,8 +405,10 @@ def as_yaml(settings: Settings | None = None) -> str:
 
 
 def _yaml_scalar(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if value is None or isinstance(value, bool | dict):
+        return json.dumps(value, default=Section.model_dump)
+    if value == "":
+        return '""'
     if isinstance(value, float):
         return f"{value:.10f}".rstrip("0") if value < 1e-4 else repr(value)
     return str(value)

@@ -1,0 +1,209 @@
+"""The language model of the settings: remembered, limited, metered, and within its budget."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from prompts.budget import Budget, most_prompt_tokens
+from prompts.completions import Rate, read_completion
+from prompts.dialect import Dialect, wanted_schema
+from prompts.llm import Reply, Request
+from prompts.loop import on_the_loop, the_loop
+from prompts.replies import ReplyMemo, reply_key
+from prompts.server import Address, Call, Outcome, open_server
+from prompts.sharing import Shared
+from prompts.tries import BadRequest
+from prompts.usage import Meter, Spending, cost, record
+from storage.errors import NeedsModel
+from storage.memo import Memo
+from storage.settings import LlmSettings
+
+PATH = "/chat/completions"
+
+
+class ModelClient:
+    """A model behind a server. Safe to share between threads and event loops.
+
+    Replies are remembered in `memo` where one is given, and one request made twice at once is sent once. The
+    budget is that of this client: make one a run. NeedsModel where the settings name no model; SettingsError where
+    the server needs a key and there is none, or the budget a price.
+    """
+
+    def __init__(self, settings: LlmSettings, memo: Memo | None = None) -> None:
+        if not settings.model:
+            raise NeedsModel("no language model is configured: set llm.model (and llm.base_url, unless it is OpenAI's)")
+        self._settings = settings
+        self._server = open_server(address_of(settings))
+        self._memo = ReplyMemo(memo) if memo else None
+        models = {settings.model, *settings.step_models.values()}
+        self._budget = Budget(settings.max_tokens, settings.max_cost, settings.prices, models)
+        wanted = settings.structured_output
+        self._dialects = dict.fromkeys(models, Dialect("json_schema" if wanted == "auto" else wanted))
+        self._rates: dict[tuple[str, str], Rate] = defaultdict(Rate)
+        self._shared: Shared[Reply] = Shared()
+        self.meter = Meter()
+        """What this client has spent."""
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the reply; ModelRefused, ModelUnavailable or BudgetReached where there is none."""
+        spent: list[Spending] = []
+        try:
+            return await on_the_loop(self._complete(request, spent))
+        finally:
+            for each in spent:
+                record(each)
+
+    async def stream(self, request: Request) -> AsyncIterator[str]:
+        """Yield the reply as it is made; a remembered one at once. Errors as for `complete`.
+
+        ModelUnavailable where the server breaks off: what came until then has been yielded, and is not remembered.
+        """
+        here = asyncio.get_running_loop()
+        pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        spent: list[Spending] = []
+
+        def hand(piece: str | None) -> None:
+            if not here.is_closed():
+                here.call_soon_threadsafe(pieces.put_nowait, piece)
+
+        work = asyncio.run_coroutine_threadsafe(self._stream(request, spent, hand), the_loop())
+        work.add_done_callback(lambda _: hand(None))
+        try:
+            while (piece := await pieces.get()) is not None:
+                yield piece
+            await asyncio.wrap_future(work)
+        finally:
+            work.cancel()
+            for each in spent:
+                record(each)
+
+    async def _complete(self, request: Request, spent: list[Spending]) -> Reply:
+        asked = self._asked(request)
+        reply = await self._remembered(asked, spent)
+        if reply is None:
+            reply, own = await self._shared.get(asked.key, lambda: self._fetch(asked, spent, self._server.post))
+            if not own:
+                self._account(Spending(request.step, asked.model, remembered=1), spent)
+        return reply
+
+    async def _stream(self, request: Request, spent: list[Spending], hand: Callable[[str], None]) -> None:
+        asked = self._asked(request)
+        reply = await self._remembered(asked, spent)
+        if reply is None:
+            await self._fetch(asked, spent, lambda call: self._server.stream(call, hand), stream=True)
+        else:
+            hand(reply.text)
+
+    def _asked(self, request: Request) -> "_Asked":
+        model = self._settings.step_models.get(request.step, self._settings.model)
+        max_tokens = request.max_tokens or self._settings.max_output_tokens
+        schema = wanted_schema(request)
+        return _Asked(
+            request,
+            model,
+            max_tokens,
+            n_bytes=sum(len(each.content.encode("utf-8", "replace")) for each in request.messages),
+            most_prompt_tokens=most_prompt_tokens(request.messages, schema),
+            key=reply_key(request, model, max_tokens, schema),
+        )
+
+    async def _remembered(self, asked: "_Asked", spent: list[Spending]) -> Reply | None:
+        reply = await self._memo.get(asked.key) if self._memo else None
+        if reply:
+            self._account(Spending(asked.request.step, asked.model, remembered=1), spent)
+        return reply
+
+    async def _fetch(self, asked: "_Asked", spent: list[Spending], send: "_Send", *, stream: bool = False) -> Reply:
+        rate = self._rates[asked.model, asked.request.step]
+        while True:
+            dialect = self._dialects[asked.model]
+            call = self._call(asked, dialect, rate, stream)
+            reply = None
+            try:
+                reply = await send(call)
+            except BadRequest as error:
+                self._lower(asked.model, dialect, error)
+                continue
+            finally:
+                self._account(self._spending(asked, call, reply), spent)
+            rate.learn(asked.n_bytes, reply)
+            if self._memo:
+                await self._memo.put(asked.key, reply, asked.request.sources)
+            return reply
+
+    def _call(self, asked: "_Asked", dialect: Dialect, rate: Rate, stream: bool) -> Call[Reply]:
+        def read(body: Mapping[str, Any]) -> Outcome[Reply]:
+            reply = read_completion(body, asked.model, asked.n_bytes, rate)
+            dollars = cost(self._settings.prices, asked.model, reply.prompt_tokens, reply.completion_tokens)
+            return Outcome(reply, reply.prompt_tokens + reply.completion_tokens, dollars)
+
+        return Call(
+            PATH,
+            body=dialect.parameters(asked.request, asked.model, asked.max_tokens, stream),
+            expected=rate.expected(asked.n_bytes, asked.max_tokens),
+            reserve=lambda: self._budget.reserve(asked.model, asked.most_prompt_tokens, asked.max_tokens),
+            read=read,
+        )
+
+    def _lower(self, model: str, asked_in: Dialect, error: BadRequest) -> None:
+        """Ask the model in a weaker dialect from now on; the error, where what it refuses is no matter of dialect."""
+        if self._dialects[model] != asked_in:
+            return  # another call has learned it in the meantime
+        lowered = asked_in.lowered(error.refusal)
+        fixed = self._settings.structured_output != "auto"
+        if lowered is None or (fixed and lowered.structured_output != asked_in.structured_output):
+            raise error
+        self._dialects[model] = lowered
+
+    def _spending(self, asked: "_Asked", call: Call[Reply], reply: Reply | None) -> Spending:
+        spent = Spending(
+            asked.request.step,
+            asked.model,
+            attempts=call.attempts,
+            unconfirmed_tokens=call.unconfirmed * (asked.most_prompt_tokens + asked.max_tokens),
+        )
+        if reply is None:
+            return spent
+        return replace(
+            spent,
+            calls=1,
+            prompt_tokens=reply.prompt_tokens,
+            completion_tokens=reply.completion_tokens,
+            cost=cost(self._settings.prices, asked.model, reply.prompt_tokens, reply.completion_tokens),
+            estimated=reply.estimated,
+        )
+
+    def _account(self, spending: Spending, spent: list[Spending]) -> None:
+        self.meter.add(spending)
+        spent.append(spending)
+
+
+_Send = Callable[[Call[Reply]], Awaitable[Reply]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A request with what follows from it and the settings."""
+
+    request: Request
+    model: str
+    max_tokens: int
+    n_bytes: int
+    most_prompt_tokens: int
+    key: str
+
+
+def address_of(settings: LlmSettings) -> Address:
+    """Return where the settings say that the model is."""
+    return Address(
+        settings.base_url,
+        settings.api_version,
+        settings.api_key_variable,
+        settings.timeout,
+        settings.attempts,
+        settings.concurrency,
+        settings.requests_per_minute,
+        settings.tokens_per_minute,
+    )

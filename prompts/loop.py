@@ -1,0 +1,35 @@
+"""The one event loop that all calls to servers run on.
+
+A pool of connections belongs to the event loop that made it. Callers come from loops of their own (a server's, a
+notebook's, `asyncio.run` for each question) and from none at all, so calls run on a loop in a thread of its own:
+one pool of connections, one limiter and one budget a process, whoever calls.
+"""
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from functools import cache
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+@cache
+def the_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop, started in a daemon thread when it is first needed."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="model calls", daemon=True).start()
+    return loop
+
+
+async def on_the_loop(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return what `work` returns; it runs on the loop, and is cancelled there when the caller is cancelled."""
+    loop = the_loop()
+    if asyncio.get_running_loop() is loop:
+        return await work
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
+
+
+def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return what `work` returns to a caller that is not asynchronous; never call this on the loop itself."""
+    return asyncio.run_coroutine_threadsafe(work, the_loop()).result()
