@@ -36,7 +36,7 @@ async def choose(model: LanguageModel, request: Request, choices: Sequence[str])
 
     Servers that know JSON schemas cannot answer anything else; of others a word in plain text is taken too.
     """
-    one_of_them: Any = Literal[tuple(choices)]  # type: ignore[valid-type]  # known at run time only
+    one_of_them: Any = Literal[tuple(choices)]
     choice = create_model("Choice", answer=(one_of_them, ...))
     try:
         picked: str = (await ask_for(model, request, choice, again=0)).answer  # type: ignore[attr-defined]

@@ -27,15 +27,16 @@ class ModelClient:
     """A model behind a server. Safe to share between threads and event loops.
 
     Replies are remembered in `memo` where one is given, and one request made twice at once is sent once. The
-    budget is that of this client: make one a run. NeedsModel where the settings name no model; SettingsError where
-    the server needs a key and there is none, or the budget a price.
+    budget is that of this client: make one a run. `address` is where the server is, if not where the settings say.
+    NeedsModel where the settings name no model; SettingsError where the server needs a key and there is none, or
+    the budget a price.
     """
 
-    def __init__(self, settings: LlmSettings, memo: Memo | None = None) -> None:
+    def __init__(self, settings: LlmSettings, memo: Memo | None = None, address: Address | None = None) -> None:
         if not settings.model:
             raise NeedsModel("no language model is configured: set llm.model (and llm.base_url, unless it is OpenAI's)")
         self._settings = settings
-        self._server = open_server(address_of(settings))
+        self._server = open_server(address or address_of(settings))
         self._memo = ReplyMemo(memo) if memo else None
         models = {settings.model, *settings.step_models.values()}
         self._budget = Budget(settings.max_tokens, settings.max_cost, settings.prices, models)
@@ -78,6 +79,10 @@ class ModelClient:
             work.cancel()
             for each in spent:
                 record(each)
+
+    def dialect(self, model: str) -> Dialect:
+        """Return how a model's server is asked, as far as that is known by now."""
+        return self._dialects[model]
 
     async def _complete(self, request: Request, spent: list[Spending]) -> Reply:
         asked = self._asked(request)

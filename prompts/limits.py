@@ -9,12 +9,14 @@ Three things hold calls back:
   settings; where these name none, those that the server tells in its `x-ratelimit-limit-*` headers when it refuses.
 - the gate: closed for everyone until the time that a refusal names (Retry-After).
 - the cap on calls in flight: after a refusal half of what was in flight, then one more a round (additive increase,
-  multiplicative decrease, as TCP does: Jacobson 1988), never above `concurrency`.
+  multiplicative decrease, as TCP does: Jacobson 1988), more slowly where the last refusal came (as TCP CUBIC does:
+  Ha, Rhee and Xu 2008), never above `concurrency`.
 """
 
 import asyncio
 import heapq
 import itertools
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -23,6 +25,9 @@ from dataclasses import dataclass, field
 
 _MARGIN = 1.01
 """A window is taken this much longer than it is: what left our clock's window may still stand in the server's."""
+
+_CAREFUL_ROUNDS = 10
+"""Rounds in which the cap on calls in flight rises by one near the number at which the server refused."""
 
 
 @dataclass(slots=True)
@@ -115,6 +120,7 @@ class Limiter:
     ) -> None:
         self._most = concurrency
         self._cap = float(concurrency)
+        self._refused_at = math.inf
         self._requests = Window(requests_per_minute, window)
         self._tokens = Window(tokens_per_minute, window)
         self._gate = 0.0
@@ -136,8 +142,11 @@ class Limiter:
             self._admit()
 
     def succeeded(self) -> None:
-        """A call was answered: the cap on calls in flight rises by one a round."""
-        self._cap = min(self._most, self._cap + 1 / self._cap)
+        """A call was answered: the cap on calls in flight rises by one a round, or in ten where it was too high."""
+        if self._cap > self._refused_at + 1:
+            self._refused_at = math.inf
+        rounds = 1 if self._cap < self._refused_at - 1 else _CAREFUL_ROUNDS
+        self._cap = min(self._most, self._cap + 1 / (rounds * self._cap))
 
     def learn(self, headers: Mapping[str, str]) -> None:
         """Take the limits that a server tells with its replies, where the settings name none."""
@@ -150,6 +159,7 @@ class Limiter:
         """The server refused a call: nobody calls for `wait` seconds (None: it named no time), then fewer at once."""
         now = self._clock()
         if now >= self._gate:  # the other calls of one burst are refused for the same reason: once is enough
+            self._refused_at = self.in_flight
             self._cap = max(1.0, min(self._cap, self.in_flight / 2))
         self._gate = max(self._gate, now + (wait or 0.0))
 

@@ -1,5 +1,6 @@
 """What a failed try means: worth another, or not; and how long to wait before it."""
 
+import re
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from time import time
@@ -17,6 +18,8 @@ _PATIENCE = 600.0
 """A server that asks for a longer wait than this many seconds is not worth waiting for."""
 _BUSY = {429, 503, 529}
 _WORTH_ANOTHER = {408, 409, 425}
+_PARAMETER = re.compile("response_format|json_schema|json_object|stream_options|max_completion_tokens|max_tokens")
+"""llama-cpp-python 0.3 answers 500 to a parameter that it does not know."""
 _OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
@@ -65,10 +68,10 @@ def _judge_status(error: "openai.APIStatusError", server: str) -> TryAgain | Mod
         return ModelRefused(f"{says}. Add credit, or choose another model (llm.model)")
     if wait is not None and wait > _PATIENCE:
         return ModelRefused(f"{says}. It asks to wait {wait:.0f} s, which is too long; run again later")
+    if status in {400, 422} or (status >= 500 and _PARAMETER.search(error.message)):
+        return BadRequest(says, f"{error.param or ''} {error.message}")
     if status in _BUSY or status >= 500 or status in _WORTH_ANOTHER:
         return TryAgain(says, wait=wait, busy=status in _BUSY)
-    if status in {400, 422}:
-        return BadRequest(says, f"{error.param or ''} {error.message}")
     if status in {401, 403}:
         return ModelRefused(f"{says}. Check the key (llm.api_key_variable names the environment variable it is in)")
     if status == 404:

@@ -1,0 +1,177 @@
+"""What is configured and what of it works: a list of checks, none of which shows a secret."""
+
+import asyncio
+import importlib.metadata
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from storage.errors import ConspectusError, IndexNotFound, ModelUnavailable
+from storage.settings import Settings
+
+State = Literal["ok", "off", "warning", "failed"]
+
+_LITTLE_SPACE = 2_000_000_000
+"""Bytes: an index of some thousand pages takes a tenth of this, a version beside it as much again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at. "off" is what is not configured and not needed; `exit_status` 0 if not failed."""
+
+    name: str
+    state: State
+    detail: str
+    exit_status: int = 0
+
+
+def examine(settings: Settings, index: Path, *, calls: bool = True) -> Iterator[Check]:
+    """Yield the checks as they are made. With `calls` false no server is asked anything."""
+    yield Check("program", "ok", f"conspectus {importlib.metadata.version('conspectus')}")
+    yield from _guarded("language model", lambda: _language_model(settings, calls))
+    yield from _guarded("embedding", lambda: _embedding(settings, calls))
+    yield from _guarded("rerank", lambda: _rerank(settings))
+    yield from _guarded("extraction", lambda: _extraction(settings))
+    yield from _guarded("prefect", lambda: _prefect(calls))
+    yield from _guarded("disk", lambda: _disk(index))
+    yield from _guarded("index", lambda: _index(index))
+
+
+def _guarded(name: str, check: Callable[[], Iterator[Check]]) -> Iterator[Check]:
+    try:
+        yield from check()
+    except ConspectusError as error:
+        yield Check(name, "failed", str(error), error.exit_status)
+
+
+def _language_model(settings: Settings, calls: bool) -> Iterator[Check]:
+    name, llm = "language model", settings.llm
+    if not llm.model:
+        yield Check(name, "off", "none is configured (llm.model), and none is needed")
+        return
+    from prompts.client import ModelClient, address_of
+
+    ModelClient(llm)  # says what is missing
+    where = f"{llm.model} at {address_of(llm).shown}"
+    key = f"key from {llm.api_key_variable}" if os.environ.get(llm.api_key_variable) else "no key"
+    if not calls:
+        yield Check(name, "ok", f"{where}, {key}; not asked")
+        return
+    from prompts.probe import probe
+
+    found = asyncio.run(probe(llm))
+    if found.problem:
+        listed = f". The server lists: {', '.join(found.listed[:10])}" if found.listed else ""
+        yield Check(name, "failed", f"{where}, {key}: {found.problem}{listed}", ModelUnavailable.exit_status)
+        return
+    yield Check(
+        name, "ok", f"{where}, {key}; answers in {found.seconds:.2f} s ({found.tokens} tokens for these checks)"
+    )
+    yield _structured(found.structured_output or "none")
+    if found.streams is False:
+        yield Check("streaming", "warning", "the server does not stream; answers come whole")
+    if found.tells_usage is False:
+        yield Check("usage", "warning", "the server tells no token counts; they are estimated")
+    unpriced = sorted({llm.model, *llm.step_models.values()} - set(llm.prices))
+    if unpriced:
+        yield Check("prices", "off", f"costs are not known: llm.prices names no price of {', '.join(unpriced)}")
+
+
+def _structured(how: str) -> Check:
+    says: dict[str, tuple[State, str]] = {
+        "json_schema": ("ok", "the server keeps to JSON schemas"),
+        "json_object": ("ok", "the server knows JSON but no schemas; the schema is put in words"),
+        "none": ("warning", "the server knows no JSON mode; replies are asked for in words, and mended"),
+        "ignored": (
+            "warning",
+            "the server takes a JSON schema and does not keep to it; set llm.structured_output=none",
+        ),
+    }
+    return Check("structured output", *says[how])
+
+
+def _embedding(settings: Settings, calls: bool) -> Iterator[Check]:
+    from prompts.embedder import open_embedder
+
+    if settings.embedding.provider == "endpoint" and not calls:
+        yield Check("embedding", "ok", f"{settings.embedding.model} at an endpoint; not asked")
+        return
+    embedder = open_embedder(settings.embedding, settings.embedding_server)
+    began = time.perf_counter()
+    dimension = len(embedder.embed_query("Where is the library?"))
+    seconds = time.perf_counter() - began
+    yield Check("embedding", "ok", f"{embedder.name}, {dimension} dimensions; first vector after {seconds:.1f} s")
+
+
+def _rerank(settings: Settings) -> Iterator[Check]:
+    if not settings.rerank.model:
+        yield Check("rerank", "off", "no cross-encoder is configured (rerank.model)")
+        return
+    from prompts.reranker import open_reranker
+
+    open_reranker(settings.rerank.model).scores("Where is it?", ["It is here."])
+    yield Check("rerank", "ok", settings.rerank.model)
+
+
+def _extraction(settings: Settings) -> Iterator[Check]:
+    from storage.text.annotators import open_annotator
+
+    pipeline = settings.extraction.pipeline
+    if pipeline == "regex":
+        yield Check("extraction", "warning", "regex: capitalised names only; a spaCy pipeline finds more")
+        return
+    open_annotator(pipeline, settings.extraction.concepts)
+    yield Check("extraction", "ok", f"spaCy pipeline {pipeline}")
+
+
+def _prefect(calls: bool) -> Iterator[Check]:
+    url = os.environ.get("PREFECT_API_URL", "")
+    version = f"Prefect {importlib.metadata.version('prefect')}"
+    if not url:
+        yield Check("prefect", "off", f"{version}; no server is configured (PREFECT_API_URL), indexing runs without")
+        return
+    parts = urlsplit(url)
+    where = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    if not calls:
+        yield Check("prefect", "ok", f"{version}, server {where}; not asked")
+        return
+    import httpx
+
+    try:
+        answer = httpx.get(f"{url.rstrip('/')}/health", timeout=10)
+        answer.raise_for_status()
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        yield Check("prefect", "failed", f"{version}; the server {where} does not answer: {error}", 1)
+        return
+    yield Check("prefect", "ok", f"{version}, server {where} answers")
+
+
+def _disk(index: Path) -> Iterator[Check]:
+    folder = index.resolve()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    where = f"{free / 1e9:.1f} GB free for {index}"
+    if not os.access(folder, os.W_OK):
+        yield Check("disk", "failed", f"{folder} cannot be written to", 1)
+    elif free < _LITTLE_SPACE:
+        yield Check("disk", "warning", f"only {where}")
+    else:
+        yield Check("disk", "ok", where)
+
+
+def _index(index: Path) -> Iterator[Check]:
+    from storage.index import Index
+
+    try:
+        manifest = Index.open(index).manifest
+    except IndexNotFound:
+        yield Check("index", "off", f"none at {index} yet: conspectus index INPUT")
+        return
+    documents, chunks = manifest.rows["documents"], manifest.rows["chunks"]
+    yield Check("index", "ok", f"{index}, version {manifest.version}: {documents:,} documents, {chunks:,} chunks")
