@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from query.types import Answer, Evidence
+from query.types import Answer, Evidence, Say
 from storage.errors import UsageError
 from storage.settings import Settings, load_settings
 
@@ -24,15 +24,18 @@ class Index:
 
     context: "Context"
 
-    def ask(self, question: str, method: str = "auto") -> Answer:
-        """Return a cited answer; UnknownMethod names the nearest known method."""
-        return _wait(self.ask_async(question, method))
+    def ask(self, question: str, method: str = "auto", say: Say | None = None) -> Answer:
+        """Return a cited answer; UnknownMethod names the nearest known method.
 
-    async def ask_async(self, question: str, method: str = "auto") -> Answer:
+        `say` is called with the answer piece by piece as a model makes it.
+        """
+        return _wait(self.ask_async(question, method, say))
+
+    async def ask_async(self, question: str, method: str = "auto", say: Say | None = None) -> Answer:
         """The same for code that is asynchronous already."""
         from query.methods import find_method
 
-        return await find_method(method).answerer(self.context).answer(question)
+        return await find_method(method).answerer(self.context).answer(question, say or _nobody)
 
     def retrieve(self, question: str, method: str = "ppr", k: int = 5) -> Evidence:
         """Return the `k` best passages without answering."""
@@ -68,6 +71,10 @@ def build(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings
     settings = settings or load_settings()
     build_index([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
     return open_index(index, settings)
+
+
+def _nobody(piece: str) -> None:
+    """Listen to an answer that is only wanted whole."""
 
 
 def _wait(work: Coroutine[Any, Any, Result]) -> Result:

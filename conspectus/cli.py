@@ -4,7 +4,7 @@ Results go to stdout; progress, warnings and errors to stderr. With --json stdou
 
 Exit statuses: 0 success, 1 unexpected error, 2 wrong usage (option, setting, method), 3 unreadable input,
 4 unusable index, 5 published but with more failures than build.failure_threshold, 6 a model is needed,
-7 something is not installed, 130 interrupted.
+7 something is not installed, 8 a model's server gave no usable answer, 9 the budget is reached, 130 interrupted.
 """
 
 import importlib.metadata
@@ -41,7 +41,8 @@ app = typer.Typer(
         'conspectus ask "Who founded the company?"',
     )
     + "\n\nExit statuses: 0 success, 1 unexpected error, 2 wrong usage, 3 unreadable input, 4 unusable index, "
-    "5 published with too many failures, 6 a model is needed, 7 something is not installed, 130 interrupted.",
+    "5 published with too many failures, 6 a model is needed, 7 something is not installed, "
+    "8 a model's server gave no usable answer, 9 the budget is reached, 130 interrupted.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     no_args_is_help=True,
     add_completion=False,
@@ -120,7 +121,7 @@ def init(
     ),
 )
 def index(
-    inputs: Annotated[list[str], typer.Argument(help="Files, folders or globs.", metavar="INPUT")],
+    inputs: Annotated[list[str], typer.Argument(help="Files, folders, globs or URLs.", metavar="INPUT")],
     index: IndexOption = DEFAULT_INDEX,
     settings: SettingsOption = None,
     overrides: SetOption = None,
@@ -129,8 +130,9 @@ def index(
 ) -> None:
     """Make the index equal to its input: new documents are added, changed ones redone, missing ones gone.
 
-    Reads .txt .md .csv .jsonl .parquet. What cannot be read is listed by: conspectus status --failures.
-    A killed run goes on where it was; an unchanged input is a no-op. Where PREFECT_API_URL is set, the same
+    Reads .txt .md .html .pdf .docx .pptx .xlsx .epub .csv .tsv .json .jsonl .parquet .eml .mbox .zip .tar .gz,
+    on disk or behind a URL (https://..., s3://...). What cannot be read is listed by: conspectus status
+    --failures. A killed run goes on where it was; an unchanged input is a no-op. Where PREFECT_API_URL is set, the same
     steps run as a Prefect flow.
     """
     chosen = _settings(settings, overrides)
@@ -188,11 +190,21 @@ def ask(
     if level and method not in {"auto", "global"}:
         raise UsageError(f"the method {method!r} has no --level; only global has")
     opened = open_index(index, _settings(settings, overrides))
-    answer = opened.ask(question, f"global:{level}" if level else method)
+    name = f"global:{level}" if level else method
     if as_json:
-        _print_json(show.answer_json(answer))
-    else:
-        typer.echo(show.answer(answer, trace))
+        _print_json(show.answer_json(opened.ask(question, name)))
+        return
+    said: list[str] = []
+
+    def say(piece: str) -> None:
+        said.append(piece)
+        typer.echo(piece, nl=False)
+
+    answer = opened.ask(question, name, say)
+    typer.echo()
+    if "".join(said).strip() != answer.text:  # a model said what no passage supports
+        typer.echo(f"\n{answer.text}")
+    typer.echo(show.support(answer, trace))
 
 
 @app.command(
@@ -272,6 +284,37 @@ def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> N
         typer.echo("\n".join(f"{each.where}: {each.what}" for each in problems))
     if problems:
         raise typer.Exit(IndexCorrupt.exit_status)
+
+
+@app.command(
+    short_help="Say what is configured and what of it works.",
+    epilog=_examples("conspectus doctor", "conspectus doctor --no-calls --json"),
+)
+def doctor(
+    index: IndexOption = DEFAULT_INDEX,
+    calls: Annotated[
+        bool, typer.Option("--calls/--no-calls", help="Ask the configured servers: a few calls of a few tokens.")
+    ] = True,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is configured and what of it works: model, embedding, spaCy pipeline, Prefect, disk, index.
+
+    No secret is printed. The exit status is that of the first check that failed.
+    """
+    from conspectus.doctor import examine
+
+    checks = []
+    for check in examine(_settings(settings, overrides), index, calls=calls):
+        checks.append(check)
+        if not as_json:
+            typer.echo(show.check(check))
+    if as_json:
+        _print_json([asdict(each) for each in checks])
+    failed = [each for each in checks if each.state == "failed"]
+    if failed:
+        raise typer.Exit(failed[0].exit_status)
 
 
 @app.command(

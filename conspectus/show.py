@@ -3,12 +3,15 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from query.types import Answer, Evidence
+from query.types import Answer, Citation, Evidence, Passage, Usage
 from storage.index import Manifest
 from storage.records import Failure
 from storage.tables import TABLES
+
+if TYPE_CHECKING:
+    from conspectus.doctor import Check
 
 
 def build(done: Mapping[str, Any]) -> str:
@@ -29,18 +32,28 @@ def build(done: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def answer(found: Answer, trace: bool) -> str:
-    """Return an answer, its citations, and the steps behind it where wanted."""
-    lines = [found.text]
+def support(found: Answer, trace: bool) -> str:
+    """Return what stands below an answer: its citations, what it took, and the steps behind it where wanted."""
+    lines = []
     for each in found.citations:
-        lines += ["", f"[{each.number}] {each.title} ({each.uri}, characters {each.start}-{each.end})"]
+        lines += ["", f"[{each.number}] {each.title} ({_where(each.uri, each)})"]
         lines.append(f'    "{_one_line(each.quote)}"')
-    lines += ["", f"method {found.method}, {found.usage.seconds:.2f} s, {found.usage.calls} model calls"]
+    lines += ["", f"method {found.method}, {_took(found.usage)}"]
     if found.dropped_citations:
-        lines.append(f"{found.dropped_citations} citations did not resolve and were dropped")
+        lines.append(f"{_count(found.dropped_citations, 'citations')} did not resolve and were dropped")
     if trace:
         lines += ["", "trace", *(f"  {step.name}: {step.detail}" for step in found.trace)]
     return "\n".join(lines)
+
+
+def _took(usage: Usage) -> str:
+    parts = [f"{usage.seconds:.2f} s", _count(usage.calls, "model calls")]
+    if usage.calls:
+        parts.append(_count(usage.prompt_tokens + usage.completion_tokens, "tokens"))
+        parts.append("cost unknown (llm.prices)" if usage.cost is None else f"${usage.cost:.6f}")
+    if usage.remembered:
+        parts.append(f"{usage.remembered} remembered")
+    return ", ".join(parts)
 
 
 def answer_json(found: Answer) -> dict[str, Any]:
@@ -63,7 +76,7 @@ def evidence(found: Evidence) -> str:
         return "nothing found"
     lines = []
     for rank, each in enumerate(found.passages, start=1):
-        lines.append(f"{rank}. {each.title} ({each.document_id}, characters {each.start}-{each.end}, {each.score:.4f})")
+        lines.append(f"{rank}. {each.title} ({_where(each.document_id, each)}, {each.score:.4f})")
         text = _one_line(each.text)
         lines.append(f"   {text if len(text) <= 300 else text[:300] + ' ...'}")
     return "\n".join(lines)
@@ -111,6 +124,11 @@ def scores(result: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def check(made: "Check") -> str:
+    """Return one line of the doctor's."""
+    return f"{made.state:8} {made.name}: {_one_line(made.detail)}"
+
+
 def methods(about: Mapping[str, str]) -> str:
     """Return the names of methods, each with what it is about."""
     width = max(len(name) for name in about)
@@ -131,6 +149,11 @@ def _count(number: int, plural: str) -> str:
     if number != 1:
         return f"{number:,} {plural}"
     return f"1 {plural[:-3]}y" if plural.endswith("ies") else f"1 {plural[:-1]}"
+
+
+def _where(source: str, found: Citation | Passage) -> str:
+    """Return a document, the page and headings where it has them, and the characters."""
+    return ", ".join(filter(None, (source, found.place, f"characters {found.start}-{found.end}")))
 
 
 def _one_line(text: str) -> str:

@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from pipelines.steps.graph import name_chunks, walk_graph
 from pipelines.steps.reports import report_communities
 from pipelines.steps.sentences import sentences_of
 from pipelines.steps.synonyms import find_synonyms
-from pipelines.steps.vectors import chunk_text, embed_windows, entity_text, relation_text, report_text
+from pipelines.steps.vectors import Embedding, chunk_text, entity_text, relation_text, report_text
 from prompts.embedder import open_embedder
 from storage.hashing import digest, file_digest
 from storage.index import Manifest, build_lock, current_manifest, damaged_files, publish, staging
@@ -77,7 +77,7 @@ def build_index(
         sentences = sentences_of(documents, chunks, knowledge.mentions)
         entities = described(knowledge.entities, describe(knowledge.entities, sentences, settings.descriptions))
 
-        embed = partial(embed_windows, model=settings.embedding.model, memo=memo, run=run)
+        embed = Embedding(settings.embedding, settings.embedding_server, memo, run).windows
         document_of = {each.id: each for each in documents}
         name_of = {each.id: each.name for each in entities}
         chunk_texts = [chunk_text(each, document_of[each.document_id]) for each in chunks]
@@ -139,7 +139,7 @@ def build_index(
                 fingerprint=fingerprint,
                 rows={name: len(rows) for name, rows in tables.items()},
                 models={
-                    "embedding": settings.embedding.model,
+                    "embedding": open_embedder(settings.embedding, settings.embedding_server).name,
                     "dimension": str(chunk_vectors.vectors.shape[1]),
                     "extraction": settings.extraction.pipeline,
                 },
@@ -162,7 +162,8 @@ def _fingerprint(documents: Sequence[Document], failures: Sequence[Failure], set
         ],
         [asdict(each) for each in failures],
         settings.of_the_index(),
-        open_embedder(settings.embedding.model).name,  # a folder of the same path may hold another model
+        # A folder of the same path may hold another model.
+        open_embedder(settings.embedding, settings.embedding_server).name,
         tool_versions(),
         _own_code(),
     ]

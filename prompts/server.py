@@ -8,12 +8,12 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from prompts.budget import Reserve
 from prompts.limits import Limiter, Slot
+from prompts.loop import once_a_process
 from prompts.streams import Pieces, broken_stream
 from prompts.tries import TryAgain, judge, pause
 from storage.errors import ModelRefused, ModelUnavailable, SettingsError
@@ -212,7 +212,7 @@ def _settled(outcome: Outcome[Value], slot: Slot, reserve: Reserve) -> Value:
     return outcome.value
 
 
-@cache
+@once_a_process
 def open_server(address: Address) -> ModelServer:
     """Return the server at an address: one pool of connections and one limiter a process."""
     return ModelServer(address)

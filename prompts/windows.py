@@ -40,6 +40,11 @@ def cut(
         first = _at_or_after(word_starts, max(first + 1, last - overlap), limit=last)
 
 
+def storable(text: str) -> str:
+    """Return the text with ? for lone surrogates, which neither tokenizers nor servers take; offsets stay."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _between(text: str, starts: Sequence[int], first: int, last: int) -> str:
     begin = starts[first] if first else 0
     end = starts[last] if last < len(starts) else len(text)

@@ -2,11 +2,12 @@
 
 from query.context import Context
 from query.types import Citation
+from storage.places import described, places_between, sections_at
 from storage.records import Document, Span
 
 
 class Citations:
-    """The citations of one answer, numbered from 1 in the order they are first made."""
+    """The citations of one answer, numbered from 1 in the order they are first made unless their numbers are given."""
 
     def __init__(self, context: Context) -> None:
         self._documents = context.index.keep(
@@ -21,16 +22,32 @@ class Citations:
 
         Equal spans share a number.
         """
+        number = self.number(span)
+        return f"{text} [{number}]" if number else None
+
+    def number(self, span: Span, number: int | None = None) -> int | None:
+        """Return the number of the citation of a span: the one given, or the next.
+
+        None (and one more dropped) where the span does not resolve.
+        """
         if span not in self._made:
             document = self._documents.get(span.document_id)
             if document is None or not 0 <= span.start < span.end <= document.n_chars:
                 self.dropped += 1
                 return None
-            quote = document.text[span.start : span.end]
             self._made[span] = Citation(
-                len(self._made) + 1, document.id, document.title, document.uri, span.start, span.end, quote
+                number or len(self._made) + 1,
+                document.id,
+                document.title,
+                document.uri,
+                span.start,
+                span.end,
+                quote=document.text[span.start : span.end],
+                place=described(document.places, span.start, span.end),
+                pages=tuple(each.label for each in places_between(document.places, span.start, span.end)),
+                headings=sections_at(document.places, span.start),
             )
-        return f"{text} [{self._made[span].number}]"
+        return self._made[span].number
 
     def made(self) -> tuple[Citation, ...]:
         """Return the citations made so far, by number."""

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from prompts.client import open_client
 from prompts.embedder import Embedder, open_embedder
+from prompts.llm import LanguageModel
 from query.types import Passage
 from storage.index import Index
-from storage.records import Chunk, Document
-from storage.settings import Settings
+from storage.places import described
+from storage.records import Chunk, Document, Place
+from storage.settings import EmbeddingSettings, Settings
 from storage.text.bm25 import Bm25
 
 if TYPE_CHECKING:
@@ -26,8 +29,17 @@ class Context:
 
     @property
     def embedder(self) -> Embedder:
-        """The encoder that made the index's vectors (not the one that today's settings name)."""
-        return open_embedder(str(self.index.manifest.models["embedding"]))
+        """What made the index's vectors (not what today's settings name); a server is asked where it is today."""
+        manifest = self.index.manifest
+        made_with = EmbeddingSettings.model_validate(manifest.settings["embedding"])
+        return open_embedder(made_with, self.settings.embedding_server, int(manifest.models["dimension"]))
+
+    @property
+    def model(self) -> LanguageModel | None:
+        """The language model of the settings, None where there is none; its replies are remembered with the index."""
+        if not self.settings.llm.model:
+            return None
+        return open_client(self.settings.llm, self.index.root / "cache" / "memo.sqlite")
 
     @property
     def chunk_vectors(self) -> "WindowedIndex":
@@ -55,11 +67,22 @@ class Context:
 
         return self.index.keep("titles", load)
 
+    def places_of(self, document_id: str) -> tuple[Place, ...]:
+        """Return the places of a document; those of all documents are loaded once, without the texts."""
+
+        def load() -> dict[str, tuple[Place, ...]]:
+            table = self.index.arrow(Document, "id", "places")
+            rows = zip(table.column("id").to_pylist(), table.column("places").to_pylist(), strict=True)
+            return {id_: tuple(Place(**each) for each in places) for id_, places in rows if places}
+
+        return self.index.keep("places", load).get(document_id, ())
+
     def passage(self, row: int, score: float) -> Passage:
         """Return chunk `row` as a passage."""
         chunk = self.chunks[row]
         title = self.titles[chunk.document_id]
-        return Passage(chunk.document_id, chunk.id, chunk.start, chunk.end, float(score), chunk.text, title)
+        place = described(self.places_of(chunk.document_id), chunk.start, chunk.end)
+        return Passage(chunk.document_id, chunk.id, chunk.start, chunk.end, float(score), chunk.text, title, place)
 
     def best(self, scores: npt.NDArray[np.floating], k: int) -> tuple[Passage, ...]:
         """Return the `k` chunks of highest positive score (one score a chunk), ties by chunk id."""

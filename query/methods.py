@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from query.answer.auto import AutoAnswerer
 from query.answer.global_search import GlobalSearch
 from query.answer.read import ExtractiveReader
+from query.answer.read_model import ModelReader
 from query.context import Context
 from query.retrieve.bm25 import Bm25Retriever
 from query.retrieve.dense import DenseRetriever
 from query.retrieve.hybrid import HybridRetriever
 from query.retrieve.ppr import PprRetriever
+from query.retrieve.rerank import RerankRetriever
 from query.types import Answerer, Retriever
 from storage.errors import UnknownMethod
 
@@ -26,7 +28,13 @@ class Method:
 
 
 def _reading(name: str, about: str, retriever: Callable[[Context], Retriever]) -> Method:
-    return Method(about, retriever, lambda context: ExtractiveReader(f"{name}:offline", context, retriever(context)))
+    def answerer(context: Context) -> Answerer:
+        model = context.model
+        if model is None:
+            return ExtractiveReader(f"{name}:offline", context, retriever(context))
+        return ModelReader(name, context, retriever(context), model)
+
+    return Method(about, retriever, answerer)
 
 
 def _global(name: str, about: str, level: str | None = None) -> Method:
@@ -40,11 +48,16 @@ def _auto(context: Context) -> Answerer:
     return AutoAnswerer(context, METHODS["global"].answerer(context), METHODS["ppr"].answerer(context))
 
 
+def _rerank(context: Context) -> Retriever:
+    return RerankRetriever(context, find_retriever(context.settings.rerank.candidates, context))
+
+
 METHODS: dict[str, Method] = {
     "auto": Method("chooses between global and ppr, and says why", PprRetriever, _auto),
     "bm25": _reading("bm25", "passages that share words with the question", Bm25Retriever),
     "dense": _reading("dense", "passages near in meaning", DenseRetriever),
     "hybrid": _reading("hybrid", "reciprocal rank fusion of bm25 and dense", HybridRetriever),
+    "rerank": _reading("rerank", "candidates of another method, ranked again by a cross-encoder", _rerank),
     "ppr": _reading("ppr", "personalised PageRank over names, entities and passages: several hops", PprRetriever),
     "global": _global("global", "map-reduce over the community reports of a level: questions about the whole"),
     "global:c0": _global("global:c0", "the same over the coarsest communities", "c0"),
@@ -58,7 +71,7 @@ def find_method(name: str) -> Method:
     """Return the method of that name; UnknownMethod names the nearest known one."""
     if name in METHODS:
         return METHODS[name]
-    nearest = difflib.get_close_matches(name, METHODS, n=1, cutoff=0.0)
+    nearest = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.0)
     raise UnknownMethod(f"unknown method {name!r}; did you mean {nearest[0]!r}? There are: {', '.join(METHODS)}")
 
 

@@ -1,5 +1,6 @@
 """What goes in and comes out of asking. Everything carries the ids it came from."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,6 +18,8 @@ class Passage:
     score: float
     text: str
     title: str
+    place: str = ""
+    """Where the passage stands, in words: `page 3, "Risks"`; "" where the document has no places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A numbered pointer into a document: `quote` is its text at [start, end)."""
+    """A numbered pointer into a document: `quote` is its text at [start, end).
+
+    `place` says in words where that is (`pages 3-4, "2. Methods > Data"`), "" where the document has no places;
+    `pages` are the labels of the pages, slides or sheets that the quote stands on, `headings` those above it.
+    """
 
     number: int
     document_id: str
@@ -55,17 +62,24 @@ class Citation:
     start: int
     end: int
     quote: str
+    place: str = ""
+    pages: tuple[str, ...] = ()
+    headings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer cost. Calls and tokens are those of language models; `cost` is in US dollars."""
+    """What an answer took. Calls and tokens are those of language models, `remembered` the replies that needed none.
+
+    `cost` is in US dollars, None where the settings name no price of the model.
+    """
 
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    cost: float = 0.0
+    cost: float | None = 0.0
     seconds: float = 0.0
+    remembered: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +109,16 @@ class Retriever(Protocol):
         ...
 
 
+Say = Callable[[str], None]
+"""Gets an answer piece by piece as it is made."""
+
+
 class Answerer(Protocol):
     """Answers a question, citing what it rests on."""
 
-    async def answer(self, question: str) -> Answer:
-        """Return the answer; one without support says that it does not know."""
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer, and say it as it is made; one without support says that it does not know.
+
+        A model may say what the answer then leaves out: what cites nothing, and citations that do not resolve.
+        """
         ...

@@ -1,12 +1,10 @@
 """Is a question about the corpus as a whole? Measured by its closeness to typical questions of that kind."""
 
-from functools import cache
 from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
 
-from prompts.embedder import open_embedder
 from query.context import Context
 from query.linking import open_linker
 
@@ -18,10 +16,12 @@ def closeness_to_whole(context: Context, question: str) -> float:
     """
     embedder = context.embedder
     forms = [embedder.embed_query(each) for each in (question, open_linker(context).without_titles(question))]
-    return float((_typical_questions(str(context.index.manifest.models["embedding"])) @ np.stack(forms).T).max())
+    return float((_typical_questions(context) @ np.stack(forms).T).max())
 
 
-@cache
-def _typical_questions(model: str) -> npt.NDArray[np.float32]:
-    lines = files("query").joinpath("global_questions.txt").read_text("utf-8").splitlines()
-    return open_embedder(model).embed([line for line in lines if line])
+def _typical_questions(context: Context) -> npt.NDArray[np.float32]:
+    def load() -> npt.NDArray[np.float32]:
+        lines = files("query").joinpath("global_questions.txt").read_text("utf-8").splitlines()
+        return context.embedder.embed([line for line in lines if line])
+
+    return context.index.keep("typical questions", load)

@@ -100,7 +100,7 @@ class BadAnswer(ModelError):
     """
 
     def __init__(self, reason: str, raw: str, salvaged: object = None) -> None:
-        shown = " ".join(raw.split())
+        shown = " ".join(raw[:2000].split())
         super().__init__(f"{reason}: {shown[:200]!r}{'...' if len(shown) > 200 else ''}")
         self.reason = reason
         self.raw = raw

@@ -7,6 +7,7 @@ Values come, weakest first, from the defaults below, `settings.yaml`, the enviro
 import difflib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -91,9 +92,22 @@ class DescriptionSettings(Section):
 class EmbeddingSettings(Section):
     """What turns text into vectors."""
 
-    model: str = Field(
-        "all-MiniLM-L6-v2", description="the packaged default, or the path of a sentence-transformers model"
+    provider: Literal["local", "endpoint"] = Field(
+        "local", description="`local` runs a model here; `endpoint` asks the server of embedding_server"
     )
+    model: str = Field(
+        "all-MiniLM-L6-v2",
+        description="local: the packaged default or the path of a sentence-transformers model; "
+        "endpoint: the name that the server knows",
+    )
+    dimensions: int | None = Field(
+        None, ge=1, description="endpoint: numbers of a vector, for models that can shorten it; null: as the model does"
+    )
+    max_input_tokens: int = Field(
+        512, ge=16, description="endpoint: most tokens that the model reads; longer texts are embedded in windows"
+    )
+    document_prefix: str = Field("", description="endpoint: put before each text, e.g. `passage: ` for e5")
+    query_prefix: str = Field("", description="endpoint: put before each question, e.g. `query: ` for e5")
 
 
 class VectorSettings(Section):
@@ -183,6 +197,18 @@ class PprSettings(Section):
     pair_weight: float = Field(4.0, ge=0, description="weight of what pairs of passages cover against the walk")
 
 
+class RerankSettings(Section):
+    """A cross-encoder that ranks candidates again."""
+
+    model: str = Field(
+        "", description="folder of a cross-encoder, or a model's name in the Hugging Face cache; empty: none"
+    )
+    candidates: Literal["bm25", "dense", "hybrid", "ppr"] = Field(
+        "hybrid", description="method that finds the candidates"
+    )
+    pool: int = Field(50, ge=1, description="candidates that are ranked again; no more passages are found")
+
+
 class AnswerSettings(Section):
     """How an answer is made without a language model."""
 
@@ -239,11 +265,40 @@ class LlmSettings(Section):
     @field_validator("base_url")
     @classmethod
     def _without_secrets(cls, value: str) -> str:
-        if value and not value.startswith(("http://", "https://")):
-            raise ValueError("it must begin with http:// or https://")
-        if "@" in urlsplit(value).netloc:
-            raise PydanticCustomError("secret", "it holds a password; put the key into the environment instead")
-        return value.rstrip("/")
+        return _address(value)
+
+
+class EmbeddingServerSettings(Section):
+    """The server that embeds where embedding.provider is `endpoint`; it speaks OpenAI's protocol."""
+
+    base_url: str = Field(
+        "", description="where the server is, e.g. http://localhost:11434/v1 (Ollama); empty: OpenAI's own"
+    )
+    api_version: str = Field("", description="for Azure's dated API only, e.g. 2024-10-21; base_url is the resource")
+    api_key_variable: str = Field(
+        "OPENAI_API_KEY", description="environment variable that holds the key; a local server may need none"
+    )
+    batch_size: int = Field(64, ge=1, description="most texts of a request; a server that refuses so many gets fewer")
+    concurrency: int = Field(16, ge=1, description="most requests in flight")
+    requests_per_minute: int | None = Field(None, ge=1, description="most requests a minute; null: the server's word")
+    tokens_per_minute: int | None = Field(None, ge=1, description="most tokens a minute; null: the server's word")
+    timeout: float = Field(120.0, gt=0, description="seconds to wait for a reply")
+    attempts: int = Field(10, ge=1, description="times a request is tried before it counts as failed")
+    price: float | None = Field(None, ge=0, description="US dollars a million tokens; null: costs are unknown")
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_secrets(cls, value: str) -> str:
+        return _address(value)
+
+
+def _address(value: str) -> str:
+    """Return a server's address without a slash at its end; refuse one that holds a password, without showing it."""
+    if value and not value.startswith(("http://", "https://")):
+        raise ValueError("it must begin with http:// or https://")
+    if "@" in urlsplit(value).netloc:
+        raise PydanticCustomError("secret", "it holds a password; put the key into the environment instead")
+    return value.rstrip("/")
 
 
 class GlobalSettings(Section):
@@ -273,8 +328,10 @@ class Settings(BaseSettings):
     communities: CommunitySettings = CommunitySettings()
     reports: ReportSettings = ReportSettings()
     llm: LlmSettings = LlmSettings()
+    embedding_server: EmbeddingServerSettings = EmbeddingServerSettings()
     build: BuildSettings = BuildSettings()
     ppr: PprSettings = PprSettings()
+    rerank: RerankSettings = RerankSettings()
     answer: AnswerSettings = AnswerSettings()
     global_search: GlobalSettings = GlobalSettings()
 
@@ -407,8 +464,9 @@ def as_yaml(settings: Settings | None = None) -> str:
 def _yaml_scalar(value: object) -> str:
     if value is None or isinstance(value, bool | dict):
         return json.dumps(value, default=Section.model_dump)
-    if value == "":
-        return '""'
+    if isinstance(value, str):
+        plain = re.fullmatch(r"[\w./-]+", value) and safe_load(value) == value
+        return value if plain else json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):
         return f"{value:.10f}".rstrip("0") if value < 1e-4 else repr(value)
     return str(value)

@@ -7,6 +7,7 @@ from typing import Any
 
 from storage.errors import IndexCorrupt
 from storage.index import MANIFEST, Index, damaged_files, version_name
+from storage.places import HEADING
 from storage.records import (
     Chunk,
     Claim,
@@ -37,8 +38,9 @@ def verify(index: Index) -> list[Problem]:
 
     All is well when each file has its checksum and no other lies beside them; the version's name is that of its
     content; every table has its schema and the rows that the manifest counts, sorted by id, no id twice; every id
-    named in a table exists; every span lies in its document and holds the words that the table says; each level of
-    the hierarchy is a partition of all entities; vectors, words and graph have one row for each row of their tables.
+    named in a table exists; every span lies in its document and holds the words that the table says; the places of
+    a document are sorted and lie in its text; each level of the hierarchy is a partition of all entities; vectors,
+    words and graph have one row for each row of their tables.
     """
     damaged = [
         Problem(name, "missing or not what its checksum says") for name in damaged_files(index.root, index.manifest)
@@ -54,7 +56,7 @@ def verify(index: Index) -> list[Problem]:
     if damaged:
         return damaged + strangers  # what is damaged is not worth reading
     problems = strangers
-    for check in (_tables, _references, _spans, _communities, _arrays):
+    for check in (_tables, _references, _spans, _places, _communities, _arrays):
         try:
             problems += check(index)
         except IndexCorrupt as error:
@@ -130,6 +132,17 @@ def _spans(index: Index) -> Iterator[Problem]:
         for span in (span for finding in report.findings for span in finding.citations):
             if not _within(span, text_of):
                 yield Problem(f"reports {report.id}", "a citation lies outside its document")
+
+
+def _places(index: Index) -> Iterator[Problem]:
+    for document in index.rows(Document):
+        starts = [place.start for place in document.places]
+        if any(first > second for first, second in pairwise(starts)):
+            yield Problem(f"documents {document.id}", "its places are not sorted")
+        if any(not 0 <= start < document.n_chars for start in starts):
+            yield Problem(f"documents {document.id}", "a place lies outside its text")
+        if any(place.level < 0 or (place.level > 0) != (place.kind == HEADING) for place in document.places):
+            yield Problem(f"documents {document.id}", "a place has a level that its kind cannot have")
 
 
 def _within(span: Span, text_of: dict[str, str]) -> bool:

@@ -10,6 +10,7 @@ from query.context import Context
 from storage.index import Index
 from storage.settings import load_settings
 from tests import samples
+from tests.cross_encoders import save_cross_encoder
 
 ENCYCLOPEDIA = Path(__file__).parent.parent / "examples" / "encyclopedia"
 
@@ -32,9 +33,21 @@ def index_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def context(index_root: Path) -> Context:
+def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny cross-encoder that has learned nothing."""
+    return save_cross_encoder(tmp_path_factory.mktemp("cross-encoder"), samples.PASSAGES.values())
+
+
+@pytest.fixture(scope="session")
+def reranking(cross_encoder: Path) -> dict[str, dict[str, object]]:
+    """Settings that let every method run, the one with a model too."""
+    return {"rerank": {"model": str(cross_encoder), "pool": 10}}
+
+
+@pytest.fixture(scope="session")
+def context(index_root: Path, reranking: dict[str, dict[str, object]]) -> Context:
     """The shared index, open for questions."""
-    return Context(Index.open(index_root), load_settings())
+    return Context(Index.open(index_root), load_settings(overrides=reranking))
 
 
 @pytest.fixture(scope="session")
@@ -49,9 +62,9 @@ def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def sample_context(sample_root: Path) -> Context:
+def sample_context(sample_root: Path, reranking: dict[str, dict[str, object]]) -> Context:
     """The index of the sample passages, open for questions."""
-    return Context(Index.open(sample_root), load_settings())
+    return Context(Index.open(sample_root), load_settings(overrides=reranking))
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +75,7 @@ def questions() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+def build(tmp_path_factory: pytest.TempPathFactory, reranking: dict[str, dict[str, object]]) -> Build:
     """Makes further indexes of a few texts, without spaCy."""
     from pipelines.index import build_index
 
@@ -70,7 +83,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
         folder = tmp_path_factory.mktemp("small")
         rows = [{"id": str(i), "title": title, "text": text} for i, (title, text) in enumerate(passages)]
         write_rows(folder / "input.jsonl", rows)
-        chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+        chosen = load_settings(overrides={"extraction": {"pipeline": "regex"}, **reranking})
         build_index([folder / "input.jsonl"], folder / "index", chosen)
         return Context(Index.open(folder / "index"), chosen)
 

@@ -1,17 +1,20 @@
 """Documents: what the input files say, each text once, under an identity that lasts.
 
 A document's id is the one that its row supplies, else the short hash of its uri; its uri is the file's path
-below the input (with #row for a row of a table), so that neither depends on where the input lies. Whatever is
-not read is a row of failures of the stage "read".
+below the input (with /member for what an archive or a message holds, and #row for a row of a table), so that
+neither depends on where the input lies. Whatever is not read is a row of failures of the stage "read".
 """
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 
 from pipelines.steps.readers.encodings import Unreadable, clean
 from pipelines.steps.readers.formats import read_rows
-from pipelines.steps.readers.inputs import STAGE, InputFile, find_files, storable
+from pipelines.steps.readers.inputs import STAGE, InputFile, find_files
+from pipelines.steps.readers.names import storable
+from pipelines.steps.readers.remote import RemoteFile, fetched
 from pipelines.steps.readers.rows import Lost, Row
 from storage.errors import InputError
 from storage.hashing import short_id
@@ -20,12 +23,13 @@ from storage.settings import InputSettings
 
 
 def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tuple[list[Document], list[Failure]]:
-    """Return the documents of files, folders and globs, sorted by id, and what could not be read, by item.
+    """Return the documents of files, folders, globs and URLs, sorted by id, and what could not be read, by item.
 
     Texts are kept as they are but for line ends, which become \\n, and NUL and lone surrogates, which become
     U+FFFD: all offsets refer to the text so stored. Of documents that supply one id the first is kept, in the
-    order of file names and rows. Titles: the title column or front matter; a Markdown file's first "# "
-    heading; a "Title:" line at the head of a text file; else the file's name; a row without a title has none.
+    order of file names and rows. Titles: the title column, front matter, subject, or what a document names as its
+    title; a Markdown file's first "# " heading; a "Title:" line at the head of a text file; else the file's name;
+    a row without a title has none. What a URL names is fetched each time, changed or not.
 
     Raises InputError where an input does not exist, holds no file, or nothing at all can be read.
     """
@@ -53,11 +57,12 @@ def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tup
 
 def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failure]:
     try:
-        for row in read_rows(file.path, settings):
-            if isinstance(row, Lost):
-                yield _failure(_uri(file, row), row.reason, row.detail)
-            else:
-                yield _document(file, row)
+        with fetched(file.path, settings) if isinstance(file.path, RemoteFile) else nullcontext(file.path) as path:
+            for row in read_rows(path, settings):
+                if isinstance(row, Lost):
+                    yield _failure(_uri(file, row), row.reason, row.detail)
+                else:
+                    yield _document(file, row)
     except Unreadable as error:
         yield _failure(file.uri, error.reason, error.detail)
     except OSError as error:
@@ -76,9 +81,8 @@ def _failure(item_id: str, reason: str, detail: str) -> Failure:
 
 def _document(file: InputFile, row: Row) -> Document:
     uri = _uri(file, row)
-    stem = storable(
-        " ".join(PurePosixPath(row.within or file.path.name).stem.replace("_", " ").replace("-", " ").split())
-    )
+    name = PurePosixPath(storable(row.within) or file.uri)
+    stem = " ".join(name.stem.replace("_", " ").replace("-", " ").split())
     return Document(
         id=row.id or short_id(uri),
         title=row.title or (stem if row.number is None else ""),

@@ -1,4 +1,7 @@
-"""Texts to vectors, remembered by text: a vector depends on its own text and the model only."""
+"""Texts to vectors, remembered by text: a vector depends on its own text and the model only.
+
+No server promises that much. There the memo does: a text that was embedded once keeps its vector, bit for bit.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,16 +11,20 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.runner import Runner
+from pipelines.runner import Runner, shards
 from prompts.embedder import open_embedder
+from storage.errors import IndexUnusable
 from storage.hashing import digest
 from storage.memo import Memo
 from storage.records import Chunk, Document, Entity, Relation, Report
+from storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from storage.text.tokens import count_each
 
 STAGE = "embed"
 _TOKENS_A_SHARD = 30_000
 """A task's work: some seconds of encoding, so that little is lost with it and progress can be seen."""
+_ROUNDS_A_SHARD = 4
+"""A server's share: so many requests for each that may be in flight, because a shard ends with few in flight."""
 
 
 def entity_text(entity: Entity) -> str:
@@ -52,25 +59,48 @@ class Windows:
         return self.vectors[np.unique(self.rows, return_index=True)[1]]
 
 
-def embed_windows(texts: Sequence[str], model: str, memo: Memo, run: Runner, step: str) -> Windows:
-    """Return the vectors of all texts, longer ones in overlapping windows, in the order of the texts."""
-    embedder = open_embedder(model)
-    pieces = [embedder.windows(text) for text in texts]
-    rows = np.repeat(np.arange(len(texts), dtype=np.int64), [len(each) for each in pieces])
-    return Windows(_embed([piece for each in pieces for piece in each], model, memo, run, step), rows)
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """What embeds the texts of a build, and where results are remembered and work is run."""
 
+    model: EmbeddingSettings
+    server: EmbeddingServerSettings
+    memo: Memo
+    run: Runner
 
-def _embed(texts: Sequence[str], model: str, memo: Memo, run: Runner, step: str) -> npt.NDArray[np.float32]:
-    embedder = open_embedder(model)
-    if not texts:
-        return np.zeros((0, embedder.dimension), np.float32)
-    kind = f"{STAGE} {embedder.name}"
-    keys = [digest(text) for text in texts]
-    text_of = dict(zip(keys, texts, strict=True))
-    pending = [text_of[key] for key in memo.missing(kind, keys)]
-    run(step, partial(embed_shard, model=model, memo_path=memo.path), shards_by_length(pending))
-    found = memo.get_many(kind, keys)
-    return np.stack([np.frombuffer(found[key], np.float32) for key in keys])
+    def windows(self, texts: Sequence[str], step: str) -> Windows:
+        """Return the vectors of all texts, longer ones in overlapping windows, in the order of the texts.
+
+        ModelRefused or ModelUnavailable where a server gives none: the shards done until then are remembered.
+        """
+        embedder = open_embedder(self.model, self.server)
+        pieces = [embedder.windows(text) for text in texts]
+        rows = np.repeat(np.arange(len(texts), dtype=np.int64), [len(each) for each in pieces])
+        flat = [piece for each in pieces for piece in each]
+        # Where there is no text, the empty one tells how long a vector is.
+        return Windows(self._embed(flat or [""], embedder.name, step)[: len(flat)], rows)
+
+    def _embed(self, texts: Sequence[str], name: str, step: str) -> npt.NDArray[np.float32]:
+        kind = f"{STAGE} {name}"
+        keys = [digest(text) for text in texts]
+        text_of = dict(zip(keys, texts, strict=True))
+        pending = [text_of[key] for key in self.memo.missing(kind, keys)]
+        work = partial(embed_shard, model=self.model, server=self.server, memo_path=self.memo.path)
+        self.run(step, work, self._shards(pending))
+        found = self.memo.get_many(kind, keys)
+        sizes = sorted({len(value) // 4 for value in found.values()})
+        if len(sizes) > 1:
+            raise IndexUnusable(
+                f"the memo {self.memo.path} holds vectors of {sizes[0]} and of {sizes[-1]} numbers of {name}: "
+                f"its server has another model under this name now; delete the memo to embed everything again"
+            )
+        return np.stack([np.frombuffer(found[key], np.float32) for key in keys])
+
+    def _shards(self, texts: Sequence[str]) -> Sequence[Sequence[str]]:
+        if self.model.provider == "local":
+            return shards_by_length(texts)
+        size = _ROUNDS_A_SHARD * self.server.concurrency * self.server.batch_size
+        return shards(sorted(texts, key=lambda text: (len(text), text)), size)
 
 
 def shards_by_length(texts: Sequence[str]) -> list[list[str]]:
@@ -91,9 +121,11 @@ def shards_by_length(texts: Sequence[str]) -> list[list[str]]:
     return parts
 
 
-def embed_shard(texts: Sequence[str], model: str, memo_path: Path) -> int:
+def embed_shard(
+    texts: Sequence[str], model: EmbeddingSettings, server: EmbeddingServerSettings, memo_path: Path
+) -> int:
     """Embed texts into the memo and return how many."""
-    embedder = open_embedder(model)
+    embedder = open_embedder(model, server)
     vectors = embedder.embed(texts)
     results = {digest(text): vector.tobytes() for text, vector in zip(texts, vectors, strict=True)}
     Memo(memo_path).put_many(f"{STAGE} {embedder.name}", results)

@@ -85,11 +85,17 @@ class App:
         headers = {name: value for name, value in incoming.headers.items() if name not in ("authorization", "api-key")}
         row = self.records.arrive(incoming.target, incoming.body, body, headers, bearer(incoming.headers))
         exchange = Exchange(self.records, row, incoming.body)
+        answered = False
         try:
             authorise(incoming.headers, self.manner.api_key)
             reply = serve(exchange, body)
+            answered = True
         except Refused as refused:
             reply = _failed(refused)
+            answered = True
+        finally:
+            if not answered:  # a rule of the user's has failed: the request is over all the same
+                exchange.done(False)
         exchange.status = reply.status
         return replace(reply, done=exchange.done)
 

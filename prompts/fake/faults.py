@@ -36,9 +36,9 @@ class Faults:
     """What goes wrong: `Faults({"429": 0.1, "timeout": 0.01})`, or `Faults(script={"Scrooge": "500"})`.
 
     rates           the probability of each kind; together at most 1
-    script          by request number (from 0) or by a regular expression on the prompt: a kind, which always strikes,
-                    or kinds for the first, second, ... attempt of the same request (None: no fault), after which it
-                    succeeds. What the script says goes before the rates.
+    script          by request number (from 0; as digits where JSON has no numbers for keys) or by a regular expression
+                    on the prompt: a kind, which always strikes, or kinds for the first, second, ... attempt of the
+                    same request (None: no fault), after which it succeeds. What the script says goes before the rates.
     by              "number" draws by the number of the request: repeatable where requests come in the same order.
                     "prompt" draws by what is asked and its attempt: repeatable in any order.
     retry_after     seconds, sent with 429, 502, 503 and 529
@@ -76,7 +76,7 @@ class Faults:
     def draw(self, request: FakeRequest, seed: int) -> FaultKind | None:
         """Return what goes wrong with this request, None where nothing does."""
         for key, kinds in self.script.items():
-            if key == request.number or (isinstance(key, str) and re.search(key, request.prompt)):
+            if _meant(key, request):
                 if isinstance(kinds, str):
                     return kinds
                 return kinds[request.attempt] if request.attempt < len(kinds) else None
@@ -89,6 +89,13 @@ class Faults:
             if left < 0:
                 return kind
         return None
+
+
+def _meant(key: int | str, request: FakeRequest) -> bool:
+    """Whether a key of the script means this request."""
+    if isinstance(key, int) or key.isdecimal():
+        return int(key) == request.number
+    return re.search(key, request.prompt) is not None
 
 
 KINDS: tuple[str, ...] = (*TRANSPORT_FAULTS, *get_args(MalformedKind))

@@ -6,7 +6,7 @@ common formats, and patterns that `pattern_text` can read.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -32,13 +32,21 @@ def instance(schema: Schema, dice: Dice) -> Any:  # noqa: ANN401 - JSON
     UnsupportedSchema where the schema contains itself without end, or has a pattern, a reference or a keyword (not,
     if, patternProperties) that is not understood.
     """
-    return _Maker(schema, dice).make(schema, 0)
+    maker = _Maker(schema, dice)
+    maker.check(schema)
+    return maker.make(schema, 0)
 
 
 class _Maker:
     def __init__(self, root: Schema, dice: Dice) -> None:
         self._root = root
         self._dice = dice
+        self._wrong: list[str] = []
+
+    def check(self, schema: Schema | bool) -> None:
+        """Raise UnsupportedSchema where no instance can be made."""
+        if self._height(schema, frozenset()) == _ENDLESS:
+            raise UnsupportedSchema(self._wrong[0] if self._wrong else "The schema contains itself without end.")
 
     def make(self, schema: Schema | bool, depth: int) -> Any:  # noqa: ANN401 - JSON
         """Return a value that the schema accepts."""
@@ -123,7 +131,8 @@ class _Maker:
             plain = self._plain(schema)
             if "pattern" in plain:
                 pattern_text(plain["pattern"], Dice("try"))
-        except ValueError:
+        except ValueError as error:
+            self._wrong.append(str(error))
             return _ENDLESS
         if "const" in plain or "enum" in plain:
             return 0
@@ -191,41 +200,31 @@ class _Maker:
             made.append(value)
         return made
 
-    def _bounds(self, schema: Schema, step: float) -> tuple[float, float]:
-        """Return the least and the greatest number allowed, about 0 to 10 where the schema is silent."""
-        low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
-        above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-        if above is not None and above >= low:
-            low = above + step
-        if below is not None and below <= high:
-            high = below - step
-        if low == -math.inf:
-            low = min(0, high - 10) if high < math.inf else 0
-        return low, (low + 10 if high == math.inf else high)
-
     def _integer(self, schema: Schema) -> int:
         step = schema.get("multipleOf", 1)
-        least, most = self._bounds(schema, 1)
-        low, high = math.ceil(least / step), math.floor(most / step)
-        if low * step > most and "maximum" not in schema and "exclusiveMaximum" not in schema:
-            high = low
-        if low > high:
-            raise UnsupportedSchema(f"No integer lies between {least} and {most}.")
-        return int(self._dice.whole(low, high) * step)
+        low, high = _bounds(schema, lambda bound: math.floor(bound) + 1, lambda bound: math.ceil(bound) - 1, 10 * step)
+        return int(self._multiple(step, low, high))
 
     def _number(self, schema: Schema) -> float:
-        if "multipleOf" in schema:
-            step = schema["multipleOf"]
-            low, high = self._bounds(schema, step)
-            return float(
-                self._dice.whole(math.ceil(low / step), max(math.ceil(low / step), math.floor(high / step))) * step
-            )
-        low, high = self._bounds(schema, 0.0)
-        above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
-        value = low + (high - low) * (0.05 + 0.9 * self._dice.unit())
+        step = schema.get("multipleOf")
+        low, high = _bounds(
+            schema,
+            lambda bound: math.nextafter(bound, math.inf),
+            lambda bound: math.nextafter(bound, -math.inf),
+            10 * (step or 1),
+        )
+        if step is not None:
+            return float(self._multiple(step, low, high))
+        value = min(high, max(low, low + (high - low) * (0.05 + 0.9 * self._dice.unit())))
         rounded = round(value, 2)
-        inside = low <= rounded <= high and rounded not in (above, below)
-        return rounded if inside else value
+        return rounded if low <= rounded <= high else value
+
+    def _multiple(self, step: float, low: float, high: float) -> float:
+        """Return a multiple of the step that lies between the bounds."""
+        least, most = math.ceil(low / step), math.floor(high / step)
+        if least > most:
+            raise UnsupportedSchema(f"No multiple of {step} lies between {low} and {high}.")
+        return self._dice.whole(least, most) * step
 
     def _string(self, schema: Schema) -> str:
         if "pattern" in schema:
@@ -256,6 +255,27 @@ class _Maker:
             "ipv6": f"2001:db8::{dice.whole(1, 9999)}",
         }
         return made.get(name, word)
+
+
+def _bounds(
+    schema: Schema, above: Callable[[float], float], below: Callable[[float], float], width: float
+) -> tuple[float, float]:
+    """Return the least and the greatest number allowed: from 0 on, and `width` apart, where the schema is silent.
+
+    `above` and `below` give the next number beyond one that is excluded.
+    """
+    low, high = schema.get("minimum", -math.inf), schema.get("maximum", math.inf)
+    if "exclusiveMinimum" in schema:
+        low = max(low, above(schema["exclusiveMinimum"]))
+    if "exclusiveMaximum" in schema:
+        high = min(high, below(schema["exclusiveMaximum"]))
+    if low == -math.inf:
+        low = min(0, high - width) if high < math.inf else 0
+    if high == math.inf:
+        high = low + width
+    if low > high:
+        raise UnsupportedSchema(f"No number lies between {low} and {high}.")
+    return low, high
 
 
 def merged(one: Schema, other: Schema) -> dict[str, Any]:

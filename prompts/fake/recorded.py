@@ -16,11 +16,11 @@ class Recorded:
     """One request and what became of it.
 
     `body` is None where it was no JSON object. `headers` are those sent, in lower case, without the key; `bearer` is
-    the key (of Authorization or api-key), None where there was none. Times are seconds since the epoch: `arrived` when
-    the request was whole, `replied` just before the last byte of the reply (or when the client was gone). `status` is
-    None while there is no reply, and stays None where none was sent. `fault` is what went wrong on purpose, `refused`
-    the limit that was reached. `attempt` counts the requests with this very body, from 0. Prompt tokens count even
-    where the reply is an error; completion tokens are those of the reply.
+    the key (of Authorization or api-key; "***" in the log), None where there was none. Times are seconds since the
+    epoch: `arrived` when the request was whole, `replied` just before the last byte of the reply (or when the client
+    was gone). `status` is None while there is no reply, and stays None where none was sent. `fault` is what went
+    wrong on purpose, `refused` the limit that was reached. `attempt` counts the requests with this very body, from 0.
+    Prompt tokens count even where the reply is an error; completion tokens are those of the reply.
     """
 
     number: int
@@ -141,8 +141,9 @@ class Records:
             self._second_429 += key in self._limited
             self._limited.add(key)
         if self._log is not None:
-            # One write, so that a line is there as a whole or not at all.
-            os.write(self._log, json.dumps(row_of(done), ensure_ascii=False).encode(errors="replace") + b"\n")
+            # A key is somebody's secret, and a log is kept. One write: a line is there as a whole or not at all.
+            line = row_of(done) | {"bearer": None if done.bearer is None else "***"}
+            os.write(self._log, json.dumps(line, ensure_ascii=False).encode(errors="replace") + b"\n")
 
     def measures(self) -> Measures:
         """Return what all requests so far come to."""
@@ -170,7 +171,7 @@ class Records:
 
 
 def row_of(recorded: Recorded) -> dict[str, Any]:
-    """Return a record as it stands in the log: its fields by name."""
+    """Return a record as JSON takes it: its fields by name."""
     return {name: getattr(recorded, name) for name in _FIELDS}
 
 

@@ -48,6 +48,9 @@ class FakeServer:
                     written before the last byte of the reply is sent, so whatever a client has got is in the log
     host, port      where to listen; port 0 picks a free one
 
+    A server that was stopped can be started again: on the same port, with nothing recorded. A rule (or any other
+    function given here) that raises breaks the connection, and stopping the server raises RuntimeError from it.
+
     OSError where it cannot listen there or cannot write the log; ValueError for an unknown feature.
     """
 
@@ -98,12 +101,15 @@ class FakeServer:
         self._port = port
         self._thread: threading.Thread | None = None
         self._connections: set[Connection] = set()
+        self._records = Records()
+        self._broken: BaseException | None = None
 
     def start(self) -> None:
         """Listen, in a thread of its own; `with` does it."""
         self._records = Records(self._log)
         self._app = App(self._manner, self._records)
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(self._break)
         # The loop lives in its thread from the start: the caller's thread may be running one of its own.
         self._thread = threading.Thread(target=self._loop.run_forever, name="fake server", daemon=True)
         self._thread.start()
@@ -119,6 +125,14 @@ class FakeServer:
         if self._thread is not None:
             asyncio.run_coroutine_threadsafe(self._hang_up(), self._loop).result()
             self._end()
+        broken, self._broken = self._broken, None
+        if broken is not None:
+            raise RuntimeError(f"The server could not answer a request: {broken!r}.") from broken
+
+    def _break(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Keep what went wrong in the server's thread until the caller's thread stops it."""
+        self._broken = self._broken or context.get("exception")
+        loop.default_exception_handler(context)
 
     def _end(self) -> None:
         assert self._thread is not None

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from query.context import Context
-from query.types import Answer, Answerer, Step
+from query.types import Answer, Answerer, Say, Step
 from query.whole import closeness_to_whole
 
 
@@ -21,11 +21,11 @@ class AutoAnswerer:
         self._whole = whole
         self._parts = parts
 
-    async def answer(self, question: str) -> Answer:
+    async def answer(self, question: str, say: Say) -> Answer:
         """Answer with the method that suits the question; the first step of the trace says which and why."""
         typical = closeness_to_whole(self._context, question)
         nearest = self._nearest_passage(question)
-        answer = await (self._whole if typical >= nearest else self._parts).answer(question)
+        answer = await (self._whole if typical >= nearest else self._parts).answer(question, say)
         why = (
             f"{answer.method}: cosine {typical:.2f} with a typical question about a whole corpus, "
             f"{nearest:.2f} with the nearest passage"

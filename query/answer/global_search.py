@@ -13,7 +13,7 @@ import numpy.typing as npt
 from query.answer.read import UNKNOWN
 from query.citations import Citations
 from query.context import Context
-from query.types import Answer, Evidence, ScoredReport, Step, Usage
+from query.types import Answer, Evidence, Say, ScoredReport, Step, Usage
 from query.whole import closeness_to_whole
 from storage.records import Community, Finding, Report
 
@@ -32,7 +32,7 @@ class GlobalSearch:
         self._context = context
         self._level = level
 
-    async def answer(self, question: str) -> Answer:
+    async def answer(self, question: str, say: Say) -> Answer:
         """Return the findings of the most helpful reports, a line a report, with citations into the documents."""
         began = time.perf_counter()
         wanted = int(self._level[1:])
@@ -49,10 +49,12 @@ class GlobalSearch:
             Step("map", f"{len(scored)} reports scored above zero"),
             Step("reduce", f"the {len(best)} most helpful reports; support {support:.2f} of {_LEAST_SUPPORT}"),
         )
+        text = "\n".join(line for line in lines if line) or UNKNOWN
+        say(text)
         return Answer(
             question=question,
             method=self._name,
-            text="\n".join(line for line in lines if line) or UNKNOWN,
+            text=text,
             citations=citations.made(),
             evidence=Evidence(reports=tuple(best), trace=trace),
             usage=Usage(seconds=time.perf_counter() - began),

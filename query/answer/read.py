@@ -10,7 +10,7 @@ from math import fsum
 
 from query.citations import Citations
 from query.context import Context
-from query.types import Answer, Passage, Retriever, Step, Usage
+from query.types import Answer, Passage, Retriever, Say, Step, Usage
 from storage.records import Span
 from storage.text.names import words
 from storage.text.normalise import title_names
@@ -49,7 +49,7 @@ class ExtractiveReader:
         self._context = context
         self._retriever = retriever
 
-    async def answer(self, question: str) -> Answer:
+    async def answer(self, question: str, say: Say) -> Answer:
         """Return up to `answer.sentences` sentences that together cover the question, best first."""
         began = time.perf_counter()
         settings = self._context.settings.answer
@@ -60,11 +60,13 @@ class ExtractiveReader:
         reason = unsupported(chosen, quotes, weights)
         citations = Citations(self._context)
         lines = [] if reason else [citations.cite(each.text, each.span) for each in chosen]
+        text = "\n".join(line for line in lines if line) or UNKNOWN
+        say(text)
         step = Step("read", reason or f"{len(chosen)} of {len(quotes)} sentences quoted")
         return Answer(
             question=question,
             method=self._name,
-            text="\n".join(line for line in lines if line) or UNKNOWN,
+            text=text,
             citations=citations.made(),
             evidence=evidence,
             usage=Usage(seconds=time.perf_counter() - began),

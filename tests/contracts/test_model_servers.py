@@ -23,7 +23,6 @@ from storage.errors import BadAnswer, BudgetReached
 from storage.memo import Memo
 from storage.settings import LlmSettings
 
-
 ONE_MORE = 1
 """llama-cpp-python counts one token more than it was allowed."""
 

@@ -146,7 +146,7 @@ def test_hostile_files_are_rows_and_good_ones_are_read(tmp_path: Path, corpus: P
         "zero.txt": b"",
         "blank.md": b" \n\t\n",
         "image.txt": b"\x89PNG\r\n\x1a\n" + random.Random(7).randbytes(400),
-        "paper.pdf": b"%PDF-1.7",
+        "paper.pps": b"\xd0\xcf\x11\xe0",
         "utf16.txt": "Ada Lovelace wrote about Bernoulli numbers.".encode("utf-16"),
         "no mark.txt": "Ada Lovelace wrote about Bernoulli numbers.".encode("utf-16-le"),
         "chinese.txt": "北京大学位于北京市海淀区。鲁迅曾在北京大学任教。".encode(),
@@ -168,15 +168,14 @@ def test_hostile_files_are_rows_and_good_ones_are_read(tmp_path: Path, corpus: P
         "lines.jsonl#3": "line 3 is not a JSON object",
         "lines.jsonl#4": "no text column 'text' (input.text_column)",
         "lines.jsonl#5": "the text is not a string",
-        "no mark.txt": "binary data",
         "no text.csv": "no text column 'text' (input.text_column)",
-        "paper.pdf": "unsupported format .pdf",
+        "paper.pps": "unsupported format .pps",
         "zero.txt": "empty",
     }
     opened = Index.open(tmp_path / "index")
     assert verify(opened) == []
     texts = {each.uri: each.text for each in opened.rows(Document)}
-    assert texts["utf16.txt"].startswith("Ada Lovelace")
+    assert texts["utf16.txt"] == texts["no mark.txt"] == "Ada Lovelace wrote about Bernoulli numbers."
     assert {"chinese.txt", "arabic.txt", "\N{GRINNING FACE}.txt", "caf?.txt", "lines.jsonl#1", "good.txt"} < set(texts)
     for question, answer in (
         ("鲁迅曾在哪里任教？", "北京大学"),
@@ -198,9 +197,9 @@ def test_one_good_file_among_ten_bad_ones(tmp_path: Path, corpus: Path) -> None:
     assert "polonium" in conspectus("ask", QUESTION, "--index", "index").out
 
 
-@pytest.mark.parametrize("kind", ["txt", "jsonl", "csv"])
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
 def test_fifty_megabytes_on_one_line_are_refused_quickly_and_in_bounded_memory(kind: str, tmp_path: Path) -> None:
-    before = {"txt": b"", "jsonl": b'{"text": "', "csv": b"id,text\n1,"}[kind]
+    before = {"jsonl": b'{"text": "', "csv": b"id,text\n1,"}[kind]
     (tmp_path / f"line.{kind}").write_bytes(before + b"word " * (10 * MEGABYTE) + (b'"}' if kind == "jsonl" else b""))
     code = (
         "import re, sys; from conspectus.cli import main; from pathlib import Path\n"

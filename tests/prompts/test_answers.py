@@ -187,6 +187,7 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
     ("quote missing", '{"score": 8, "reason: "it is clear"}', Score, "not JSON"),
     ("quote missing in a list", '{"tags": ["a, "b", "c"], "answer": "x"}', Choice, "not JSON: a quotation mark"),
     ("two quotes missing", '{"tags": ["a, "b", "c, "d"]}', Choice, "not JSON: a quotation mark"),
+    ("two quotes missing around a key", '{"score": 8, "reason": "0, "note": 0"}', Score, "not JSON: a quotation mark"),
     ("quote doubled", '{"score": 8, "reason": ""it is clear"}', Score, "not JSON: a quotation mark"),
     ("quotes that look like JSON", '{"score": 8, "reason": "a ("b", "c") d"}', Score, "not JSON"),
     ("string that looks like a comment", '{"tags": [\n// a",\n"b"]}', Choice, "not JSON: a comment"),
@@ -277,7 +278,93 @@ def test_missing_brackets_are_no_matter_only_where_nothing_else_can_be() -> None
 
 
 # Two of the GPT-4o replies recorded by nano-graphrag's example run over A Christmas Carol (MIT).
-RECORDED = ()
+FEZZIWIG = (
+    "{\n"
+    '    "title": "Fezziwig and His Apprentices",\n'
+    '    "summary": "This community centers around Fezziwig and his apprentices. The apprentices '
+    "express their admiration for Fezziwig and sleep under the counter in the back-shop after "
+    "participating in a dance. The relationship dynamics and living conditions of the apprentices "
+    'provide insight into the social structure and working environment within this community.",\n'
+    '    "rating": 4.5,\n'
+    '    "rating_explanation": "The community has moderate importance due to the indication of '
+    'possible social and living condition concerns for the apprentices.",\n'
+    '    "findings": [\n'
+    "        {\n"
+    '            "summary": "Fezziwig’s Influence on the Apprentices",\n'
+    '            "explanation": "Fezziwig appears to have a significant influence on the '
+    "apprentices. The apprentices greatly admire him, as indicated by their praise for his ability "
+    "to make people happy. This admiration suggests a positive mentor-apprentice relationship and "
+    "highlights Fezziwig's role as a central figure in the community. However, the extent of "
+    "Fezziwig's influence on both their professional and personal lives could have complex "
+    'implications for their development and well-being."\n'
+    "        },\n"
+    "        {\n"
+    '            "summary": "Living Conditions of the Apprentices",\n'
+    '            "explanation": "The apprentices sleep under the counter in the back-shop after '
+    "participating in a dance. This suggests that their living conditions might be modest at best, "
+    "raising potential concerns about their well-being. The fact that they reside in their "
+    "workplace implies either limited personal space or possibly resource constraints. "
+    "Understanding the adequacy of these living conditions is crucial for assessing the overall "
+    'welfare of the apprentices."\n'
+    "        }\n"
+    "    ]\n"
+    "}"
+)
+GROOM = (
+    "{\n"
+    '    "title": "Scrooge\'s Childhood Stories: The Sultan\'s Groom, The Genii, and The Princess",\n'
+    '    "summary": "This community revolves around characters from Scrooge\'s childhood stories, '
+    "including The Sultan's Groom, The Genii, and The Princess. These entities are interconnected "
+    "through Scrooge's imaginative recollections, featuring fantastical elements and "
+    'relationships.",\n'
+    '    "rating": 2.5,\n'
+    '    "rating_explanation": "The impact severity rating is low due to the fictional and '
+    'imaginative nature of the entities, with limited real-world impact.",\n'
+    '    "findings": [\n'
+    "        {\n"
+    '            "summary": "The Sultan\'s Groom in Scrooge\'s Childhood Stories",\n'
+    '            "explanation": "The Sultan\'s Groom is a central character in Scrooge\'s childhood '
+    "stories. This character's inclusion showcases Scrooge's engagement with imagination and "
+    "narrative. The Sultan's Groom is described as having been turned upside down by the Genii, "
+    'indicating a fantastical and whimsical nature to these recollections."\n'
+    "        },\n"
+    "        {\n"
+    '            "summary": "Role of The Genii",\n'
+    '            "explanation": "The Genii is another character from Scrooge\'s childhood stories, '
+    "known for turning the Sultan's Groom upside down. This supernatural being adds a layer of "
+    "fantasy and magical realism to the community, suggesting that Scrooge's stories were "
+    'influenced by mythical and fantastical elements."\n'
+    "        },\n"
+    "        {\n"
+    '            "summary": "The Princess\'s Connection to the Sultan\'s Groom",\n'
+    '            "explanation": "The Princess is mentioned as being married to the Sultan\'s Groom. '
+    "This relationship adds depth to Scrooge's imaginative stories, weaving together characters in "
+    "a narrative that likely captivated young Scrooge's imagination. The interplay between these "
+    'characters highlights the richness of the stories Scrooge engaged with during his childhood."\n'
+    "        }\n"
+    "    ]\n"
+    "}"
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "title", "n_findings"),
+    [
+        (FEZZIWIG, "Fezziwig and His Apprentices", 2),
+        (GROOM, "Scrooge's Childhood Stories: The Sultan's Groom, The Genii, and The Princess", 3),
+    ],
+)
+def test_recorded_replies(reply: str, title: str, n_findings: int) -> None:
+    report = read_answer(reply, Report)
+    assert (report.title, len(report.findings)) == (title, n_findings)
+    assert read_answer(repr(json.loads(reply)), Report) == report
+    assert read_answer(f"```json\n{reply.rstrip()[:-1]},}}\n```", Report) == report
+    for at in range(1, len(reply), 50):
+        with pytest.raises(BadAnswer, match=CUT) as caught:
+            read_answer(reply[:at], Report)
+        salvaged: Any = caught.value.salvaged
+        if salvaged is not None:
+            assert salvaged == report.model_copy(update={"findings": report.findings[: len(salvaged.findings)]})
 
 
 # ---- laws
@@ -319,13 +406,19 @@ def is_beginning(part: object, whole: Graph) -> bool:
     return part.entities == whole.entities[:n] and part.relationships == whole.relationships[:m]
 
 
+def answer_or_bad(reply: str, schema: type[BaseModel], *, cut_off: bool = False) -> BaseModel | BadAnswer:
+    try:
+        return read_answer(reply, schema, cut_off=cut_off)
+    except BadAnswer as bad:
+        return bad
+
+
 def assert_never_another(reply: str, graph: Graph, *, cut_off: bool = False) -> bool:
     """Check the law: the record that was meant or BadAnswer. Return whether it is the record."""
-    try:
-        record = read_answer(reply, Graph, cut_off=cut_off)
-    except BadAnswer as bad:
-        assert bad.raw == reply
-        assert bad.salvaged is None or is_beginning(bad.salvaged, graph)
+    record = answer_or_bad(reply, Graph, cut_off=cut_off)
+    if isinstance(record, BadAnswer):
+        assert record.raw == reply
+        assert record.salvaged is None or is_beginning(record.salvaged, graph)
         return False
     assert record == graph
     return True
@@ -352,26 +445,28 @@ HARMLESS: dict[str, Callable[[str], str]] = {
 
 
 @pytest.mark.parametrize("kind", HARMLESS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(case=renderings())
 def test_harmless_damage_is_mended(kind: str, case: tuple[Graph, str]) -> None:
     graph, rendered = case
     read = assert_never_another(HARMLESS[kind](rendered), graph)
-    if kind not in ("python", "thinking"):  # Python has escapes that JSON has not; the answer may hold the tag
+    if (
+        kind != "python" and "</think" not in rendered.lower()
+    ):  # Python has escapes of its own, thinking ends at the tag
         assert read
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(case=renderings(), data=st.data())
 def test_a_comment_anywhere_is_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
     graph, rendered = case
     at = data.draw(st.sampled_from(marks_of(rendered)))
     comment = data.draw(st.sampled_from(["/* note */", "// note\n", '/* a "b" */', "// it's 8\n", '// "\n']))
-    if not rendered[at] == '"':
+    if rendered[at] != '"':
         assert_never_another(rendered[:at] + comment + rendered[at:], graph)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(case=renderings(), data=st.data())
 def test_a_lost_or_doubled_mark_is_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
     graph, rendered = case
@@ -380,7 +475,7 @@ def test_a_lost_or_doubled_mark_is_never_another_record(case: tuple[Graph, str],
     assert_never_another(rendered[:at] + kept + rendered[at + 1 :], graph)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(case=renderings(), data=st.data())
 def test_lost_brackets_at_the_end_are_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
     graph, rendered = case
@@ -402,7 +497,7 @@ def test_a_cut_anywhere_is_never_another_record(
     assert not (read and cut_off)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(case=renderings())
 def test_line_breaks_not_escaped_are_never_another_record(case: tuple[Graph, str]) -> None:
     graph, rendered = case
@@ -419,12 +514,14 @@ def test_quotes_not_escaped_are_never_another_record(parts: list[str]) -> None:
 def test_a_cut_at_every_place() -> None:
     rendered = BOTH.model_dump_json(indent=2)
     sizes = []
-    for at in range(len(rendered)):
-        with pytest.raises(BadAnswer, match=CUT if at else "empty") as caught:
+    last_bracket = len(rendered) - 2
+    for at in range(1, last_bracket):
+        with pytest.raises(BadAnswer, match=CUT) as caught:
             read_answer(rendered[:at], Graph)
         salvaged: Any = caught.value.salvaged
         assert salvaged is None or is_beginning(salvaged, BOTH)
         sizes.append(len(salvaged.entities) + len(salvaged.relationships) if salvaged else -1)
+    assert read_answer(rendered[:last_bracket], Graph) == BOTH
     assert sizes == sorted(sizes)  # what is salvaged only grows
     assert sizes[-1] == 3
 
@@ -433,10 +530,9 @@ def test_a_cut_at_every_place() -> None:
 @given(st.text(st.sampled_from("{}[]\"',:/*\\`<> \n1ae-.“”")))
 def test_any_text_ends_in_an_answer_or_a_bad_answer(text: str) -> None:
     for schema in (Choice, Entities, RootModel[list[int]]):
-        try:
-            record = read_answer(text, schema)
-        except BadAnswer as bad:
-            assert bad.raw == text
+        record = answer_or_bad(text, schema)
+        if isinstance(record, BadAnswer):
+            assert record.raw == text
         else:
             assert read_answer(record.model_dump_json(by_alias=True), schema) == record
 
@@ -453,18 +549,30 @@ def test_an_independent_repair_comes_to_the_same() -> None:
     assert compared >= 12
 
 
-@pytest.mark.parametrize(
-    "unit",
-    ["[", "{", '{"a": ', '["a ', '"', "\\", "/*", "`", "<think>", "[1] ", '{"a" ', "'it's ", '[{"a": "b" ', " ", "1", '{"a": "x "y" ', "["
-     '"a",b:'],
-)  # fmt: skip
-def test_work_is_bounded(unit: str) -> None:
-    for length in (400_000, 5_000_000):
+@pytest.mark.parametrize("length", [100_000, 5_000_000])
+def test_work_is_bounded(length: int) -> None:
+    units = (
+        "[",
+        "{",
+        '{"a": ',
+        '["a ',
+        '"',
+        "\\",
+        "/*",
+        "<think>",
+        "[1] ",
+        "'it's ",
+        '[{"a": "b" ',
+        '{"a": "x "y" ',
+        '["a",b:',
+        '[: "x" ',
+    )
+    for unit in units:
         text = (unit * (length // len(unit) + 1))[:length]
         began = time.perf_counter()
         with pytest.raises(BadAnswer):
             read_answer(text, Graph)
-        assert time.perf_counter() - began < 4  # measured 0.5 s and less; a quadratic step takes minutes
+        assert time.perf_counter() - began < 4, unit  # measured 0.5 s and less; a quadratic step takes minutes
 
 
 def test_a_long_answer_is_read() -> None:
@@ -481,16 +589,17 @@ def test_a_long_answer_is_read() -> None:
 # ---- tokens
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(case=renderings())
 def test_the_tokens_of_json_are_its_own(case: tuple[Graph, str]) -> None:
-    graph, rendered = case
+    _, rendered = case
     lexed = lex(rendered, 0)
     assert (lexed.state, lexed.end, lexed.unclosed) == ("closed", len(rendered), ())
-    strings = [token.text for token in lexed.tokens if token.kind == "string"]
-    assert strings == re.findall(r"\x00([^\x00]*)\x00", "") or strings == [
-        json.loads(found[0]) for found in re.finditer(r'"(?:[^"\\]|\\.)*"', rendered)
+    assert [rendered[token.start] for token in lexed.tokens if token.kind not in ("string", "word")] == [
+        rendered[at] for at in marks_of(rendered) if rendered[at] != '"'
     ]
+    strings = [json.loads(found[0]) for found in re.finditer(r'"(?:[^"\\]|\\.)*"', rendered, re.DOTALL)]
+    assert [token.text for token in lexed.tokens if token.kind == "string"] == strings
 
 
 # ---- choices

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -510,3 +511,13 @@ def test_prices_and_models_can_be_given_on_the_command_line_and_in_the_environme
     with pytest.raises(SettingsError, match="it holds a password") as refused:
         load_settings(overrides={"llm": {"base_url": "https://me:hunter2@host/v1"}})
     assert "hunter2" not in str(refused.value)
+
+
+def test_a_forked_process_makes_calls_of_its_own() -> None:
+    with FakeServer(echo) as server:
+        complete(client(server), "before")
+        child = os.fork()
+        if child == 0:  # pragma: no cover  (another process)
+            (reply,) = complete(client(server), "inside")
+            os._exit(0 if isinstance(reply, Reply) and reply.text == "echo inside" else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

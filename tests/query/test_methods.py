@@ -38,7 +38,7 @@ def test_methods_that_find_no_passages_say_so(context: Context) -> None:
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_answers_and_says_what_ran(name: str, sample_context: Context) -> None:
-    answer = asyncio.run(METHODS[name].answerer(sample_context).answer("Who wrote the novel The Red House?"))
+    answer = asyncio.run(METHODS[name].answerer(sample_context).answer("Who wrote the novel The Red House?", print))
     assert answer.question == "Who wrote the novel The Red House?"
     assert answer.text
     assert answer.trace

@@ -99,3 +99,16 @@ def test_every_setting_is_read_somewhere() -> None:
     for name in Settings.model_fields:
         for key in type(getattr(load_settings(), name)).model_fields:
             assert f".{key}" in code or f'"{key}"' in code, f"{name}.{key} is read nowhere"
+
+
+def test_text_with_signs_is_written_so_that_it_reads_back(tmp_path: Path) -> None:
+    for prefix in ("query: ", " # x", "true", "1.5", "null", "a\nb", "- x", "北京: ", "[", "plain"):
+        chosen = load_settings(overrides={"embedding": {"query_prefix": prefix}})
+        assert load_settings(write(tmp_path, as_yaml(chosen))) == chosen
+
+
+@pytest.mark.parametrize("section", ["llm", "embedding_server"])
+def test_an_address_with_a_password_is_refused_unseen(section: str) -> None:
+    with pytest.raises(SettingsError, match="it holds a password") as caught:
+        load_settings(overrides={section: {"base_url": "https://me:pa55w0rd@example.org/v1"}})
+    assert "pa55w0rd" not in str(caught.value)

@@ -12,7 +12,7 @@ import pytest
 
 from storage.graph.adjacency import Adjacency
 from storage.index import Index, publish, staging
-from storage.records import Chunk, Community, Mention, Name, Relation, Report, Span, Synonym
+from storage.records import Chunk, Community, Mention, Name, Place, Relation, Report, Span, Synonym
 from storage.tables import TABLES, write_table
 from storage.text.bm25 import write_bm25
 from storage.verify import Problem, verify
@@ -164,6 +164,10 @@ def unknown_document(rows: list[Report]) -> list[Report]:
 @pytest.mark.parametrize(
     ("name", "edit", "where", "what"),
     [
+        ("documents", first(places=(Place(5, "page", "2", 0), Place(0, "page", "1", 0))), "documents ", "not sorted"),
+        ("documents", first(places=(Place(10**6, "page", "1", 0),)), "documents ", "outside its text"),
+        ("documents", first(places=(Place(-1, "page", "1", 0),)), "documents ", "outside its text"),
+        ("documents", first(places=(Place(0, "heading", "x", 0),)), "documents ", "a level that"),
         ("synonyms", less, "synonyms", "the manifest counts"),
         ("entities", twice, "entities", "stands twice"),
         ("chunks", reverse, "chunks", "not sorted"),

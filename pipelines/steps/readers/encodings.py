@@ -1,10 +1,12 @@
 """How the bytes of a file become text: told from the bytes alone, in bounded memory.
 
-In this order: a byte order mark; UTF-8, if the bytes are, or if they are so but for a few damaged places
-(each becomes U+FFFD); else what charset-normalizer finds most like a language.
+In this order: a byte order mark; UTF-16 without one, if every second byte is mostly NUL; UTF-8, if the bytes
+are, or if they are so but for a few damaged places (each becomes U+FFFD); else what charset-normalizer finds
+most like a language.
 """
 
 import codecs
+import io
 import re
 from pathlib import Path
 from typing import IO
@@ -56,6 +58,8 @@ _LEGACY = [
 _BLOCK = 1 << 16
 _MOST_CONTROLS = 0.01
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1a\x1b"))
+_NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
+"""Codecs that Python calls text encodings and no text is stored in; some take quadratic time."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
@@ -76,29 +80,26 @@ def text_encoding(path: Path) -> str:
     characters (NUL among them), or bytes that no encoding makes sense of.
     """
     with path.open("rb") as stream:
-        head = stream.read(_BLOCK)
-        if not head:
-            raise Unreadable("empty")
-        for mark, codec in _MARKS:
-            if head.startswith(mark):
-                if codec != "utf-8-sig" and not _decodes(head, stream, codec):
-                    raise Unreadable("binary data", f"begins like {codec.upper()} and does not go on so")
-                return codec
-        for magic, kind in _MAGIC.items():
-            if head.startswith(magic):
-                raise Unreadable("binary data", f"begins like a {kind} file")
-        controls = len(head) - len(head.translate(None, _CONTROLS))
-        if controls > _MOST_CONTROLS * len(head):
-            raise Unreadable("binary data", f"{controls} control characters in the first {len(head)} bytes")
-        if _decodes(head, stream, "utf-8"):
-            return "utf-8"
-        stream.seek(0)
-        return _legacy_encoding(_sample(stream))
+        return _encoding(stream)
 
 
 def open_text(path: Path, newline: str | None = None) -> IO[str]:
     """Open a file for reading as text, in the encoding that it has; `newline` as for `open`."""
     return path.open(encoding=text_encoding(path), errors="replace", newline=newline)
+
+
+def decoded(data: bytes, declared: str | None = None) -> str:
+    """Return bytes as text: in the charset that they are declared to have where they fit it, else as a file is.
+
+    Raises Unreadable as `text_encoding` does.
+    """
+    if declared and data:
+        try:
+            if codecs.lookup(declared).name not in _NO_CHARSETS:
+                return data.decode(declared)
+        except (LookupError, ValueError):  # unknown, no charset at all, or the bytes are not in it
+            pass
+    return data.decode(_encoding(io.BytesIO(data)), errors="replace")
 
 
 def clean(text: str) -> str:
@@ -109,6 +110,42 @@ def clean(text: str) -> str:
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNSTORABLE.sub("\ufffd", text)
+
+
+def _encoding(stream: IO[bytes]) -> str:
+    head = stream.read(_BLOCK)
+    if not head:
+        raise Unreadable("empty")
+    for mark, codec in _MARKS:
+        if head.startswith(mark):
+            if codec != "utf-8-sig" and not _decodes(head, stream, codec):
+                raise Unreadable("binary data", f"begins like {codec.upper()} and does not go on so")
+            return codec
+    for magic, kind in _MAGIC.items():
+        if head.startswith(magic):
+            raise Unreadable("binary data", f"begins like a {kind} file")
+    unmarked = _utf16_without_mark(head)
+    if unmarked and _decodes(head, stream, unmarked):
+        return unmarked
+    controls = _controls(head)
+    if controls > _MOST_CONTROLS * len(head):
+        raise Unreadable("binary data", f"{controls} control characters in the first {len(head)} bytes")
+    if _decodes(head, stream, "utf-8"):
+        return "utf-8"
+    stream.seek(0)
+    return _legacy_encoding(_sample(stream))
+
+
+def _controls(data: bytes) -> int:
+    return len(data) - len(data.translate(None, _CONTROLS))
+
+
+def _utf16_without_mark(head: bytes) -> str | None:
+    """Return the codec of text in UTF-16 that is for the most part ASCII; the byte order mark is missing."""
+    for codec, low, high in (("utf-16-le", head[::2], head[1::2]), ("utf-16-be", head[1::2], head[::2])):
+        if 2 * high.count(0) > len(high) and _controls(low) <= _MOST_CONTROLS * len(low):
+            return codec
+    return None
 
 
 def _decodes(head: bytes, stream: IO[bytes], codec: str) -> bool:

@@ -2,34 +2,39 @@
 
 A file's name (`uri`) is its path below the input that it was found under, so that an index does not depend on
 where the folder lies: for a folder below it, for a glob below its part without wildcards, for a file its own
-name. Where two files would have one name, the later (by full path) gets as many of its parent folders in
-front as make it different.
+name. So it is for URLs. Where two files would have one name, the later (by full path) gets as many of its
+parent folders in front as make it different.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.steps.readers.names import is_wanted, storable
+from pipelines.steps.readers.remote import RemoteFile, find_remote, is_url, local_path, shown
 from storage.errors import InputError
 from storage.index import is_index
 from storage.records import Failure
 
 STAGE = "read"
 
-_CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", "settings.yaml"})
 _WILDCARDS = frozenset("*?[")
+_CUT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
     """A file to read, and its name: unique in one reading, POSIX form, never absolute."""
 
-    path: Path
+    path: Path | RemoteFile
     uri: str
 
 
 def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Failure]]:
     """Return the files that inputs name, sorted by uri, each once, and what could not be followed.
+
+    An input is a file, a folder, a glob, or a URL that names one of them; URLs are strings, as a Path has no //.
 
     A folder stands for all files below it but hidden ones, clutter (Thumbs.db, editors' `name~`) and what this
     program makes (settings.yaml, indexes). Symbolic links are followed only to files inside the folder. Of two
@@ -43,7 +48,7 @@ def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Fail
     for each in inputs:
         of_this = list(_of_input(each))
         if not of_this:
-            raise InputError(f"no file in {each}")
+            raise InputError(f"no file in {shown(str(each))}")
         found += [item for item in of_this if not isinstance(item, Failure)]
         failures += [item for item in of_this if isinstance(item, Failure)]
     return _named_apart(_once_each(found)), sorted(set(failures), key=lambda failure: failure.item_id)
@@ -53,18 +58,29 @@ def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Fail
 class _Found:
     """A file, its path below the input, and whether a link was followed on the way."""
 
-    path: Path
+    path: Path | RemoteFile
     below: str
     linked: bool = False
 
+    @property
+    def place(self) -> str:
+        """The full name, by which files are told apart and put in order."""
+        return self.path.place if isinstance(self.path, RemoteFile) else str(self.path.absolute())
 
-def storable(name: str) -> str:
-    """Return a file name with ? for each byte that is no UTF-8 (Python shows them as lone surrogates)."""
-    return name.encode("utf-8", "replace").decode("utf-8")
+    @property
+    def same(self) -> Path | str:
+        """What is the same for the same file."""
+        return self.path.place if isinstance(self.path, RemoteFile) else self.path.resolve()
 
 
 def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
     path = Path(given)
+    if isinstance(given, str) and is_url(given):
+        local = local_path(given)
+        if local is None:
+            yield from _of_url(given)
+            return
+        given = path = local
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except OSError as error:
@@ -78,7 +94,16 @@ def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
     elif _WILDCARDS.intersection(str(given)):
         yield from _of_glob(path)
     else:
-        raise InputError(f"no such file or folder: {given}")
+        note = " (give a URL as a string: a Path has one / less)" if _CUT_URL.match(str(given)) else ""
+        raise InputError(f"no such file or folder: {given}{note}")
+
+
+def _of_url(url: str) -> Iterator[_Found | Failure]:
+    for each in find_remote(url):
+        if isinstance(each, RemoteFile):
+            yield _Found(each, each.below)
+        else:
+            yield Failure(STAGE, storable(each.below), each.reason, each.detail)
 
 
 def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
@@ -90,19 +115,13 @@ def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
         matches = sorted(root.glob(str(Path(*wanted))))
     except ValueError as error:
         raise InputError(f"{pattern}: {error}") from error
-    matches = [each for each in matches if _wanted(each.relative_to(root), hidden_too) and not _in_index(each, root)]
+    matches = [
+        each for each in matches if is_wanted(each.relative_to(root).parts, hidden_too) and not _in_index(each, root)
+    ]
     if not matches:
         raise InputError(f"no such file or folder: {pattern}")
     for match in matches:
         yield from _entry(match, root, root.resolve())
-
-
-def _wanted(below: Path, hidden_too: bool) -> bool:
-    return not any(_is_clutter(part) or (part.startswith(".") and not hidden_too) for part in below.parts)
-
-
-def _is_clutter(name: str) -> bool:
-    return name.endswith("~") or name in _CLUTTER
 
 
 def _in_index(path: Path, root: Path) -> bool:
@@ -116,7 +135,7 @@ def _below(folder: Path, root: Path, real_root: Path) -> Iterator[_Found | Failu
         yield _failure(folder, root, "cannot be read", error.strerror or "")
         return
     for entry in entries:
-        if not (entry.name.startswith(".") or _is_clutter(entry.name)):
+        if is_wanted([entry.name]):
             yield from _entry(entry, root, real_root)
 
 
@@ -140,15 +159,15 @@ def _failure(path: Path, root: Path, reason: str, detail: str = "") -> Failure:
 
 
 def _once_each(found: list[_Found]) -> list[_Found]:
-    once: dict[Path, _Found] = {}
+    once: dict[Path | str, _Found] = {}
     for each in sorted(found, key=lambda each: (each.linked, -each.below.count("/"), each.below)):
-        once.setdefault(each.path.resolve(), each)
+        once.setdefault(each.same, each)
     return list(once.values())
 
 
 def _named_apart(found: list[_Found]) -> list[InputFile]:
     files: dict[str, InputFile] = {}
-    for each in sorted(found, key=lambda each: (each.below, str(each.path.absolute()))):
+    for each in sorted(found, key=lambda each: (each.below, each.place)):
         name = next(name for name in _names(each) if name not in files)
         files[name] = InputFile(each.path, name)
     return [files[name] for name in sorted(files)]
@@ -156,7 +175,7 @@ def _named_apart(found: list[_Found]) -> list[InputFile]:
 
 def _names(found: _Found) -> Iterator[str]:
     """Yield the path below the input, then with ever more of the input's own folders in front."""
-    own = found.path.absolute().parts[1 : -1 - found.below.count("/")]
+    own = tuple(part for part in found.place.split("/") if part)[: -1 - found.below.count("/")]
     for first in range(len(own), -1, -1):
         name = storable("/".join((*own[first:], found.below)))
         yield name

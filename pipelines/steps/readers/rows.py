@@ -3,7 +3,7 @@
 import datetime
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,7 @@ class Lost:
     within: str = ""
 
 
-def row_of(number: int, record: Record, settings: InputSettings) -> Row | Lost:
+def row_of(number: int | None, record: Record, settings: InputSettings) -> Row | Lost:
     """Return the row that a record with a text column is, or why it is none."""
     text = record[settings.text_column]
     if text is None or text == "":
@@ -55,15 +55,57 @@ def row_of(number: int, record: Record, settings: InputSettings) -> Row | Lost:
     text = clean(text)
     if not text.strip():
         return Lost(number, "empty")
-    named = strings({key: record.get(key) for key in (settings.id_column, settings.title_column)})
     used = (settings.text_column, settings.id_column, settings.title_column)
+    try:
+        named = strings({key: record.get(key) for key in (settings.id_column, settings.title_column)})
+        metadata = strings({name: value for name, value in record.items() if name not in used})
+    except RecursionError:
+        return Lost(number, "nested too deeply", "a value besides the text")
     return Row(
         number,
         named.get(settings.id_column, "").strip() or None,
         as_title(named.get(settings.title_column)),
         text,
-        strings({name: value for name, value in record.items() if name not in used}),
+        metadata,
     )
+
+
+def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
+    """Turn numbered records into rows; where none has a text, that is one failure of the file and not one a row.
+
+    Raises Unreadable for that, and where there are no records.
+    """
+    without: dict[int, list[str]] = {}
+    with_text = lost = 0
+    for each in records:
+        if isinstance(each, Lost):
+            lost += 1
+            yield each
+        elif settings.text_column in each[1]:
+            with_text += 1
+            yield row_of(*each, settings)
+        else:
+            without[each[0]] = list(each[1])
+    if without and not with_text:
+        raise no_column(settings.text_column, sorted({name for names in without.values() for name in names}))
+    for number, names in without.items():
+        lost += 1
+        yield Lost(number, *no_column(settings.text_column, names).why)
+    if not (with_text or lost):
+        raise Unreadable("empty", "no rows")
+
+
+def no_column(name: str, columns: Sequence[str]) -> Unreadable:
+    """Return the error that a table without the text column is; it says which columns there are."""
+    return Unreadable(f"no text column {name!r} (input.text_column)", f"columns: {', '.join(columns) or 'none'}")
+
+
+def refuse_doubles(columns: Sequence[str]) -> None:
+    """Raise Unreadable where two columns have one name; nameless ones may be many."""
+    named = [name for name in columns if name]
+    doubles = sorted({name for name in named if named.count(name) > 1})
+    if doubles:
+        raise Unreadable("two columns of one name", ", ".join(doubles))
 
 
 def as_title(text: str | None) -> str | None:

@@ -1,43 +1,48 @@
-"""Texts from tables: CSV, JSON Lines and Parquet, read row by row.
+"""Texts from tables: CSV, TSV, JSON Lines and Parquet, read row by row.
 
 Rows are numbered from 1; those of JSON Lines by line, so that a number leads to the place.
 """
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import IO
 
 from pipelines.steps.readers.encodings import Unreadable, open_text
-from pipelines.steps.readers.rows import Lost, Record, Row, row_of, too_long
+from pipelines.steps.readers.rows import Lost, Record, Row, no_column, refuse_doubles, rows_with_text, too_long
 from storage.settings import InputSettings
 
 _DELIMITERS = ",;\t|"
+_DELIMITERS_OF_TSV = "\t,;|"
 
 
 def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the rows of a CSV file. Its delimiter is the one of , ; tab | that finds the text column."""
+    """Yield the rows of a CSV or TSV file. Its delimiter is the one of , ; tab | that finds the text column.
+
+    In a file named .tsv the tab is tried first.
+    """
+    delimiters = _DELIMITERS_OF_TSV if path.suffix.lower() == ".tsv" else _DELIMITERS
     with open_text(path, newline="") as stream:
         # A field may be as long as a text may be; the limit is the module's, so it is put back.
         usual = csv.field_size_limit()
         csv.field_size_limit(min(max(settings.max_characters, usual), 2**31 - 1))
         try:
-            yield from _with_text(_csv_records(stream, settings), settings)
+            yield from rows_with_text(_csv_records(stream, delimiters, settings), settings)
         except csv.Error as error:
             raise Unreadable("not CSV", str(error)) from error
         finally:
             csv.field_size_limit(usual)
 
 
-def _csv_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
+def _csv_records(stream: IO[str], delimiters: str, settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
     lines = _lines(stream, settings)
     header = next((line for line in lines if line.strip()), "")
     if not header:
         raise Unreadable("empty")
-    columns, delimiter = _csv_columns(header, settings.text_column)
-    _no_doubles(columns)
+    columns, delimiter = _csv_columns(header, delimiters, settings.text_column)
+    refuse_doubles(columns)
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     number = 0
     while True:
@@ -63,19 +68,19 @@ def _csv_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[int
             yield number, {column: value for column, value in record if column}
 
 
-def _csv_columns(header: str, text_column: str) -> tuple[list[str], str]:
+def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[str], str]:
     """Return the columns and the delimiter: the first that makes one of the columns the text's."""
-    for delimiter in _DELIMITERS:
+    for delimiter in delimiters:
         columns = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
         if text_column in columns:
             return columns, delimiter
-    raise _no_column(text_column, next(csv.reader([header]), []))
+    raise no_column(text_column, next(csv.reader([header], delimiter=delimiters[0]), []))
 
 
 def read_json_lines(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the rows of a file of one JSON object a line."""
     with open_text(path) as stream:
-        yield from _with_text(_json_records(stream, settings), settings)
+        yield from rows_with_text(_json_records(stream, settings), settings)
 
 
 def _json_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
@@ -95,7 +100,7 @@ def _json_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[in
 
 def read_parquet(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the rows of a Parquet file."""
-    yield from _with_text(_parquet_records(path, settings), settings)
+    yield from rows_with_text(_parquet_records(path, settings), settings)
 
 
 def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
@@ -106,9 +111,9 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
     try:
         with pq.ParquetFile(path) as file:
             columns = file.schema_arrow.names
-            _no_doubles(columns)
+            refuse_doubles(columns)
             if settings.text_column not in columns:
-                raise _no_column(settings.text_column, columns)
+                raise no_column(settings.text_column, columns)
             for batch in file.iter_batches(batch_size=256):
                 for record in batch.to_pylist():
                     number += 1
@@ -120,28 +125,6 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
         raise Unreadable(f"cannot be read: {place}", str(error).splitlines()[0]) from error
 
 
-def _with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
-    """Turn records into rows; where none has a text, that is one failure of the file and not one a row."""
-    without: dict[int, list[str]] = {}
-    with_text = lost = 0
-    for each in records:
-        if isinstance(each, Lost):
-            lost += 1
-            yield each
-        elif settings.text_column in each[1]:
-            with_text += 1
-            yield row_of(*each, settings)
-        else:
-            without[each[0]] = list(each[1])
-    if without and not with_text:
-        raise _no_column(settings.text_column, sorted({name for names in without.values() for name in names}))
-    for number, names in without.items():
-        lost += 1
-        yield Lost(number, *_no_column(settings.text_column, names).why)
-    if not (with_text or lost):
-        raise Unreadable("empty", "no rows")
-
-
 def _lines(stream: IO[str], settings: InputSettings) -> Iterator[str]:
     """Yield the lines of a stream; Unreadable at one that no text in bounds could have made."""
     # In JSON a character takes up to six; the rest is room for the other columns.
@@ -150,14 +133,3 @@ def _lines(stream: IO[str], settings: InputSettings) -> Iterator[str]:
         if len(line) == limit:
             raise Unreadable(too_long(settings).reason, f"line {number}; the lines after it were not read")
         yield line
-
-
-def _no_doubles(columns: Sequence[str]) -> None:
-    named = [name for name in columns if name]
-    doubles = sorted({name for name in named if named.count(name) > 1})
-    if doubles:
-        raise Unreadable("two columns of one name", ", ".join(doubles))
-
-
-def _no_column(name: str, columns: Sequence[str]) -> Unreadable:
-    return Unreadable(f"no text column {name!r} (input.text_column)", f"columns: {', '.join(columns) or 'none'}")

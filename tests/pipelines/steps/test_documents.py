@@ -240,7 +240,7 @@ def test_each_bad_file_of_a_folder_is_a_failure(tmp_path: Path) -> None:
     put(tmp_path, "good.txt", "Text.")
     put(tmp_path, "image.txt", BINARY)
     put(tmp_path, "noise.md", bytes(range(256)) * 20)
-    put(tmp_path, "page.html", "<p>Text.</p>")
+    put(tmp_path, "page.php", "<p>Text.</p>")
     put(tmp_path, "Makefile", "all:")
     put(tmp_path, "zero.txt", "")
     put(tmp_path, "blank.txt", " \n\t\n")
@@ -257,7 +257,7 @@ def test_each_bad_file_of_a_folder_is_a_failure(tmp_path: Path) -> None:
     assert {name: failure.reason for name, failure in failures.items()} == {
         "image.txt": "binary data",
         "noise.md": "binary data",
-        "page.html": "unsupported format .html",
+        "page.php": "unsupported format .php",
         "Makefile": "unsupported format (no suffix)",
         "zero.txt": "empty",
         "blank.txt": "empty",
@@ -287,7 +287,7 @@ def test_what_may_not_be_read_is_a_failure(tmp_path: Path) -> None:
 
 def test_where_nothing_can_be_read_the_error_says_why(tmp_path: Path) -> None:
     put(tmp_path, "a.txt", BINARY)
-    put(tmp_path, "b.html", "<p>")
+    put(tmp_path, "b.php", "<p>")
     assert why(tmp_path) == "nothing could be read: 2 failures, the first a.txt: binary data (begins like a PNG file)"
     with pytest.raises(InputError, match="no such file or folder"):
         read_documents([tmp_path / "c.txt"], SETTINGS)
@@ -296,10 +296,9 @@ def test_where_nothing_can_be_read_the_error_says_why(tmp_path: Path) -> None:
 def test_the_limit_counts_characters_and_is_named(tmp_path: Path) -> None:
     limit = InputSettings(max_characters=10)
     assert read(put(tmp_path, "a.txt", "北" * 10), settings=limit)[0]["a.txt"].n_chars == 10
+    parts = read(put(tmp_path, "a.txt", "北" * 11), settings=limit)[0]
+    assert {uri: part.text for uri, part in parts.items()} == {"a.txt#1": "北" * 10, "a.txt#2": "北"}
     for name, content in {
-        "a.txt": "北" * 11,
-        "b.txt": "x" * 11,
-        "c.md": "x" * 100,
         "d.jsonl": '{"text": "' + "x" * 11 + '"}',
         "e.csv": "text\n" + "x" * 11,
     }.items():
@@ -307,7 +306,7 @@ def test_the_limit_counts_characters_and_is_named(tmp_path: Path) -> None:
 
 
 def test_a_huge_line_is_refused_in_bounded_time(tmp_path: Path) -> None:
-    line = put(tmp_path, "line.txt", b"y" * 50_000_000)
+    line = put(tmp_path, "line.jsonl", b'{"text": "' + b"y" * 50_000_000 + b'"}')
     rows = put(tmp_path, "rows.jsonl", b'{"text": "first"}\n{"text": "' + b"y" * 3_000_000 + b'"}\n')
     started = time.process_time()
     assert "input.max_characters" in why(line)
@@ -321,7 +320,7 @@ def test_whatever_was_read_can_be_written(tmp_path: Path) -> None:
     strange = r'{"id": "\ud800", "title": "\u0000t\udfff", "text": "a\ud800\u0000b\r\n", "\udc00k": "\ud800"}'
     put(tmp_path, "in/a.jsonl", strange + '\n{"\\ud800": 1}\n')
     put(tmp_path, "in/b.txt", "x" * 1_000 + "\0y")
-    (tmp_path / "in" / os.fsdecode(b"\xff.html")).write_text("x")
+    (tmp_path / "in" / os.fsdecode(b"\xff.php")).write_text("x")
     documents, failures = read_documents([tmp_path / "in"], SETTINGS)
     assert [document.text for document in documents if "#" in document.uri] == ["a\ufffd\ufffdb\n"]
     assert len(failures) == 2

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pipelines.steps import synonyms
 from pipelines.steps.synonyms import find_synonyms
-from prompts.embedder import SentenceTransformerEmbedder
+from prompts.local_embedder import SentenceTransformerEmbedder
 from storage.records import Synonym
 from storage.settings import SynonymSettings
 

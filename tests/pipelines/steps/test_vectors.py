@@ -10,18 +10,19 @@ from hypothesis import strategies as st
 
 from pipelines.runner import RunHere
 from pipelines.steps.vectors import (
+    Embedding,
     Windows,
     chunk_text,
-    embed_windows,
     entity_text,
     relation_text,
     report_text,
     shards_by_length,
 )
-from prompts.embedder import PACKAGED_MODEL, open_embedder
+from prompts.embedder import Embedder, open_embedder
 from query.retrieve.dense import DenseRetriever
 from storage.memo import Memo
 from storage.records import Chunk, Document, Entity, Finding, Relation, Report
+from storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from storage.text.tokens import count_tokens
 from tests.conftest import Build
 
@@ -46,26 +47,32 @@ class Watched(RunHere):
         return super().__call__(step, work, parts)
 
 
+def minilm() -> Embedder:
+    return open_embedder(EmbeddingSettings(), EmbeddingServerSettings())
+
+
 def embedded(texts: Sequence[str], memo: Path, run: RunHere | None = None) -> Windows:
-    return embed_windows(texts, PACKAGED_MODEL, Memo(memo), run or RunHere(), "embed")
+    return Embedding(EmbeddingSettings(), EmbeddingServerSettings(), Memo(memo), run or RunHere()).windows(
+        texts, "embed"
+    )
 
 
 def test_one_vector_for_a_short_text_and_windows_for_a_long_one(tmp_path: Path) -> None:
     found = embedded([*SHORT, LONG], tmp_path / "memo")
-    pieces = open_embedder(PACKAGED_MODEL).windows(LONG)
+    pieces = minilm().windows(LONG)
     assert len(pieces) > 2
     assert found.rows.tolist() == [0, 1, 2, 3, 4, *[5] * len(pieces)]
     assert found.vectors.shape == (5 + len(pieces), 384)
     assert found.vectors.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(found.vectors, axis=1), 1, rtol=1e-6)
-    np.testing.assert_array_equal(found.vectors[5:], open_embedder(PACKAGED_MODEL).embed(pieces))
+    np.testing.assert_array_equal(found.vectors[5:], minilm().embed(pieces))
     np.testing.assert_array_equal(found.first(), found.vectors[:6])
 
 
 def test_what_was_embedded_is_not_embedded_again(tmp_path: Path) -> None:
     first, second, third = Watched(), Watched(), Watched()
     before = embedded([*SHORT, LONG], tmp_path / "memo", first)
-    assert len(first.texts) == len(set(first.texts)) == 4 + len(open_embedder(PACKAGED_MODEL).windows(LONG))
+    assert len(first.texts) == len(set(first.texts)) == 4 + len(minilm().windows(LONG))
     again = embedded([*SHORT, LONG], tmp_path / "memo", second)
     assert second.texts == []
     np.testing.assert_array_equal(again.vectors, before.vectors)
@@ -136,7 +143,7 @@ def test_the_last_sentence_of_a_long_chunk_is_found(build: Build) -> None:
     chunks = [chunk for chunk in context.chunks if chunk.document_id == str(special)]
     assert len(context.chunks) == 8
     assert 565 < chunks[0].n_tokens <= 600
-    assert len(open_embedder(PACKAGED_MODEL).windows(chunks[0].text)) >= 3
+    assert len(minilm().windows(chunks[0].text)) >= 3
     for question in ("Who makes violins in the cellar?", "Teodor Brandt"):
         found = asyncio.run(DenseRetriever(context).retrieve(question, 3)).passages
         assert found[0].document_id == str(special)

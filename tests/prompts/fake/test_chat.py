@@ -36,10 +36,10 @@ def test_async_clients_are_answered_at_the_same_time() -> None:
             ]
             return [reply.choices[0].message.content for reply in await asyncio.gather(*calls)]
 
-    with FakeServer(lambda request: request.last * 2, latency=0.1) as server:
+    with FakeServer(lambda request: request.last * 2, latency=0.5) as server:
         assert asyncio.run(run(server)) == [str(i) * 2 for i in range(20)]
     assert server.measures.in_flight_peak == 20
-    assert server.measures.seconds < 1.5
+    assert server.measures.seconds < 5
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])

@@ -1,4 +1,5 @@
 import asyncio
+import itertools
 import json
 import time
 from collections import Counter
@@ -86,7 +87,7 @@ def test_a_stream_that_breaks_in_the_middle(connect: Connect, kind: FaultKind) -
     got = ""
     with FakeServer(text, faults=always(kind), piece=3) as server:
         stream = connect(server).chat.completions.create(model="m", messages=HELLO, stream=True)
-        with pytest.raises((openai.APIError, Exception), match="(?i)peer closed|incomplete|connection"):  # noqa: PT012
+        with pytest.raises(openai.APIConnectionError):  # noqa: PT012 - the error comes while reading
             for chunk in stream:
                 got += chunk.choices[0].delta.content or ""
     assert got
@@ -132,7 +133,7 @@ def test_the_openai_package_retries_as_told(connect: Connect) -> None:
     times = [each.arrived for each in server.requests]
     assert [each.status for each in server.requests] == [429, 503, 200]
     assert [each.attempt for each in server.requests] == [0, 1, 2]
-    assert all(after - before >= 0.1 for before, after in zip(times, times[1:], strict=False))
+    assert all(after - before >= 0.1 for before, after in itertools.pairwise(times))
 
 
 def test_a_script_strikes_by_number_and_by_prompt(ask: Ask) -> None:
@@ -189,7 +190,7 @@ def test_wrong_faults_are_told(wrong: dict[str, object]) -> None:
 
 
 def test_every_fault_leaves_the_server_answering(ask: Ask, connect: Connect) -> None:
-    script = {i: kind for i, kind in enumerate(TRANSPORT_FAULTS)}
+    script = dict(enumerate(TRANSPORT_FAULTS))
     with FakeServer("fine", faults=Faults(script=script, slow_seconds=0.05)) as server:  # type: ignore[arg-type]
         for _ in script:
             response = None

@@ -1,4 +1,7 @@
+import json
+import re
 import time
+from collections.abc import Callable
 
 import openai
 import pytest
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 
 from prompts.fake import FakeServer, Limits
 from prompts.fake.limits import Limiter, Shape, duration
-from tests.prompts.fake.conftest import Ask, Connect
+from tests.prompts.fake.conftest import Ask, Connect, Wire
 
 WINDOW = 10.0
 # Times that land on, and just beside, the edges of windows.
@@ -104,13 +107,13 @@ def test_asked_tokens_count_on_arrival(ask: Ask) -> None:
 
 
 def test_the_server_refuses_and_tells_when_to_come_back(ask: Ask) -> None:
-    with FakeServer("fine", limits=Limits(requests_per_minute=3, window=0.5)) as server:
+    with FakeServer("fine", limits=Limits(requests_per_minute=3, window=0.8)) as server:
         for _ in range(3):
             ask(server, "x")
         with pytest.raises(openai.RateLimitError) as caught:
             ask(server, "x")
         headers = caught.value.response.headers
-        assert 0 < float(headers["retry-after"]) <= 0.5
+        assert 0 < float(headers["retry-after"]) <= 0.8
         assert float(headers["retry-after-ms"]) == pytest.approx(float(headers["retry-after"]) * 1000)
         assert (headers["x-ratelimit-limit-requests"], headers["x-ratelimit-remaining-requests"]) == ("3", "0")
         assert headers["x-ratelimit-reset-requests"].endswith("ms")
@@ -132,30 +135,30 @@ def test_headers_count_down(connect: Connect) -> None:
 
 
 def test_whole_seconds_are_rounded_up(ask: Ask) -> None:
-    with FakeServer(limits=Limits(1, window=0.5, whole_seconds=True)) as server:
+    with FakeServer(limits=Limits(1, window=7.3, whole_seconds=True)) as server:
         ask(server, "x")
         with pytest.raises(openai.RateLimitError) as caught:
             ask(server, "x")
-    assert caught.value.response.headers["retry-after"] == "1"
+    assert caught.value.response.headers["retry-after"] in ("7", "8")
 
 
-def test_so_many_at_the_same_time(connect: Connect) -> None:
-    import asyncio
-
-    async def run(server: FakeServer) -> list[object]:
-        async with openai.AsyncOpenAI(base_url=server.url, api_key="any", max_retries=0) as client:
-            calls = [client.chat.completions.create(model="m", messages=[{"role": "user", "content": "x"}])] * 1
-            calls += [
-                client.chat.completions.create(model="m", messages=[{"role": "user", "content": str(i)}])
-                for i in range(5)
-            ]
-            return list(await asyncio.gather(*calls, return_exceptions=True))
-
-    with FakeServer("fine", latency=0.2, limits=Limits(in_flight=4)) as server:
-        results = asyncio.run(run(server))
-    assert sum(isinstance(each, openai.RateLimitError) for each in results) == 2
-    assert server.measures.statuses == {"200": 4, "429": 2}
-    assert {each.refused for each in server.requests} == {None, "in_flight"}
+def test_so_many_at_the_same_time(wire: Callable[[FakeServer], Wire]) -> None:
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()
+    with FakeServer("fine", latency=30, limits=Limits(in_flight=4)) as server:
+        lines = [wire(server) for _ in range(5)]
+        for number, line in enumerate(lines):
+            line.post(body)
+            while len(server.requests) <= number:
+                time.sleep(0.001)
+        assert b"429 Too Many Requests" in lines[4].read(b"}}")
+        lines[0].close()
+        while server.measures.in_flight == 4:
+            time.sleep(0.001)
+        lines[4].post(body)
+        while server.measures.in_flight < 4:
+            time.sleep(0.001)
+    assert server.measures.statuses == {"none": 5, "429": 1}
+    assert [each.refused for each in server.requests] == [None] * 4 + ["in_flight", None]
 
 
 def test_a_second_429_is_counted(ask: Ask) -> None:
@@ -186,8 +189,6 @@ def test_wrong_limits_are_told(wrong: dict[str, float]) -> None:
 
 @given(st.floats(0, 10_000))
 def test_durations_are_written_as_openai_does(seconds: float) -> None:
-    import re
-
     found = re.fullmatch(r"(?:(\d+)m)?([\d.]+)s|(\d+)ms", duration(seconds))
     assert found, duration(seconds)
     told = int(found[3]) / 1000 if found[3] else int(found[1] or 0) * 60 + float(found[2])

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prompts.fake import MALFORMED, FakeServer, Faults, MalformedKind
@@ -41,6 +41,7 @@ def test_every_kind_spoils_json(kind: MalformedKind) -> None:
             json.loads(spoilt)
 
 
+@settings(max_examples=40)
 @given(JSON)
 def test_every_kind_takes_any_json(value: object) -> None:
     text = json.dumps(value)
@@ -48,6 +49,7 @@ def test_every_kind_takes_any_json(value: object) -> None:
         assert isinstance(spoil(text), str | None)
 
 
+@settings(max_examples=40)
 @given(st.text())
 def test_every_kind_takes_any_text(text: str) -> None:
     for spoil in MALFORMED.values():
@@ -55,7 +57,7 @@ def test_every_kind_takes_any_text(text: str) -> None:
 
 
 def test_kinds_are_faults_of_the_server_too(connect: Connect) -> None:
-    with FakeServer(GOOD, faults=Faults(script={i: kind for i, kind in enumerate(KINDS)})) as server:
+    with FakeServer(GOOD, faults=Faults(script=dict(enumerate(KINDS)))) as server:
         create = connect(server).chat.completions.create
         for kind in KINDS:
             reply = create(model="m", messages=[{"role": "user", "content": "x"}])

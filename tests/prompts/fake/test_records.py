@@ -7,7 +7,8 @@ import httpx
 import openai
 import pytest
 
-from prompts.fake import FakeServer, Faults, Limits
+from prompts.fake import FakeRequest, FakeServer, Faults, Limits
+from prompts.fake.manner import Manner
 from tests.prompts.fake.conftest import Ask, Connect
 
 
@@ -20,7 +21,7 @@ def test_requests_in_flight_are_measured_over_time() -> None:
 
             await asyncio.gather(*(one(i) for i in range(8)))
 
-    with FakeServer("x", latency=0.3) as server:
+    with FakeServer("x", latency=0.5) as server:
         asyncio.run(run(server))
         told = server.measures
         rows = server.requests
@@ -53,9 +54,8 @@ def test_a_client_that_is_gone_ends_its_request() -> None:
 
 def test_stopping_ends_what_is_under_way(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
-    with FakeServer(latency=30, log=log) as server, httpx.Client() as client:
-        with pytest.raises(httpx.ReadTimeout):
-            client.post(f"{server.url}/embeddings", json={"model": "m", "input": "x"}, timeout=0.05)
+    with FakeServer(latency=30, log=log) as server, httpx.Client() as client, pytest.raises(httpx.ReadTimeout):
+        client.post(f"{server.url}/embeddings", json={"model": "m", "input": "x"}, timeout=0.05)
     assert [json.loads(line)["status"] for line in log.read_text("utf-8").splitlines()] == [None]
 
 
@@ -75,7 +75,7 @@ def test_the_log_holds_every_request_before_its_reply_is_read(tmp_path: Path, as
         "path": "/v1/chat/completions",
         "body": {"messages": [{"role": "user", "content": "request\n0"}], "model": "m"},
         "headers": dict(requests[0].headers),
-        "bearer": "sk-test",
+        "bearer": "***",
         "arrived": requests[0].arrived,
         "replied": requests[0].replied,
         "status": 200,
@@ -92,16 +92,16 @@ def test_latency_can_be_a_range_or_a_function(ask: Ask) -> None:
     def spent(server: FakeServer) -> list[float]:
         return [(each.replied or 0.0) - each.arrived for each in server.requests]
 
-    with FakeServer("x", latency=(0.02, 0.06), seed=3) as server:
-        for _ in range(4):
-            ask(server, "x")
-    first = spent(server)
-    assert all(0.019 <= each < 0.2 for each in first)
-    assert max(first) - min(first) > 0.003
-    with FakeServer("x", latency=lambda asked: 0.1 if "slow" in asked.prompt else 0.0) as server:
+    drawn = [Manner(latency=(0.02, 0.06), seed=3).wait(FakeRequest("", {}, number=i)) for i in range(200)]
+    assert 0.02 <= min(drawn) < 0.022
+    assert 0.058 < max(drawn) < 0.06
+    with FakeServer("x", latency=(0.05, 0.06)) as server:
+        ask(server, "x")
+    assert spent(server)[0] >= 0.049
+    with FakeServer("x", latency=lambda asked: 0.3 if "slow" in asked.prompt else 0.0) as server:
         ask(server, "slow")
         ask(server, "fast")
-    assert spent(server)[0] >= 0.099 > spent(server)[1]
+    assert spent(server)[0] >= 0.299 > spent(server)[1]
 
 
 def test_everything_can_change_while_it_runs(ask: Ask) -> None:
@@ -178,6 +178,33 @@ def test_a_server_can_be_started_inside_a_running_loop() -> None:
                 return (await client.get(f"{server.url}/models")).status_code
 
     assert asyncio.run(run()) == 200
+
+
+def test_a_stopped_server_starts_again_on_the_same_port() -> None:
+    server = FakeServer("x")
+    with server:
+        url = server.url
+        assert httpx.get(f"{url}/models").status_code == 200
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{url}/models")
+    with server:
+        assert server.url == url
+        assert httpx.get(f"{url}/models").status_code == 200
+        assert server.requests == []
+
+
+def test_a_rule_that_fails_is_told_when_the_server_stops(ask: Ask, caplog: pytest.LogCaptureFixture) -> None:
+    def broken(asked: FakeRequest) -> str:
+        return str(asked.body["no such key"])
+
+    server = FakeServer(broken)
+    server.start()
+    with pytest.raises(openai.APIConnectionError):
+        ask(server, "x")
+    assert (server.measures.in_flight, server.requests[0].status) == (0, None)
+    with pytest.raises(RuntimeError, match="no such key"):
+        server.stop()
+    assert "no such key" in caplog.text
 
 
 def test_a_port_that_is_taken_is_told() -> None:

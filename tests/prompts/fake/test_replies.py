@@ -4,7 +4,7 @@ from pathlib import Path
 import openai
 import pytest
 
-from prompts.fake import FakeReply, FakeRequest, FakeServer, Replies, Rule
+from prompts.fake import MALFORMED, FakeReply, FakeRequest, FakeServer, Replies, Rule
 from prompts.fake.lengths import CHARACTERS, TOKENS, length
 from prompts.fake.replies import made_up
 from prompts.fake.scripts import parse_script
@@ -111,7 +111,8 @@ def test_a_script_gives_rules(tmp_path: Path, ask: Ask) -> None:
             ask(server, "once")
         assert len(ask(server, "once")) > 500
         assert ask(server, "fenced") == "```json\n{}\n```"
-        assert not ask(server, "spoilt").endswith(".")
+        spoilt = MALFORMED["truncated"](made_up(request("spoilt")).text or "")
+        assert ask(server, "spoilt") == spoilt
 
 
 def test_a_script_can_call_tools_and_refuse() -> None:
@@ -144,5 +145,5 @@ def test_errors_in_a_script_name_the_place(tmp_path: Path, line: str, told: str)
 
 
 def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none.jsonl cannot be read"):
+    with pytest.raises(InputError, match=r"none\.jsonl cannot be read"):
         Replies.read(tmp_path / "none.jsonl")

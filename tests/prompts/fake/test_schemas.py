@@ -183,7 +183,7 @@ def test_patterns_beyond_it_are_refused(pattern: str) -> None:
         False,
     ],
 )
-def test_schemas_without_an_instance_are_refused(schema: Any) -> None:
+def test_schemas_without_an_instance_are_refused(schema: dict[str, object]) -> None:
     with pytest.raises(UnsupportedSchema):
         instance(schema, Dice(0))
 

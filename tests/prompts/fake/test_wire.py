@@ -1,3 +1,4 @@
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -67,7 +68,7 @@ def test_what_is_no_http_is_refused(wire: Open) -> None:
         line.send(b"\x16\x03\x01 hello\r\n\r\n")
         assert line.read().startswith(b"HTTP/1.1 400")
         line = wire(server)
-        line.send(b"GET / HTTP/1.1\r\nHost: fake\r\nX: " + b"x" * 200_000)
+        line.send(b"GET / HTTP/1.1\r\nHost: fake\r\nX: " + b"x" * 20_000)
         assert b"HTTP/1.1 431" in line.read()
 
 
@@ -95,10 +96,8 @@ def test_a_dropped_connection_sends_nothing(wire: Open) -> None:
     with FakeServer(faults=Faults({"drop": 1.0})) as server:
         line = wire(server)
         line.post(BODY)
-        try:
+        with contextlib.suppress(ConnectionResetError):
             assert line.read() == b""
-        except ConnectionResetError:
-            pass
     assert server.requests[0].fault == "drop"
 
 

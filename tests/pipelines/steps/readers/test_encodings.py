@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.readers.encodings import Unreadable, clean, open_text, text_encoding
+from pipelines.steps.readers.encodings import Unreadable, clean, decoded, open_text, text_encoding
 
 GERMAN = "Das Mädchen aß Äpfel über dem Fluß, während der König schläft. "
 
@@ -19,6 +19,8 @@ def read(path: Path, data: bytes) -> str:
         ("utf-8", GERMAN + "北京 😀"),
         ("utf-8-sig", GERMAN),
         ("utf-16", GERMAN + "北京 😀"),
+        ("utf-16-le", GERMAN),
+        ("utf-16-be", GERMAN),
         ("utf-32", GERMAN),
         ("ascii", "Plain text."),
         ("latin-1", GERMAN),
@@ -57,7 +59,8 @@ def test_a_few_damaged_bytes_do_not_change_the_encoding(tmp_path: Path) -> None:
         (b"PK\x03\x04 also", "binary data"),
         (bytes(range(256)) * 100, "binary data"),
         (b"text with\0\0\0\0 many NUL", "binary data"),
-        (GERMAN.encode("utf-16-le"), "binary data"),
+        (GERMAN.encode("utf-16-le")[:-1] + b"\xd8", "binary data"),
+        (b"".join(bytes([each, 0]) for each in range(256)) * 9, "binary data"),
         (b"\xff\xfe" + b"\x00\xd8" * 9, "binary data"),
         (b"\xff\xfe\x00\x00\xff\xff\xff\xff", "binary data"),
     ],
@@ -68,6 +71,22 @@ def test_what_is_no_text_is_refused(tmp_path: Path, data: bytes, reason: str) ->
     with pytest.raises(Unreadable) as error:
         text_encoding(path)
     assert error.value.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("data", "declared", "text"),
+    [
+        ("Москва".encode("koi8_r"), "KOI8-R", "Москва"),
+        ("Zürich".encode(), None, "Zürich"),
+        ("Zürich".encode(), "ascii", "Zürich"),
+        ("Zürich".encode(), "no such", "Zürich"),
+        ("Zürich".encode(), "a\0b", "Zürich"),
+        (b"Zurich", "punycode", "Zurich"),
+        (b"Zurich", "hex", "Zurich"),
+    ],
+)
+def test_a_charset_is_believed_where_it_fits(data: bytes, declared: str | None, text: str) -> None:
+    assert decoded(data, declared) == text
 
 
 def test_clean_text_can_be_stored() -> None:

@@ -1,0 +1,100 @@
+"""What stands on every page of a print and belongs to none: running heads and feet, page numbers."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import regex
+
+Page = Sequence[str]
+"""The lines of a page, none empty, with single blanks inside and none around."""
+
+_FEWEST_PAGES = 4
+_FEWEST_LINES = 8
+"""A page of fewer lines has one line at its top and bottom that can be furniture, others have two."""
+
+_NUMBER = re.compile(r"(?:(\d{1,5}) .*|.* (\d{1,5})|[-–— []*(\d{1,5})[]-–— ]*)$", re.S)
+_STOPPED = regex.compile(r"[.!?:;,。！？…][\p{Pe}\p{Pf}\"']*$")
+_LETTER = regex.compile(r"\p{L}")
+
+
+def without_furniture(pages: Sequence[Page], labels: Sequence[str]) -> list[Page]:
+    """Return the pages without what is surely no text of theirs.
+
+    A line at the top or bottom of its page goes if it stands there, but for the page's number, on more than half of
+    the pages and is no sentence; if it is that number, and most pages have theirs at an edge; the outermost also if
+    it begins or ends with that number, as most on its side do. The number is the page's label, or what is printed,
+    if that runs along with the pages. Fewer than four pages are left as they are, and no page loses all.
+    """
+    if len(pages) < _FEWEST_PAGES:
+        return list(pages)
+    for numbers in (labels, _printed(pages)):
+        if numbers:
+            pages = _trimmed_all(pages, numbers)
+    return list(pages)
+
+
+def _trimmed_all(pages: Sequence[Page], labels: Sequence[str]) -> list[Page]:
+    labelled = list(zip(pages, labels, strict=True))
+    half = sum(map(bool, pages)) / 2
+    sides = (_Side(labelled, 0), _Side(labelled, -1))
+    numbered = sum(any(_has_number(page[side.outermost], label) for side in sides) for page, label in labelled if page)
+    return [_trimmed(page, label, sides, half, numbered > half) or page for page, label in labelled]
+
+
+class _Side:
+    """The top or the bottom of all pages: what stands there how often."""
+
+    def __init__(self, labelled: Sequence[tuple[Page, str]], outermost: int) -> None:
+        self.outermost = outermost
+        self._shapes: Counter[str] = Counter()
+        self._numbered = 0
+        for page, label in labelled:
+            depth = _depth(page)
+            edge = page[:depth] if outermost == 0 else page[-depth:]
+            self._shapes.update({_shape(line, label) for line in edge})
+            self._numbered += bool(page) and _has_number(page[outermost], label)
+
+    def is_furniture(self, line: str, label: str, outermost: bool, half: float) -> bool:
+        if outermost and self._numbered > half and _has_number(line, label):
+            return True
+        return self._shapes[_shape(line, label)] > half and not _STOPPED.search(line) and bool(_LETTER.search(line))
+
+
+def _depth(page: Page) -> int:
+    return 1 if len(page) < _FEWEST_LINES else 2
+
+
+def _trimmed(page: Page, label: str, sides: tuple[_Side, _Side], half: float, numbered: bool) -> Page:
+    def goes(side: _Side, line: str, outermost: bool) -> bool:
+        return numbered if _is_number(line, label) else side.is_furniture(line, label, outermost, half)
+
+    depth = _depth(page)
+    first, last = 0, len(page)
+    while first < min(depth, last) and goes(sides[0], page[first], first == 0):
+        first += 1
+    while last > max(first, len(page) - depth) and goes(sides[1], page[last - 1], last == len(page)):
+        last -= 1
+    return page[first:last]
+
+
+def _printed(pages: Sequence[Page]) -> list[str]:
+    """Return the numbers printed on the pages, where they run along with them on most; else nothing."""
+    shifts: Counter[int] = Counter()
+    for at, page in enumerate(pages):
+        found = (_NUMBER.match(line) for line in {page[0], page[-1]}) if page else ()
+        shifts.update({int(next(filter(None, each.groups()))) - at for each in found if each})
+    shift, count = shifts.most_common(1)[0] if shifts else (0, 0)
+    return [str(at + shift) for at in range(len(pages))] if count > sum(map(bool, pages)) / 2 else []
+
+
+def _shape(line: str, label: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "\0", line, count=1)
+
+
+def _is_number(line: str, label: str) -> bool:
+    return line.strip("-–— []|") == label
+
+
+def _has_number(line: str, label: str) -> bool:
+    return _is_number(line, label) or line.startswith(f"{label} ") or line.endswith(f" {label}")

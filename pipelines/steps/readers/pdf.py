@@ -1,0 +1,325 @@
+"""PDF files, page by page, with pypdf: their text layer, page labels, bookmarks and document information.
+
+Files from strangers can be made to take any time: pages that draw without end, or the same costly thing a
+thousand times. pypdf bounds what one stream may be; what all pages may do together is bounded here.
+"""
+
+import logging
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipelines.steps.readers.draft import sensible_title
+from pipelines.steps.readers.encodings import Unreadable, clean
+from pipelines.steps.readers.furniture import without_furniture
+from pipelines.steps.readers.reflow import flow, lines_of
+from pipelines.steps.readers.rows import Lost, Row, as_title, too_long
+from storage.records import Place
+from storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from pypdf import PageObject, PdfReader
+
+MAX_OPERATIONS = 5_000_000
+"""Drawing operations that all pages may have together: a page of prose has some hundreds, a detailed map a million."""
+
+_OPERATIONS_A_PAGE = 100
+_OPERATIONS_A_FORM = 1_000
+_OPERATIONS_A_FAILURE = 200_000
+"""What a page that fails counts for: it may have taken long before it did."""
+
+_BYTES_AN_OPERATION = 10
+_MOST_FORMS = 1_000
+_LIMITS = {
+    "zlib_maximum_output_length": 30_000_000,
+    "lzw_maximum_output_length": 30_000_000,
+    "run_length_maximum_output_length": 30_000_000,
+    "array_based_stream_maximum_output_length": 30_000_000,
+    "stream_decoding_work_maximum_length": 100_000_000,
+    "outline_maximum_entries": 20_000,
+}
+"""Stricter than pypdf's own: nothing that text is made of comes near."""
+
+_DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
+
+
+def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the text of a PDF as one row, and what of it is lost.
+
+    Pages and bookmarks are places. Pages without a text layer that show an image are lost, and named. Raises
+    Unreadable for an encrypted file (one with an empty password is read), one without any text, and one that is
+    damaged beyond reading.
+    """
+    from pypdf import Configuration, PdfReader, apply_configuration
+    from pypdf.errors import DependencyError
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells every oddity; ours are rows of failures
+    errors = _errors()
+    with path.open("rb") as stream, apply_configuration(Configuration().with_overwrites(**_LIMITS)):
+        try:
+            reader = PdfReader(stream)
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise Unreadable("encrypted", "it opens with a password only")
+            n_pages = len(reader.pages)
+        except DependencyError as error:
+            raise Unreadable("encrypted", str(error)) from error
+        except errors as error:
+            if path.stat().st_size == 0:
+                raise Unreadable("empty") from error
+            raise Unreadable("not a readable PDF", _line(error)) from error
+        if not n_pages:
+            raise Unreadable("not a readable PDF", "it has no pages")
+        pages = _read_pages(reader, n_pages, settings)
+        labels = _labels(reader, n_pages)
+        outline = _outline(reader)
+        information = _information(reader)
+    if not any(pages.lines):
+        if pages.lost:
+            raise Unreadable("not a readable PDF", f"{pages.lost[0].reason}: {pages.lost[0].detail}")
+        raise Unreadable(
+            "no text", f"{n_pages} {'page' if n_pages == 1 else 'pages'} without a text layer; run OCR first"
+        )
+    yield _row(pages.lines, labels, outline, information, n_pages)
+    yield from pages.lost
+    if pages.images:
+        where = ", ".join(labels[page] for page in pages.images[:50])
+        yield Lost(None, f"{len(pages.images)} of {n_pages} pages are images without a text layer", f"pages {where}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bookmark:
+    title: str
+    page: int
+    level: int
+
+
+@dataclass(slots=True)
+class _Pages:
+    """What was read: the lines of each page (none where it failed), and what was lost."""
+
+    lines: list[list[str]] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    images: list[int] = field(default_factory=list)
+
+
+class _TooMuch(MemoryError):
+    """The pages draw more than can be followed. pypdf lets nothing out of a form but memory errors."""
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what pypdf raises for damaged files: its own, and those of what it does with the damaged values."""
+    from pypdf.errors import PyPdfError
+
+    return (
+        PyPdfError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        ArithmeticError,
+        AssertionError,
+        RecursionError,
+        NotImplementedError,
+        EOFError,
+        zlib.error,
+        struct.error,
+    )
+
+
+def _read_pages(reader: "PdfReader", n_pages: int, settings: InputSettings) -> _Pages:
+    found = _Pages()
+    characters = 0
+    budget = _Budget()
+    for number in range(n_pages):
+        lines: list[str] = []
+        try:
+            page = reader.pages[number]
+            lines = lines_of(clean(_text(page, budget)))
+            if not lines and _has_image(page):
+                found.images.append(number)
+        except _TooMuch:
+            rest = f"page {number + 1}" if number + 1 == n_pages else f"pages {number + 1} to {n_pages}"
+            found.lost.append(Lost(None, f"{rest} not read", "what comes before takes too much work"))
+            found.lines += [[] for _ in range(number, n_pages)]
+            return found
+        except _errors() as error:
+            budget.left -= _OPERATIONS_A_FAILURE
+            found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
+        found.lines.append(lines)
+        characters += sum(map(len, lines)) + len(lines)
+        if characters > settings.max_characters + 1:
+            raise too_long(settings)
+    return found
+
+
+class _Budget:
+    """What pages may still draw."""
+
+    def __init__(self) -> None:
+        self.left = MAX_OPERATIONS
+
+    def spend(self, cost: int) -> None:
+        """Count operations; _TooMuch where none are left."""
+        self.left -= cost
+        if self.left < 0:
+            raise _TooMuch
+
+
+def _text(page: "PageObject", budget: _Budget) -> str:
+    contents = page.get_contents()
+    budget.spend(_OPERATIONS_A_PAGE + (len(contents.get_data()) // _BYTES_AN_OPERATION if contents is not None else 0))
+    forms = _forms(page)
+
+    def count(operator: bytes, operands: Sequence[object], *_: object) -> None:
+        if operator == b"Do" and operands:
+            budget.spend(_OPERATIONS_A_FORM + forms.get(str(operands[0]), 0) // _BYTES_AN_OPERATION)
+        shown = operands[0] if operator == b"TJ" and operands else ()
+        budget.spend(1 + (len(shown) if isinstance(shown, list) else 0))
+
+    return page.extract_text(visitor_operand_before=count)
+
+
+def _forms(page: "PageObject") -> dict[str, int]:
+    """Return the sizes of the forms that a page can draw, by name; of equal names the largest."""
+    sizes: dict[str, int] = {}
+    seen: set[int] = set()
+    waiting: list[Any] = [page]
+    while waiting and len(seen) < _MOST_FORMS:
+        for name, each in _drawn(waiting.pop()):
+            if id(each) not in seen and each.get("/Subtype") == "/Form":
+                seen.add(id(each))
+                sizes[name] = max(sizes.get(name, 0), len(each.get_data()))
+                waiting.append(each)
+    return sizes
+
+
+def _drawn(holder: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (a page or a form)
+    from pypdf.generic import DictionaryObject, StreamObject
+
+    resources = holder.get("/Resources", DictionaryObject()).get_object()
+    drawn = resources.get("/XObject", DictionaryObject()).get_object()
+    for name in drawn:
+        if isinstance(each := drawn[name], StreamObject):
+            yield str(name), each
+
+
+def _has_image(page: "PageObject") -> bool:
+    return any(each.get("/Subtype") == "/Image" for _, each in _drawn(page))
+
+
+def _labels(reader: "PdfReader", n_pages: int) -> list[str]:
+    """Return what each page is called: as the file says, else by its place from 1."""
+    plain = [str(number + 1) for number in range(n_pages)]
+    try:
+        found = [" ".join(clean(str(label)).split()) for label in reader.page_labels]
+    except _errors():
+        return plain
+    if len(found) != n_pages:
+        return plain
+    return [label or number for label, number in zip(found, plain, strict=True)]
+
+
+def _outline(reader: "PdfReader") -> list[_Bookmark]:
+    """Return the bookmarks that lead to a page, in their order; what is damaged is not worth the document."""
+    try:
+        return list(_bookmarks(reader, reader.outline, 1))
+    except _errors():
+        return []
+
+
+def _bookmarks(reader: "PdfReader", entries: Sequence[Any], level: int) -> Iterator[_Bookmark]:
+    for entry in entries:
+        if isinstance(entry, list):
+            yield from _bookmarks(reader, entry, level + 1)
+            continue
+        page = reader.get_destination_page_number(entry)
+        title = as_title(str(entry.title))
+        if page is not None and page >= 0 and title:
+            yield _Bookmark(title, page, level)
+
+
+def _information(reader: "PdfReader") -> Mapping[str, str]:
+    try:
+        raw = {key: str(value) for key, value in (reader.metadata or {}).items() if isinstance(value, str)}
+        language = reader.root_object.get("/Lang")
+    except _errors():
+        return {}
+    named = {name: raw.get(f"/{name.capitalize()}", "") for name in ("title", "author", "subject", "keywords")}
+    named |= {"created": _date(raw.get("/CreationDate", "")), "modified": _date(raw.get("/ModDate", ""))}
+    named["language"] = str(language) if isinstance(language, str) else ""
+    return {name: text for name, value in named.items() if (text := " ".join(clean(value).split()))}
+
+
+def _date(value: str) -> str:
+    """Return a date of a PDF in ISO form, as far as it goes.
+
+    >>> _date("D:20250208122313Z"), _date("D:2019"), _date("yesterday")
+    ('2025-02-08T12:23:13', '2019', '')
+    """
+    found = _DATE.match(value)
+    if not found:
+        return ""
+    day, time = "-".join(filter(None, found.groups()[:3])), ":".join(filter(None, found.groups()[3:]))
+    return f"{day}T{time}" if time else day
+
+
+def _row(
+    pages: Sequence[Sequence[str]],
+    labels: Sequence[str],
+    outline: Sequence[_Bookmark],
+    information: Mapping[str, str],
+    n_pages: int,
+) -> Row:
+    alone: list[set[str]] = [set() for _ in range(n_pages)]
+    for bookmark in outline:
+        if bookmark.page < n_pages:
+            known = _title_pattern(bookmark.title)
+            alone[bookmark.page].update(line for line in pages[bookmark.page] if known.fullmatch(line))
+    flowing = flow(without_furniture(pages, labels), alone)
+    starts = flowing.starts
+    places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
+    places += _heading_places(flowing.text, starts, outline)
+    return Row(
+        None,
+        None,
+        sensible_title(information.get("title")),
+        flowing.text,
+        {**{name: value for name, value in information.items() if name != "title"}, "pages": str(n_pages)},
+        tuple(sorted(places, key=lambda place: (place.start, place.kind != "page", place.level))),
+    )
+
+
+def _heading_places(text: str, starts: Sequence[int | None], outline: Sequence[_Bookmark]) -> Iterator[Place]:
+    """Yield the bookmarks where their titles stand on their pages; where they do not, at the page's beginning."""
+    ends = [*starts[1:], len(text)]
+    following = len(text)
+    for at in range(len(starts) - 1, -1, -1):
+        ends[at] = following
+        start = starts[at]
+        following = following if start is None else start
+    reached: dict[int, int] = {}
+    for bookmark in outline:
+        start = starts[bookmark.page] if bookmark.page < len(starts) else None
+        if start is None:
+            continue
+        pattern = _title_pattern(bookmark.title)
+        found = pattern.search(text, reached.get(bookmark.page, start), ends[bookmark.page] or len(text))
+        if found:
+            reached[bookmark.page] = found.end()
+        yield Place(found.start() if found else start, "heading", bookmark.title, bookmark.level)
+
+
+def _title_pattern(title: str) -> re.Pattern[str]:
+    """Return what finds a title at the beginning of a line, however it is spaced and numbered there."""
+    words = r"\s+".join(map(re.escape, title.split()))
+    return re.compile(
+        rf"^(?:[\dA-Z]{{1,3}}(?:\.\d{{1,3}}){{0,5}}\.? |(?:chapter|appendix) \w+[.:]? )?{words}", re.I | re.M
+    )
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]

@@ -1,0 +1,213 @@
+"""Word documents (.docx): paragraphs, lists and tables in their order, notes after the paragraph that has them.
+
+The text is the document's with all tracked changes accepted. Headers, footers and comments are left out.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pipelines.steps.readers.draft import Draft, folded
+from pipelines.steps.readers.encodings import Unreadable
+from pipelines.steps.readers.office import Package, child, open_package, shown, value
+from pipelines.steps.readers.rows import Row, as_title
+from pipelines.steps.readers.xml_guard import local
+from storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_HEADING = re.compile(r"heading (\d)")
+_TITLE = 0
+_GONE = frozenset({"del", "moveFrom", "instrText", "delText", "rPr", "pPr", "rt", "Fallback", "annotation"})
+_SIGNS = {"tab": " ", "ptab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_OFF = ("0", "false", "off")
+_BASE_STEPS = 20
+
+
+def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a Word document as one row, its headings as places.
+
+    Headings are known by their outline level or the built-in name of their style ("heading 1"), which is the same
+    in Word of every language. A table is a line a row, its cells between bars.
+    """
+    with open_package(path, settings.max_archive_bytes) as package:
+        name, root = package.main_part("document")
+        title, metadata = package.properties()
+        reader = _Reader(package, name, settings)
+        body = child(root, "body")
+        if body is not None:
+            reader.read(body)
+    yield Row(None, None, title or reader.title, reader.draft.text(), metadata, tuple(reader.draft.places))
+
+
+class _Reader:
+    """Reads the body of one document into a draft."""
+
+    def __init__(self, package: Package, name: str, settings: InputSettings) -> None:
+        self.draft = Draft(settings)
+        self.title: str | None = None
+        targets = {each.kind: each.target for each in package.relations(name).values()}
+        styles = _part(package, targets.get("styles"))
+        self._levels = _levels(styles)
+        self._lists = _list_styles(styles)
+        self._notes = {
+            "footnoteReference": _notes(_part(package, targets.get("footnotes"))),
+            "endnoteReference": _notes(_part(package, targets.get("endnotes"))),
+        }
+        self._in_list = False
+
+    def read(self, element: "_Element") -> None:
+        for each in shown(element):
+            name = local(each)
+            if name == "p":
+                self._paragraph(each)
+            elif name == "tbl":
+                rows = [row for row in _rows(each, self._notes) if row.strip(" |")]
+                self.draft.add("\n".join(rows))
+            elif name not in _GONE:
+                self.read(each)  # content controls, insertions
+
+    def _paragraph(self, paragraph: "_Element") -> None:
+        aside: list[_Element] = []
+        text = folded("".join(_runs(paragraph, aside)))
+        level = self._level(paragraph)
+        is_item = level is None and (child(paragraph, "pPr", "numPr") is not None or _style(paragraph) in self._lists)
+        if level is not None:
+            self.draft.add_heading(text, max(level, 1))
+            if level == _TITLE:
+                self.title = self.title or as_title(text)
+        elif is_item and text:
+            self.draft.add(f"- {text}", "\n" if self._in_list else "\n\n")
+        else:
+            self.draft.add(text)
+        self._in_list = is_item
+        for each in aside:
+            note = self._notes.get(local(each), {}).get(value(each, "id") or "")
+            if note:
+                self.draft.add(note)
+            elif local(each) == "txbxContent":
+                self.read(each)
+
+    def _level(self, paragraph: "_Element") -> int | None:
+        """Return a heading's level, from 1; 0 for the document's title, None for what is no heading."""
+        properties = child(paragraph, "pPr")
+        if properties is None:
+            return None
+        own = _outline_level(properties)
+        if own is not None:
+            return own if 1 <= own <= 9 else None
+        return self._levels.get(_style(paragraph))
+
+
+def _part(package: Package, name: str | None) -> "_Element | None":
+    """Return a part that a document can do without."""
+    try:
+        return package.part(name) if name else None
+    except Unreadable:
+        return None
+
+
+def _runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
+    """Yield the text of a paragraph; its notes and text boxes, which stand apart from it, go to `aside`."""
+    for each in shown(element):
+        name = local(each)
+        if name == "t":
+            yield each.text or ""
+        elif name in _SIGNS:
+            yield _SIGNS[name]
+        elif name in ("footnoteReference", "endnoteReference", "txbxContent"):
+            aside.append(each)
+        elif name not in _GONE and not (name == "r" and _is_hidden(each)):
+            yield from _runs(each, aside)
+
+
+def _is_hidden(run: "_Element") -> bool:
+    vanish = child(run, "rPr", "vanish")
+    return vanish is not None and value(vanish, "val") not in _OFF
+
+
+def _rows(table: "_Element", notes: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    for each in shown(table):
+        if local(each) == "tr":
+            yield " | ".join(_cells(each, notes))
+        elif local(each) not in _GONE and local(each) not in ("tblPr", "tblGrid"):
+            yield from _rows(each, notes)
+
+
+def _cells(row: "_Element", notes: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    for each in shown(row):
+        if local(each) == "tc":
+            yield " ".join(_flat(each, notes).split())
+        elif local(each) not in _GONE:
+            yield from _cells(each, notes)
+
+
+def _flat(element: "_Element", notes: Mapping[str, Mapping[str, str]]) -> str:
+    """Return the text of a cell on one line, whatever it holds."""
+    parts = []
+    for each in shown(element):
+        if local(each) == "p":
+            aside: list[_Element] = []
+            parts.append("".join(_runs(each, aside)))
+            for apart in aside:
+                note = notes.get(local(apart), {}).get(value(apart, "id") or "")
+                parts.append(note or (_flat(apart, notes) if local(apart) == "txbxContent" else ""))
+        elif local(each) not in _GONE:
+            parts.append(_flat(each, notes))
+    return folded(" ".join(filter(None, parts)))
+
+
+def _notes(root: "_Element | None") -> dict[str, str]:
+    """Return the text of each note by its id; separators are none."""
+    return {
+        value(note, "id") or "": _flat(note, {})
+        for note in (root if root is not None else ())
+        if value(note, "type") in (None, "normal")
+    }
+
+
+def _levels(styles: "_Element | None") -> dict[str, int]:
+    """Return the level of each style of headings: from its built-in name, else its outline level or its base's."""
+    by_id = {value(each, "styleId") or "": each for each in (styles if styles is not None else ())}
+    found = {}
+    for id_, style in by_id.items():
+        at: _Element | None = style
+        for _ in range(_BASE_STEPS):
+            level = _own_level(at) if at is not None else None
+            if at is None or level is not None:
+                break
+            base = child(at, "basedOn")
+            at = by_id.get(value(base, "val") or "") if base is not None else None
+        if level is not None and level <= 9:
+            found[id_] = level
+    return found
+
+
+def _list_styles(styles: "_Element | None") -> frozenset[str]:
+    """Return the ids of the styles whose paragraphs are items of a list."""
+    every = styles if styles is not None else ()
+    return frozenset(value(each, "styleId") or "" for each in every if child(each, "pPr", "numPr") is not None)
+
+
+def _style(paragraph: "_Element") -> str:
+    style = child(paragraph, "pPr", "pStyle")
+    return (value(style, "val") or "") if style is not None else ""
+
+
+def _own_level(style: "_Element") -> int | None:
+    named = child(style, "name")
+    name = (value(named, "val") or "").casefold() if named is not None else ""
+    heading = _HEADING.fullmatch(name)
+    if heading or name == "title":
+        return int(heading[1]) if heading else _TITLE
+    properties = child(style, "pPr")
+    return _outline_level(properties) if properties is not None else None
+
+
+def _outline_level(properties: "_Element") -> int | None:
+    """Return an outline level, from 1; 10 for body text."""
+    level = child(properties, "outlineLvl")
+    text = value(level, "val") if level is not None else None
+    return int(text) + 1 if text and re.fullmatch(r"\d", text, re.A) else None

@@ -1,0 +1,104 @@
+"""Reading with a language model: an answer over the passages that a retriever found, each sentence cited.
+
+What the model cites must be one of its passages, and the citation then names the very sentences. An answer that
+cites nothing is not given: without support the reader says that it does not know.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from prompts.llm import LanguageModel, Message, Request
+from prompts.render import render
+from prompts.usage import metered
+from query.answer.read import UNKNOWN
+from query.citations import Citations
+from query.context import Context
+from query.grounding import cited_sentences, keeping, support
+from query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
+from storage.hashing import digest
+from storage.records import Span
+
+STEP = "answer"
+_NOTHING = "NOTHING"
+"""What a model is to reply where the passages hold no answer, see prompts/query/read.txt."""
+
+
+class ModelReader:
+    """Answers with a model from the passages that a retriever finds."""
+
+    def __init__(self, name: str, context: Context, retriever: Retriever, model: LanguageModel) -> None:
+        self._name = name
+        self._context = context
+        self._retriever = retriever
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the model's answer with its citations; `say` gets it as it is made."""
+        began = time.perf_counter()
+        evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
+        if not evidence.passages:
+            say(UNKNOWN)
+            return Answer(question, self._name, UNKNOWN, trace=evidence.trace)
+        made, said = "", 0
+        with metered() as meter:
+            async for piece in self._model.stream(reading(question, evidence)):
+                made += piece
+                if not _NOTHING.startswith(made.strip()):  # that word is for us
+                    say(made[said:])
+                    said = len(made)
+        spent = meter.total()
+        text, citations = self._cited(made, evidence)
+        if not said:
+            say(UNKNOWN)
+        step = f"{len(evidence.passages)} passages read, {len(citations.made())} citations made"
+        return Answer(
+            question=question,
+            method=self._name,
+            text=text if citations.made() else UNKNOWN,
+            citations=citations.made(),
+            evidence=evidence,
+            usage=Usage(
+                spent.calls,
+                spent.prompt_tokens,
+                spent.completion_tokens,
+                spent.cost,
+                time.perf_counter() - began,
+                spent.remembered,
+            ),
+            trace=(*evidence.trace, Step("read", step)),
+            dropped_citations=citations.dropped,
+        )
+
+    def _cited(self, text: str, evidence: Evidence) -> tuple[str, Citations]:
+        """Return the answer and its citations: of each passage one, over the sentences that support what cites it."""
+        citations = Citations(self._context)
+        weigh = self._context.bm25.inverse_document_frequency
+        spans: dict[int, list[Span]] = {}
+        for sentence in cited_sentences(text):
+            for number in sentence.numbers:
+                if 1 <= number <= len(evidence.passages):
+                    passage = evidence.passages[number - 1]
+                    spans.setdefault(number, []).append(support(sentence.text, passage, weigh))
+                else:
+                    citations.dropped += 1
+        kept = {number for number, each in sorted(spans.items()) if citations.number(_hull(each), number)}
+        return keeping(text.strip(), kept), citations
+
+
+def _hull(spans: Sequence[Span]) -> Span:
+    """Return the span from the first to the last of spans of one passage."""
+    first = spans[0]
+    return replace(first, start=min(each.start for each in spans), end=max(each.end for each in spans))
+
+
+def reading(question: str, evidence: Evidence) -> Request:
+    """Return the request for an answer over the passages, which depends on their texts and titles alone."""
+    passages = "\n\n".join(_numbered(number, each) for number, each in enumerate(evidence.passages, start=1))
+    message = Message("user", render("query/read", passages=passages, question=question))
+    return Request((message,), STEP, sources=tuple(digest(each.text) for each in evidence.passages))
+
+
+def _numbered(number: int, passage: Passage) -> str:
+    title = f" {passage.title}" if passage.title else ""
+    return f"[{number}]{title}\n{passage.text}"

@@ -1,0 +1,66 @@
+"""Where in a document a character stands, in the words of a reader: its page or slide, and the headings above it."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from operator import attrgetter
+
+from storage.records import Place
+
+HEADING = "heading"
+_APART = frozenset({"slide", "sheet"})
+
+_start = attrgetter("start")
+
+
+def places_at(places: Sequence[Place], start: int) -> tuple[Place, ...]:
+    """Return the landmarks in force at a character: one of each kind (page, slide, sheet), then the headings above it.
+
+    `places` are sorted by start. A landmark holds until the next of its kind; a heading ends those of its level and
+    below, so that the headings returned go from the outermost in. A slide or a sheet ends all headings: what stands
+    on it has nothing to do with the one before.
+
+    >>> [each.label for each in places_at((Place(0, "page", "iv", 0), Place(0, "heading", "Risks", 1)), 7)]
+    ['iv', 'Risks']
+    """
+    others: dict[str, Place] = {}
+    headings: list[Place] = []
+    for place in places[: bisect_right(places, start, key=_start)]:
+        if place.kind == HEADING:
+            while headings and headings[-1].level >= place.level:
+                headings.pop()
+            headings.append(place)
+        else:
+            others[place.kind] = place
+            if place.kind in _APART:
+                headings.clear()
+    return (*others.values(), *headings)
+
+
+def places_between(places: Sequence[Place], start: int, end: int) -> tuple[Place, ...]:
+    """Return the landmarks other than headings that characters [start, end) stand on, in text order."""
+    reached = [each for each in places_at(places, start) if each.kind != HEADING]
+    later = places[bisect_right(places, start, key=_start) : bisect_left(places, end, key=_start)]
+    return (*reached, *(each for each in later if each.kind != HEADING))
+
+
+def sections_at(places: Sequence[Place], start: int) -> tuple[str, ...]:
+    """Return the labels of the headings above a character, the outermost first."""
+    return tuple(each.label for each in places_at(places, start) if each.kind == HEADING)
+
+
+def described(places: Sequence[Place], start: int, end: int) -> str:
+    """Return where characters [start, end) stand, as a reader would say it; "" where there are no landmarks.
+
+    >>> page, methods = Place(0, "page", "3", 0), Place(0, "heading", "2. Methods", 1)
+    >>> described((page, methods, Place(90, "page", "4", 0)), 10, 99)
+    'pages 3-4, "2. Methods"'
+    """
+    by_kind: dict[str, list[str]] = {}
+    for each in places_between(places, start, end):
+        by_kind.setdefault(each.kind, []).append(each.label)
+    said = [
+        f"{kind} {labels[0]}" if len(labels) == 1 else f"{kind}s {labels[0]}-{labels[-1]}"
+        for kind, labels in by_kind.items()
+    ]
+    path = " > ".join(sections_at(places, start))
+    return ", ".join([*said, *([f'"{path}"'] if path else [])])

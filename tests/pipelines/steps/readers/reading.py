@@ -1,0 +1,34 @@
+"""Reading one file, for the tests of single formats."""
+
+from pathlib import Path
+
+from pipelines.steps.readers.encodings import Unreadable
+from pipelines.steps.readers.formats import read_rows
+from pipelines.steps.readers.rows import Lost, Row
+from storage.settings import InputSettings
+
+SETTINGS = InputSettings()
+
+
+def name_of(row: Row | Lost) -> str:
+    return row.within if row.number is None else f"{row.within}#{row.number}"
+
+
+def read(path: Path, settings: InputSettings = SETTINGS) -> tuple[dict[str, Row], dict[str, str]]:
+    """Rows, and reasons of losses, by name; the reason why the rest of the file cannot be read under "!"."""
+    rows: dict[str, Row] = {}
+    lost: dict[str, str] = {}
+    try:
+        for each in read_rows(path, settings):
+            assert name_of(each) not in rows or isinstance(each, Lost)
+            if isinstance(each, Row):
+                rows[name_of(each)] = each
+            else:
+                lost[name_of(each)] = each.reason
+    except Unreadable as error:
+        lost["!"] = error.reason
+    return rows, lost
+
+
+def texts(rows: dict[str, Row]) -> dict[str, str]:
+    return {name: row.text for name, row in rows.items()}

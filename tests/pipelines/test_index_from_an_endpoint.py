@@ -1,0 +1,172 @@
+"""An index whose vectors come from a server, from the first build to the question."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipelines.index import build_index
+from prompts.fake import FakeServer, Faults
+from query.context import Context
+from query.methods import find_retriever
+from storage.errors import ModelRefused, ModelUnavailable
+from storage.index import Index
+from storage.settings import Settings, load_settings
+from tests import samples
+from tests.conftest import ENCYCLOPEDIA, write_rows
+
+ROWS = [
+    *map(json.loads, (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:30]),
+    *({"id": title, "title": title, "text": text} for title, text in samples.PASSAGES.items()),
+]
+SECRET = "sk-" + "5ec7e7" * 6
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    with FakeServer(dimensions=64) as server:
+        yield server
+
+
+def chosen(url: str, attempts: int = 8, **embedding: object) -> Settings:
+    return load_settings(
+        overrides={
+            "extraction": {"pipeline": "regex"},
+            "embedding": {"provider": "endpoint", "model": "m", **embedding},
+            "embedding_server": {"base_url": url, "batch_size": 16, "concurrency": 4, "attempts": attempts},
+        }
+    )
+
+
+def build(folder: Path, rows: list[dict[str, str]], settings: Settings) -> Context:
+    write_rows(folder / "input.jsonl", rows)
+    build_index([folder / "input.jsonl"], folder / "index", settings)
+    return Context(Index.open(folder / "index"), settings)
+
+
+def sent(server: FakeServer, start: int = 0) -> list[str]:
+    return [text for each in server.requests[start:] if each.body for text in each.body["input"]]
+
+
+def files(context: Context) -> dict[str, str]:
+    return {path: each["sha256"] for path, each in context.index.manifest.files.items()}
+
+
+def test_built_asked_and_built_again(tmp_path: Path, server: FakeServer) -> None:
+    settings = chosen(server.url)
+    context = build(tmp_path, ROWS[:-1], settings)
+    first = sent(server)
+    assert len(first) == len(set(first)) > 50
+    assert max(len(each.body["input"]) for each in server.requests if each.body) == 16
+    assert server.measures.in_flight_peak <= 4
+    assert context.index.manifest.models["embedding"] == "endpoint:m"
+    assert context.index.manifest.models["dimension"] == "64"
+
+    asked = len(server.requests)
+    found = asyncio.run(find_retriever("dense", context).retrieve("Who wrote the novel The Red House?", 3)).passages
+    assert "The Red House" in found[0].text
+    assert sent(server, asked) == ["Who wrote the novel The Red House?"]
+    for method in ("hybrid", "ppr"):  # the question's vector is kept
+        assert asyncio.run(find_retriever(method, context).retrieve("Who wrote the novel The Red House?", 3)).passages
+    assert len(server.requests) == asked + 1
+
+    asked = len(server.requests)
+    assert build_index([tmp_path / "input.jsonl"], tmp_path / "index", settings).unchanged
+    assert len(server.requests) == asked  # nothing is asked for what did not change
+
+    context = build(tmp_path, ROWS, settings)
+    more = sent(server, asked)
+    assert more
+    assert not set(more) & set(first)
+    assert len(more) < len(first) / 3
+
+
+def test_the_memo_keeps_vectors_to_the_bit(tmp_path: Path, server: FakeServer) -> None:
+    settings = chosen(server.url)
+    before = build(tmp_path, ROWS, settings)
+    asked = len(server.requests)
+    # Another setting of the index: everything is made again, from remembered vectors.
+    after = build(tmp_path, ROWS, settings.model_copy(update={"bm25": settings.bm25.model_copy(update={"k1": 2.0})}))
+    assert after.index.manifest.version != before.index.manifest.version
+    assert len(server.requests) == asked
+    vectors = [path for path in files(before) if path.startswith("vectors/")]
+    assert len(vectors) > 3
+    assert all(files(after)[path] == files(before)[path] for path in vectors)
+
+
+def test_where_the_server_is_does_not_matter_to_an_index(tmp_path: Path, server: FakeServer) -> None:
+    one = build(tmp_path, ROWS[:5], chosen(server.url))
+    with FakeServer(dimensions=64) as moved:
+        report = build_index([tmp_path / "input.jsonl"], tmp_path / "index", chosen(moved.url))
+        assert report.unchanged
+        assert not moved.requests
+        today = Context(one.index, chosen(moved.url, model="another model of today"))
+        found = asyncio.run(find_retriever("dense", today).retrieve("Oxford", 2)).passages
+        assert len(found) == 2
+        (request,) = moved.requests
+        assert request.body
+        assert request.body["model"] == "m"  # the one that made the index
+
+
+def test_one_tenth_of_faults_changes_nothing(tmp_path: Path, server: FakeServer) -> None:
+    (tmp_path / "calm").mkdir()
+    (tmp_path / "rough").mkdir()
+    calm = build(tmp_path / "calm", ROWS, chosen(server.url))
+    faults = Faults({"429": 0.05, "500": 0.03, "drop": 0.02}, retry_after=0.05, by="prompt")
+    with FakeServer(dimensions=64, faults=faults, seed=1) as broken:
+        rough = build(tmp_path / "rough", ROWS, chosen(broken.url))
+        assert sum(broken.measures.faults.values()) >= 3
+        assert broken.measures.in_flight_peak <= 4
+    assert files(rough) == files(calm)
+
+
+def test_a_server_that_is_gone_or_has_another_model(tmp_path: Path, server: FakeServer) -> None:
+    context = build(tmp_path, ROWS[:5], chosen(server.url))
+    gone = Context(context.index, chosen("http://127.0.0.1:9/v1", attempts=2))
+    with pytest.raises(ModelUnavailable, match="embedding with endpoint:m: gave up after 2 tries"):
+        asyncio.run(find_retriever("dense", gone).retrieve("Oxford", 2))
+    assert asyncio.run(find_retriever("bm25", gone).retrieve("vengeful spirit", 2)).passages
+    with FakeServer(dimensions=32) as other:
+        changed = Context(context.index, chosen(other.url))
+        with pytest.raises(ModelRefused, match="the vectors have 32 numbers where 64 are needed"):
+            asyncio.run(find_retriever("dense", changed).retrieve("Oxford", 2))
+
+
+def test_a_build_that_fails_keeps_the_steps_that_were_done(tmp_path: Path, server: FakeServer) -> None:
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "torn").mkdir()
+    build(tmp_path / "whole", ROWS, chosen(server.url))
+    last = len(server.requests) - 1
+    with FakeServer(dimensions=64, faults=Faults(script={last: "500"})) as failing:
+        with pytest.raises(ModelUnavailable, match="gave up after 1 tries"):
+            build(tmp_path / "torn", ROWS, chosen(failing.url, attempts=1))
+        paid = [text for each in failing.requests[: last // 2] if each.body for text in each.body["input"]]
+    with FakeServer(dimensions=64) as healed:
+        build(tmp_path / "torn", ROWS, chosen(healed.url))
+        assert len(healed.requests) < last / 2
+        assert not set(paid) & set(sent(healed))
+
+
+def test_no_key_is_written_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    with FakeServer(dimensions=16, api_key=SECRET) as server:
+        context = build(tmp_path, ROWS[:3], chosen(server.url))
+        assert server.requests[0].bearer == SECRET
+    written = [path for path in (tmp_path / "index").rglob("*") if path.is_file()]
+    assert len(written) > 10
+    assert not [path for path in written if SECRET.encode() in path.read_bytes()]
+    shown = json.dumps([dict(context.index.manifest.settings), dict(context.index.manifest.models)])
+    assert "127.0.0.1" not in shown  # nor where the server was
+
+
+def test_the_vectors_are_those_of_the_server(tmp_path: Path, server: FakeServer) -> None:
+    context = build(tmp_path, ROWS, chosen(server.url, document_prefix="passage: ", dimensions=32))
+    assert context.index.manifest.models["embedding"] == "endpoint:m@32 'passage: '"
+    assert all(text.startswith("passage: ") for text in sent(server))
+    titled = [f"{context.titles[each.document_id]}\n{each.text}" for each in context.chunks]
+    wanted = context.embedder.embed(titled)
+    vectors = context.chunk_vectors.mean_vectors(np.arange(len(titled)))
+    np.testing.assert_allclose(vectors, wanted, atol=1e-6)
