@@ -1,7 +1,7 @@
 """What the model client costs, how busy it keeps a server, and how it lives with limits.
 
-    python benchmarks/client.py              half a minute
-    python benchmarks/client.py --minute 60  limits in real minutes instead of minutes of six seconds: five minutes
+    python benchmarks/client.py              two minutes
+    python benchmarks/client.py --minute 60 --minutes 2.5    limits in real minutes, not in such of six seconds: ten
 
 The server is `python -m prompts.fake` in a process of its own. "CPU ms/call" is the processor time of this process
 for a call: bare is the openai package alone, ours the client over it (memo, limiter, tries, accounting).
@@ -80,12 +80,13 @@ def timed(make: Callable[[str, int], Awaitable[None]], url: str) -> tuple[float,
     return time.perf_counter() - began, (time.process_time() - cpu) / CALLS * 1000
 
 
-def limits(minute: float) -> None:
-    """Work for two and a half minutes under each kind of limit, known and unknown to the client."""
+def limits(minute: float, minutes: float) -> None:
+    """Work for some minutes under each kind of limit, known and unknown to the client."""
     print(f"\nlimits, a minute being {minute:g} s\n")
     print("limit     known  calls  429  second 429  seconds  share of the limit used")
-    for kind, option, most, n_calls in (("requests", "--rpm", 60, 150), ("tokens", "--tpm", 40_000, 150)):
+    for kind, option, most, a_minute in (("requests", "--rpm", 60, 60), ("tokens", "--tpm", 40_000, 50)):
         for known in (True, False):
+            n_calls = round(minutes * a_minute)
             with fake_process(option, str(most), "--window", str(minute), "--latency", "0.02") as server:
                 settings = LlmSettings(model="m", base_url=server.url, max_output_tokens=200)
                 if known:
@@ -112,9 +113,10 @@ def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--minute", type=float, default=6.0, help="seconds of a minute of the limits")
+    options.add_argument("--minutes", type=float, default=4.5, help="how many of them the work is for")
     given = options.parse_args()
     overhead()
-    limits(given.minute)
+    limits(given.minute, given.minutes)
 
 
 if __name__ == "__main__":

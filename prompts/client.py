@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from prompts.address import Address
 from prompts.budget import Budget, most_prompt_tokens
 from prompts.completions import Rate, read_completion
 from prompts.dialect import Dialect, wanted_schema
 from prompts.llm import Reply, Request
 from prompts.loop import on_the_loop, once_a_process, the_loop
 from prompts.replies import ReplyMemo, reply_key
-from prompts.server import Address, Call, Outcome, open_server
+from prompts.server import Call, Outcome, open_server
 from prompts.sharing import Shared
 from prompts.tries import BadRequest
 from prompts.usage import Meter, Spending, cost, record

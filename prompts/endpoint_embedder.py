@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from prompts.address import Address
 from prompts.budget import Reserve
 from prompts.foreign_tokens import foreign_spans
 from prompts.loop import wait_for
-from prompts.server import Address, Call, ModelServer, Outcome, open_server
+from prompts.server import Call, ModelServer, Outcome, open_server
 from prompts.tries import BadRequest
 from prompts.usage import Meter, Spending, record
 from prompts.vectors import Vectors, read_vectors
@@ -170,9 +171,8 @@ class EndpointEmbedder:
                 record(each)
 
     def _explained(self, error: Exception) -> str:
-        """Say whose error it is; a server's errors name the settings of language models."""
-        says = str(error).replace("llm.model", "embedding.model").replace("llm.", "embedding_server.")
-        return f"embedding with {self.name}: {says}"
+        """Say whose error it is."""
+        return f"embedding with {self.name}: {error}"
 
     async def _all(self, texts: Sequence[str], job: _Job) -> Floats:
         server = open_server(_address(self._settings))
@@ -334,4 +334,6 @@ def _address(server: EmbeddingServerSettings) -> Address:
         server.concurrency,
         server.requests_per_minute,
         server.tokens_per_minute,
+        section="embedding_server",
+        model_key="embedding.model",
     )

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
-from urllib.parse import urlsplit
 
+from prompts.address import Address
 from prompts.budget import Reserve
 from prompts.limits import Limiter, Slot
 from prompts.loop import once_a_process
@@ -26,27 +26,6 @@ _NO_KEY = "none"
 """What is sent as the key to a server that needs none."""
 
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where a server is, and how it may be called. `window` is the length of its minute in seconds."""
-
-    base_url: str
-    api_version: str
-    api_key_variable: str
-    timeout: float
-    attempts: int
-    concurrency: int
-    requests_per_minute: int | None
-    tokens_per_minute: int | None
-    window: float = 60.0
-
-    @property
-    def shown(self) -> str:
-        """The address as messages name it."""
-        parts = urlsplit(self.base_url or "https://api.openai.com/v1")
-        return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +137,7 @@ class ModelServer:
                 except openai.APIError as error:
                     if isinstance(error, openai.APIStatusError):
                         self._limiter.learn(error.response.headers)
-                    raise judge(error, self.address.shown) from error
+                    raise judge(error, self.address) from error
             except TryAgain as error:
                 if error.taken:
                     call.unconfirmed += 1
@@ -229,7 +208,7 @@ def connect(address: Address) -> "openai.AsyncOpenAI":
     if not key and not address.base_url:
         raise SettingsError(
             f"the environment variable {address.api_key_variable} holds no key for {address.shown}; set it, "
-            f"or name another server with llm.base_url"
+            f"or name another server with {address.section}.base_url"
         )
     if address.api_version:
         return openai.AsyncAzureOpenAI(

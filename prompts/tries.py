@@ -6,6 +6,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING
 
+from prompts.address import Address
 from storage.errors import ModelRefused
 
 if TYPE_CHECKING:
@@ -44,28 +45,28 @@ class BadRequest(ModelRefused):
         self.refusal = refusal
 
 
-def judge(error: "openai.APIError", server: str) -> TryAgain | ModelRefused:
-    """Return what an error of the openai package means; `server` is how messages call the server."""
+def judge(error: "openai.APIError", address: Address) -> TryAgain | ModelRefused:
+    """Return what an error of the openai package means, of a call to the server at that address."""
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        return _judge_status(error, server)
+        return _judge_status(error, address)
     if isinstance(error, openai.APITimeoutError):
-        return TryAgain(f"no reply in time from {server}", taken=True)
+        return TryAgain(f"no reply in time from {address.shown}", taken=True)
     if not isinstance(error, openai.APIConnectionError):
-        return TryAgain(f"{server} says: {error.message}", taken=True)
+        return TryAgain(f"{address.shown} says: {error.message}", taken=True)
     cause = error.__cause__
     # Where no connection came about, nothing was sent.
     connected = type(cause).__name__ not in {"ConnectError", "ConnectTimeout", "PoolTimeout"}
-    return TryAgain(f"no connection to {server}: {cause or error}", taken=connected)
+    return TryAgain(f"no connection to {address.shown}: {cause or error}", taken=connected)
 
 
-def _judge_status(error: "openai.APIStatusError", server: str) -> TryAgain | ModelRefused:
+def _judge_status(error: "openai.APIStatusError", address: Address) -> TryAgain | ModelRefused:
     status = error.status_code
-    says = f"{server} says {status}: {' '.join(error.message.split())[:500]}"
+    says = f"{address.shown} says {status}: {' '.join(error.message.split())[:500]}"
     wait = retry_after(error.response.headers)
     if status == 429 and error.code in _OUT_OF_MONEY:
-        return ModelRefused(f"{says}. Add credit, or choose another model (llm.model)")
+        return ModelRefused(f"{says}. Add credit, or choose another model ({address.model_key})")
     if wait is not None and wait > _PATIENCE:
         return ModelRefused(f"{says}. It asks to wait {wait:.0f} s, which is too long; run again later")
     if status in {400, 422} or (status >= 500 and _PARAMETER.search(error.message)):
@@ -73,9 +74,10 @@ def _judge_status(error: "openai.APIStatusError", server: str) -> TryAgain | Mod
     if status in _BUSY or status >= 500 or status in _WORTH_ANOTHER:
         return TryAgain(says, wait=wait, busy=status in _BUSY)
     if status in {401, 403}:
-        return ModelRefused(f"{says}. Check the key (llm.api_key_variable names the environment variable it is in)")
+        return ModelRefused(f"{says}. Check the key ({address.section}.api_key_variable names the variable it is in)")
     if status == 404:
-        return ModelRefused(f"{says}. Check the model's name (llm.model) and the server's address (llm.base_url)")
+        look = f"Check the model's name ({address.model_key}) and the server's address ({address.section}.base_url)"
+        return ModelRefused(f"{says}. {look}")
     return ModelRefused(says)
 
 

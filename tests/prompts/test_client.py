@@ -369,8 +369,6 @@ def test_requests_a_minute_are_respected_and_used(named: bool, shape: Any) -> No
         replies = complete(model, *(str(each) for each in range(200)))
         assert texts_of(replies) == [f"echo {each}" for each in range(200)]
         assert server.measures.second_429 <= 2, "1 % of calls"
-        if named:  # one that arrives late may fall into the next window of the server
-            assert server.measures.statuses.get("429", 0) <= 4
         # The last minute is not full: what counts is that the others were.
         allowed = 80 * (server.measures.seconds / 2 + 1)
         assert len(replies) >= 0.8 * min(allowed, 240)

@@ -1,0 +1,13 @@
+from pathlib import Path
+
+import pytest
+
+from pipelines.tasks import run_flow
+from storage.errors import UsageError
+from storage.settings import load_settings
+
+
+def test_a_password_in_a_url_is_not_given_to_prefect() -> None:
+    with pytest.raises(UsageError, match="holds a password") as refused:
+        run_flow(["docs", "https://me:hunter2@host/report.pdf"], Path("index"), load_settings())
+    assert "hunter2" not in str(refused.value)
