@@ -7,7 +7,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
 
 from conspectus.api import Index, build
-from conspectus.show import answer, answer_json, evidence, evidence_json
+from conspectus.show import answer_json, evidence, evidence_json, support
 from storage.settings import load_settings
 from storage.verify import verify
 
@@ -62,7 +62,7 @@ def test_the_place_of_an_answer(question: str, place: str, pages: list[str], hea
     assert first.place == place
     title, uri = first.title, first.uri
     where = ", ".join(filter(None, (uri, place, f"characters {first.start}-{first.end}")))
-    assert f"[1] {title} ({where})" in answer(found, trace=False)
+    assert f"[1] {title} ({where})" in support(found, trace=False)
     shown = json.loads(json.dumps(answer_json(found)))["citations"][0]
     assert (shown["place"], shown["pages"], shown["headings"]) == (place, pages, headings)
 
