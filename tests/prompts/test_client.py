@@ -338,14 +338,15 @@ def test_all_are_answered_although_one_in_ten_tries_fails(memo: Memo) -> None:
     }
     faults = Faults(rates, retry_after=0.05)
     with FakeServer(echo, latency=0.01, faults=faults, seed=5) as server:
-        model = client(server, memo, timeout=0.5)
+        model = client(server, memo, timeout=2)
         replies = complete(model, *(str(each) for each in range(1000)))
         assert texts_of(replies) == [f"echo {each}" for each in range(1000)]
         struck = server.measures.faults
         assert set(struck) == set(rates)
         spent = model.meter.total()
         assert spent.calls == 1000
-        assert spent.attempts == len(server.requests) == 1000 + sum(struck.values())
+        # On a busy machine a try may time out before the server has seen it.
+        assert spent.attempts >= len(server.requests) >= 1000 + sum(struck.values())
         lost = sum(struck[each] for each in ("timeout", "drop", "cut_body", "bad_json"))  # type: ignore[index]
         assert spent.unconfirmed_tokens > lost * 4096
 
