@@ -13,6 +13,7 @@ from storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from query.context import Context
+    from storage.records import Report
     from storage.verify import Problem
 
 Result = TypeVar("Result")
@@ -48,6 +49,15 @@ class Index:
         if k < 1:
             raise UsageError(f"k is the number of passages wanted, at least 1, not {k}")
         return await find_retriever(method, self.context).retrieve(question, k)
+
+    def reports(self, level: str | None = None) -> "list[Report]":
+        """Return the reports of one level, "c0" the coarsest, or all of them; best rated first on each level.
+
+        UsageError where the hierarchy does not reach so deep.
+        """
+        from conspectus.browse import entries
+
+        return [each.report for each in entries(self.context, level)]
 
     def verify(self) -> "list[Problem]":
         """Return everything that is wrong with the index on disk: nothing, if all is well."""

@@ -13,16 +13,20 @@ import json
 import os
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from conspectus import show
 from conspectus.progress import progress
-from storage.errors import FAILURES_PAST_THRESHOLD, ConspectusError, UsageError
+from storage.errors import FAILURES_PAST_THRESHOLD, ConspectusError, NeedsModel, UsageError
 from storage.settings import Settings, as_yaml, load_settings, parse_override
+
+if TYPE_CHECKING:
+    from prompts.llm import LanguageModel
+    from query.context import Context
 
 DEFAULT_INDEX = Path(".conspectus/index")
 INTERRUPTED = 130
@@ -147,7 +151,7 @@ def index(
         from pipelines.runner import RunHere
 
         with progress(quiet) as report:
-            done = summary(build_index(inputs, index, chosen, RunHere(report)))
+            done = summary(build_index(inputs, index, chosen, RunHere(report), report))
     if as_json:
         _print_json(done)
     else:
@@ -268,6 +272,35 @@ def status(
         typer.echo(show.status(opened.manifest, lost, failures))
 
 
+@app.command(
+    short_help="Browse the community reports, level by level.",
+    epilog=_examples("conspectus reports --level c0", "conspectus reports --community 0123456789abcdef"),
+)
+def reports(
+    index: IndexOption = DEFAULT_INDEX,
+    level: Annotated[
+        str | None, typer.Option("--level", help="Only one level: c0 (coarsest), c1, ...", metavar="LEVEL")
+    ] = None,
+    community: Annotated[
+        str | None, typer.Option("--community", help="Show the report on one community in full.", metavar="ID")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Browse what the documents are about without a question: the reports level by level, or one with citations."""
+    from conspectus import browse
+    from conspectus.api import open_index
+
+    if level and community:
+        raise UsageError("--level lists reports and --community shows one; give one of them")
+    context = open_index(index).context
+    if community:
+        one = browse.opened(context, community)
+        _print_json(browse.full_json(one)) if as_json else typer.echo(browse.full(one))
+    else:
+        found = browse.entries(context, level)
+        _print_json(browse.listed_json(found)) if as_json else typer.echo(browse.listed(found))
+
+
 @app.command(short_help="Check an index.", epilog=_examples("conspectus verify --index docs.index"))
 def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
     """Check every checksum, id, span and row count of an index; exit status 4 where something is wrong."""
@@ -322,6 +355,7 @@ def doctor(
     epilog=_examples(
         "conspectus evaluate examples/encyclopedia",
         "conspectus evaluate examples/encyclopedia --methods bm25,ppr --k 2,5 --json result.json",
+        "conspectus evaluate examples/encyclopedia --methods ppr,global:c0 --answers",
     ),
 )
 def evaluate(
@@ -330,6 +364,9 @@ def evaluate(
         str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")
     ] = "bm25,dense,hybrid,ppr",
     k: Annotated[str, typer.Option("--k", help="Ranks at which recall is taken.", metavar="N,...")] = "2,5",
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Measure the answers too; always done where a method finds no passages.")
+    ] = False,
     index: Annotated[
         Path | None,
         typer.Option(
@@ -344,9 +381,11 @@ def evaluate(
     overrides: SetOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Measure methods side by side on a question set: recall, with bootstrap 95 % intervals, and seconds.
+    """Measure methods side by side on a question set: recall and answers, with bootstrap 95 % intervals, and seconds.
 
-    The index is built on first use and kept; SUITE is never written to.
+    Answers are compared with the accepted ones: ROUGE-L, coverage (the share of the accepted answer's sentences, and of
+    its weighed words, that the answer holds), exact match and token F1. The index is built on first use and kept; SUITE
+    is never written to.
     """
     from conspectus.api import open_index
     from pipelines.evaluation.evaluate import as_json, evaluate
@@ -356,20 +395,118 @@ def evaluate(
 
     chosen = _settings(settings, overrides)
     ranks = _ranks(k)
-    names = _retrieving(methods)
-    if json_file and not json_file.parent.is_dir():
-        raise UsageError(f"--json {json_file}: there is no folder {json_file.parent}")
+    names = _methods(methods)
+    _check_folder_of("--json", json_file)
     questions = read_suite(suite)
     began = time.perf_counter()
     with progress(quiet) as report:
         target = index or suite_index(questions, chosen)
-        build_index([questions.corpus], target, chosen, RunHere(report))
+        build_index([questions.corpus], target, chosen, RunHere(report), report)
         build_seconds = time.perf_counter() - began
-        scores = evaluate(questions, open_index(target, chosen).context, names, ranks, report)
+        scores = evaluate(questions, open_index(target, chosen).context, names, ranks, report, answers)
     result = as_json(questions, chosen.model_dump(mode="json"), scores, build_seconds)
     if json_file:
         json_file.write_text(_json(result) + "\n", "utf-8")
     typer.echo(show.scores(result))
+
+
+@app.command(
+    short_help="Let a model think up questions about the whole of an index.",
+    epilog=_examples(
+        "conspectus questions --to questions.jsonl",
+        'conspectus questions --about "Minutes of a club" --users 2 --tasks 2 --questions 2 --to questions.jsonl',
+    ),
+)
+def questions(
+    to: Annotated[Path, typer.Option("--to", help="Where to write them.", dir_okay=False, metavar="FILE")],
+    index: IndexOption = DEFAULT_INDEX,
+    users: Annotated[int, typer.Option("--users", min=1, help="Kinds of people.", metavar="N")] = 5,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks of each of them.", metavar="N")] = 5,
+    questions: Annotated[int, typer.Option("--questions", min=1, help="Questions for each task.", metavar="N")] = 5,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            "--about", help="What the documents are. [default: the topics of the coarsest reports]", metavar="TEXT"
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Let a model think up questions that need the whole of an index: people, their tasks, questions for each task.
+
+    The file can be judged on (conspectus judge), and be the questions.jsonl of a question set. Needs a model.
+    """
+    import asyncio
+
+    from conspectus.api import open_index
+    from pipelines.evaluation.questions import Description, describe_corpus, generate, write_questions
+
+    if to.exists() and not force:
+        raise UsageError(f"{to} exists already; --force overwrites it")
+    _check_folder_of("--to", to)
+    context = open_index(index, _settings(settings, overrides)).context
+    model = _model_of(context, "thinking up questions")
+    description = Description(about) if about else describe_corpus(context)
+    made = asyncio.run(generate(model, description, users, tasks, questions))
+    write_questions(to, made.questions)
+    for each in made.failures:
+        _complain(f"{each.item_id}: {each.reason} ({each.detail})" if each.detail else f"{each.item_id}: {each.reason}")
+    typer.echo(f"wrote {len(made.questions)} questions to {to}")
+
+
+@app.command(
+    short_help="Let a model judge methods against each other.",
+    epilog=_examples(
+        "conspectus judge questions.jsonl --methods global:c0,ppr --index docs.index",
+        "conspectus judge examples/encyclopedia --methods global:c0,ppr --repeats 2 --json result.json",
+    ),
+)
+def judge(
+    suite: Annotated[Path, typer.Argument(help="A question set, or a file of questions.", metavar="SUITE")],
+    methods: Annotated[str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")],
+    index: IndexOption = DEFAULT_INDEX,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Times that each pair is judged in both orders.", metavar="N")
+    ] = 5,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Also write the result to a file as JSON.", dir_okay=False, metavar="FILE"),
+    ] = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Let a model judge the answers of methods in pairs: comprehensiveness, diversity, empowerment, directness.
+
+    Each pair is judged in both orders, --repeats times: questions x pairs x 4 x 2 x repeats calls. Win rates come with
+    bootstrap 95 % intervals over questions, and with how often the judge contradicts itself. Needs a model.
+    """
+    import asyncio
+
+    from conspectus.api import open_index
+    from pipelines.evaluation.judge import answer_all, as_json
+    from pipelines.evaluation.judge import judge as judge_all
+    from pipelines.evaluation.suites import read_questions
+
+    names = _methods(methods)
+    if len(names) < 2:
+        raise UsageError("--methods names one method; it takes two to compare")
+    _check_folder_of("--json", json_file)
+    asked = read_questions(suite)
+    context = open_index(index, _settings(settings, overrides)).context
+    model = _model_of(context, "judging")
+    texts, unanswered = asyncio.run(answer_all(context, names, asked))
+    found = asyncio.run(judge_all(model, asked, names, texts, repeats))
+    result = as_json(replace(found, failures=(*unanswered, *found.failures)))
+    if json_file:
+        json_file.write_text(_json(result) + "\n", "utf-8")
+    typer.echo(show.judgement(result))
+
+
+def _model_of(context: "Context", work: str) -> "LanguageModel":
+    if context.model is None:
+        raise NeedsModel(f"{work} takes a language model: set llm.model (and llm.base_url, unless it is OpenAI's)")
+    return context.model
 
 
 def _ranks(text: str) -> list[int]:
@@ -382,7 +519,7 @@ def _ranks(text: str) -> list[int]:
     return ranks
 
 
-def _retrieving(text: str) -> list[str]:
+def _methods(text: str) -> list[str]:
     """Return the named methods; a mistake in one shows here, before anything is built."""
     from query.methods import find_method
 
@@ -390,9 +527,14 @@ def _retrieving(text: str) -> list[str]:
     if not names:
         raise UsageError("--methods names no method; see: conspectus methods")
     for name in names:
-        if find_method(name).retriever is None:
-            raise UsageError(f"the method {name!r} finds no passages whose recall could be measured")
+        find_method(name)
     return names
+
+
+def _check_folder_of(option: str, file: Path | None) -> None:
+    """Refuse a file whose folder does not exist before any work is done for it."""
+    if file and not file.parent.is_dir():
+        raise UsageError(f"{option} {file}: there is no folder {file.parent}")
 
 
 def _settings(file: Path | None, overrides: list[str] | None) -> Settings:

@@ -24,6 +24,7 @@ def build(done: Mapping[str, Any]) -> str:
     tables = ("documents", "chunks", "entities", "relations", "reports")
     counted = ", ".join(_count(rows[name], name) for name in tables)
     lines = [first, f"  {counted}"]
+    lines += [f"  {_spent(each)}" for each in done["usage"]]
     if done["failures"]:
         lines.append(
             f"  {_count(done['failures'], 'failures')} ({done['failed_share']:.1%} of the items); "
@@ -32,18 +33,32 @@ def build(done: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def _spent(each: Mapping[str, Any]) -> str:
+    """Return what one step asked of one model."""
+    tokens = each["prompt_tokens"] + each["completion_tokens"]
+    cost = "cost unknown (llm.prices)" if each["cost"] is None else f"${each['cost']:.4f}"
+    remembered = f", {each['remembered']:,} remembered" if each["remembered"] else ""
+    return f"{each['step']}: {_count(each['calls'], 'calls')} to {each['model']}, {tokens:,} tokens, {cost}{remembered}"
+
+
 def support(found: Answer, trace: bool) -> str:
     """Return what stands below an answer: its citations, what it took, and the steps behind it where wanted."""
-    lines = []
-    for each in found.citations:
-        lines += ["", f"[{each.number}] {each.title} ({_where(each.uri, each)})"]
-        lines.append(f'    "{_one_line(each.quote)}"')
+    lines = citations(found.citations)
     lines += ["", f"method {found.method}, {_took(found.usage)}"]
     if found.dropped_citations:
         lines.append(f"{_count(found.dropped_citations, 'citations')} did not resolve and were dropped")
     if trace:
         lines += ["", "trace", *(f"  {step.name}: {step.detail}" for step in found.trace)]
     return "\n".join(lines)
+
+
+def citations(made: Sequence[Citation]) -> list[str]:
+    """Return the lines of citations, an empty one before each."""
+    lines = []
+    for each in made:
+        lines += ["", f"[{each.number}] {each.title} ({_where(each.uri, each)})"]
+        lines.append(f'    "{_one_line(each.quote)}"')
+    return lines
 
 
 def _took(usage: Usage) -> str:
@@ -106,22 +121,64 @@ def status(manifest: Manifest, lost: Sequence[Failure], list_failures: bool) -> 
 def scores(result: Mapping[str, Any]) -> str:
     """Return a table of methods and metrics, each mean with its 95 % interval."""
     by_method: Mapping[str, Any] = result["methods"]
-    metrics = [name for name in next(iter(by_method.values())) if "@" in name]
-    head = ["method", *metrics, "s/question"]
+    metrics = list(dict.fromkeys(name for each in by_method.values() for name in each if isinstance(each[name], dict)))
+    costs = {"calls": "calls_per_question", "tokens": "tokens_per_question"}
+    shown = {head: key for head, key in costs.items() if any(each[key] for each in by_method.values())}
+    head = ["method", *metrics, *(f"{each}/question" for each in shown), "s/question"]
     body = [
-        [name, *(_interval(each[metric]) for metric in metrics), f"{each['seconds_per_question']:.3f}"]
+        [
+            name,
+            *(_interval(metric, each[metric]) if metric in each else "-" for metric in metrics),
+            *(f"{each[key]:,.1f}" for key in shown.values()),
+            f"{each['seconds_per_question']:.3f}",
+        ]
         for name, each in by_method.items()
     ]
-    widths = [max(len(row[column]) for row in [head, *body]) for column in range(len(head))]
+    of = ", ".join(f"{count} measured for {kind}" for kind, count in result["measured"].items())
     lines = [
+        *_table(head, body),
+        f"{result['suite']}: {result['questions']} questions, {of}; index ready after {result['build_seconds']:.1f} s; "
+        f"95 % bootstrap intervals",
+    ]
+    lost = {name: each["failures"] for name, each in by_method.items() if each["failures"]}
+    lines += [f"{name}: a model gave no answer to {_count(number, 'questions')}" for name, number in lost.items()]
+    return "\n".join(lines)
+
+
+def judgement(result: Mapping[str, Any]) -> str:
+    """Return a table of win rates a criterion, how often the judge ties, and how often it contradicts itself."""
+    blocks = []
+    for criterion, found in result["criteria"].items():
+        rates: Mapping[str, Any] = found["win_rates"]
+        names = list(rates)
+        body = [
+            [name, *(_interval("win", rates[name][other]) if other in rates[name] else "-" for other in names)]
+            for name in names
+        ]
+        told = (
+            f"ties {found['ties']:.0%}; of decided verdicts {found['first_shown']:.0%} for the answer shown first; "
+            f"contradicts itself in {found['inconsistent']:.0%} of swapped pairs"
+        )
+        if not found["reliable"]:
+            told += ": do not rely on these rates"
+        blocks.append(
+            "\n".join([f"{criterion}: how often the row wins against the column", *_table(["", *names], body), told])
+        )
+    blocks.append(
+        f"{_count(result['questions'], 'questions')}, {_count(result['repeats'], 'repeats')} in both orders; a tie is "
+        f"half a win; 95 % bootstrap intervals over questions"
+    )
+    if result["failures"]:
+        blocks.append(f"{_count(len(result['failures']), 'verdicts or answers')} could not be had; see --json")
+    return "\n\n".join(blocks)
+
+
+def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in [head, *body]) for column in range(len(head))]
+    rows = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in [head, *body]
     ]
-    lines.insert(1, "  ".join("-" * width for width in widths))
-    lines.append(
-        f"{result['suite']}: {result['questions']} questions; index ready after {result['build_seconds']:.1f} s; "
-        f"95 % bootstrap intervals"
-    )
-    return "\n".join(lines)
+    return [rows[0], "  ".join("-" * width for width in widths), *rows[1:]]
 
 
 def check(made: "Check") -> str:
@@ -140,8 +197,9 @@ def _failure(lost: Failure) -> str:
     return f"{lost.stage}: {lost.item_id}: {lost.reason}{detail}"
 
 
-def _interval(values: Mapping[str, float]) -> str:
-    return f"{values['mean']:.3f} [{values['low']:.3f}, {values['high']:.3f}]"
+def _interval(metric: str, values: Mapping[str, float]) -> str:
+    digits = 0 if metric in {"units", "context_tokens"} else 3
+    return f"{values['mean']:,.{digits}f} [{values['low']:,.{digits}f}, {values['high']:,.{digits}f}]"
 
 
 def _count(number: int, plural: str) -> str:

@@ -9,19 +9,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pipelines.runner import RunHere, Runner
+from pipelines.beside import beside
+from pipelines.judgement import Judgement
+from pipelines.judgement_offline import OfflineJudgement
+from pipelines.runner import Progress, RunHere, Runner, no_progress
 from pipelines.steps.chunks import split_documents
-from pipelines.steps.communities import divide
-from pipelines.steps.descriptions import describe
 from pipelines.steps.documents import read_documents
-from pipelines.steps.entities import described, merge
-from pipelines.steps.extraction_nlp import annotate_chunks
 from pipelines.steps.graph import name_chunks, walk_graph
-from pipelines.steps.reports import report_communities
-from pipelines.steps.sentences import sentences_of
 from pipelines.steps.synonyms import find_synonyms
 from pipelines.steps.vectors import Embedding, chunk_text, entity_text, relation_text, report_text
 from prompts.embedder import open_embedder
+from prompts.usage import Spending
 from storage.hashing import digest, file_digest
 from storage.index import Manifest, build_lock, current_manifest, damaged_files, publish, staging
 from storage.memo import Memo
@@ -40,7 +38,10 @@ TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did. `unchanged`: the current version already holds this input and nothing was done."""
+    """What a build did. `unchanged`: the current version already holds this input and nothing was done.
+
+    `spending` is what language models were asked, by step and model.
+    """
 
     index: Path
     version: str
@@ -49,10 +50,15 @@ class BuildReport:
     failures: tuple[Failure, ...]
     failed_share: float
     seconds: float
+    spending: tuple[Spending, ...] = ()
 
 
 def build_index(
-    inputs: Sequence[str | Path], index: Path, settings: Settings, run: Runner | None = None
+    inputs: Sequence[str | Path],
+    index: Path,
+    settings: Settings,
+    run: Runner | None = None,
+    progress: Progress = no_progress,
 ) -> BuildReport:
     """Make the index at `index` equal to the input and return what was done.
 
@@ -70,53 +76,52 @@ def build_index(
             return _report(index, current, True, failures, began)
 
         memo = Memo(index / "cache" / "memo.sqlite")
+        judgement = _judgement(settings, memo, run, progress)
+        embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
         chunks = split_documents(documents, settings.chunks)
-        annotations, lost = annotate_chunks(chunks, settings.extraction, memo, run, settings.build.shard_size)
-        failures = sorted_by_id([*failures, *lost])
-        knowledge = merge(documents, chunks, annotations, settings.names)
-        sentences = sentences_of(documents, chunks, knowledge.mentions)
-        entities = described(knowledge.entities, describe(knowledge.entities, sentences, settings.descriptions))
-
-        embed = Embedding(settings.embedding, settings.embedding_server, memo, run).windows
         document_of = {each.id: each for each in documents}
-        name_of = {each.id: each.name for each in entities}
         chunk_texts = [chunk_text(each, document_of[each.document_id]) for each in chunks]
-        chunk_vectors = embed(chunk_texts, step="embed chunks")
-        entity_vectors = embed([entity_text(each) for each in entities], step="embed entities")
-        relation_texts = [relation_text(each, name_of) for each in knowledge.relations]
-        relation_vectors = embed(relation_texts, step="embed relations")
+
+        with beside(judgement.waits) as later:
+            chunk_vectors = later(embedding.windows, chunk_texts, "embed chunks")
+            found = judgement.find(documents, chunks)
+            entities = found.knowledge.entities
+            entity_vectors = later(embedding.windows, [entity_text(each) for each in entities], "embed entities")
+            told = judgement.tell(documents, chunks, found)
+            name_of = {each.id: each.name for each in entities}
+            relation_texts = [relation_text(each, name_of) for each in told.relations]
+            relation_vectors = later(embedding.windows, relation_texts, "embed relations")
+            report_vectors = later(embedding.windows, [report_text(each) for each in told.reports], "embed reports")
 
         synonyms = find_synonyms(
             [each.id for each in entities],
             [each.name for each in entities],
-            entity_vectors.first(),
+            entity_vectors().first(),
             settings.synonyms,
             settings.communities.seed,
         )
-        communities = divide(entities, knowledge.relations, knowledge.mentions, sentences, settings.communities)
-        reports = report_communities(communities, entities, sentences, len(chunks), settings.reports)
-        report_vectors = embed([report_text(each) for each in reports], step="embed reports")
-        names, held_by = name_chunks(documents, chunks, annotations, settings.names)
-        graph = walk_graph(chunks, entities, knowledge.mentions, names, held_by, settings.walk_graph)
+        names, held_by = name_chunks(documents, chunks, found.annotations, settings.names)
+        graph = walk_graph(chunks, entities, found.knowledge.mentions, names, held_by, settings.walk_graph)
+        failures = sorted_by_id([*failures, *found.failures, *told.failures])
 
         tables: dict[str, Sequence[object]] = {
             "documents": documents,
             "chunks": chunks,
-            "entities": entities,
-            "mentions": knowledge.mentions,
-            "relations": knowledge.relations,
+            "entities": told.entities,
+            "mentions": found.knowledge.mentions,
+            "relations": told.relations,
             "names": names,
-            "claims": [],  # only a language model makes claims
+            "claims": found.claims,
             "synonyms": synonyms,
-            "communities": communities,
-            "reports": reports,
+            "communities": told.communities,
+            "reports": told.reports,
             "failures": failures,
         }
         vectors = {
-            "chunks": chunk_vectors,
-            "entities": entity_vectors,
-            "relations": relation_vectors,
-            "reports": report_vectors,
+            "chunks": chunk_vectors(),
+            "entities": entity_vectors(),
+            "relations": relation_vectors(),
+            "reports": report_vectors(),
         }
         with staging(index) as folder:
             for name, rows in tables.items():
@@ -140,12 +145,20 @@ def build_index(
                 rows={name: len(rows) for name, rows in tables.items()},
                 models={
                     "embedding": open_embedder(settings.embedding, settings.embedding_server).name,
-                    "dimension": str(chunk_vectors.vectors.shape[1]),
-                    "extraction": settings.extraction.pipeline,
+                    "dimension": str(chunk_vectors().vectors.shape[1]),
+                    "extraction": settings.extracts_with or settings.extraction.pipeline,
                 },
                 tools=tool_versions(),
             )
-    return _report(index, manifest, False, failures, began)
+    return _report(index, manifest, False, failures, began, judgement.spending())
+
+
+def _judgement(settings: Settings, memo: Memo, run: Runner, progress: Progress) -> Judgement:
+    if settings.extracts_with:
+        from pipelines.judgement_model import ModelJudgement
+
+        return ModelJudgement(settings, memo, progress)
+    return OfflineJudgement(settings, memo, run)
 
 
 def tool_versions() -> dict[str, str]:
@@ -178,11 +191,19 @@ def _own_code() -> list[str]:
     return [f"{path.relative_to(root).as_posix()} {file_digest(path)}" for path in sorted(sources)]
 
 
-def _report(index: Path, manifest: Manifest, unchanged: bool, failures: Sequence[Failure], began: float) -> BuildReport:
+def _report(
+    index: Path,
+    manifest: Manifest,
+    unchanged: bool,
+    failures: Sequence[Failure],
+    began: float,
+    spending: tuple[Spending, ...] = (),
+) -> BuildReport:
     items = manifest.rows["documents"] + manifest.rows["chunks"] + len(failures)
     share = len(failures) / items
     seconds = time.perf_counter() - began
-    return BuildReport(index, manifest.version, unchanged, dict(manifest.rows), tuple(failures), share, seconds)
+    rows = dict(manifest.rows)
+    return BuildReport(index, manifest.version, unchanged, rows, tuple(failures), share, seconds, spending)
 
 
 def summary(report: BuildReport) -> dict[str, Any]:
@@ -195,4 +216,5 @@ def summary(report: BuildReport) -> dict[str, Any]:
         "failures": len(report.failures),
         "failed_share": round(report.failed_share, 6),
         "seconds": round(report.seconds, 2),
+        "usage": [asdict(each) for each in report.spending],
     }

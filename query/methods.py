@@ -5,9 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from query.answer.auto import AutoAnswerer
-from query.answer.global_search import GlobalSearch
+from query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
+from query.answer.global_model import MapReduce
+from query.answer.global_search import ExtractiveVectorSearch, GlobalSearch
 from query.answer.read import ExtractiveReader
 from query.answer.read_model import ModelReader
+from query.answer.selection import EveryPassage, LevelReports, Selector
+from query.answer.vector_search import VectorSearch
 from query.context import Context
 from query.retrieve.bm25 import Bm25Retriever
 from query.retrieve.dense import DenseRetriever
@@ -37,11 +41,30 @@ def _reading(name: str, about: str, retriever: Callable[[Context], Retriever]) -
     return Method(about, retriever, answerer)
 
 
-def _global(name: str, about: str, level: str | None = None) -> Method:
+def _map_reduce(name: str, about: str, select: Callable[[Context], Selector]) -> Method:
     def answerer(context: Context) -> Answerer:
-        return GlobalSearch(f"{name}:offline", context, level or context.settings.global_search.level)
+        model = context.model
+        if model is None:
+            return GlobalSearch(f"{name}:offline", context, select(context))
+        return MapReduce(name, context, model, select(context))
 
     return Method(about, None, answerer)
+
+
+def _global(name: str, about: str, level: str | None = None) -> Method:
+    return _map_reduce(
+        name, about, lambda context: LevelReports(context, level or context.settings.global_search.level)
+    )
+
+
+def _dynamic(context: Context) -> Selector:
+    model = context.model
+    return DynamicReports(context, ModelRater(context, model) if model else ClosenessRater(context))
+
+
+def _vector_search(context: Context) -> Answerer:
+    model = context.model
+    return VectorSearch("ss", context, model) if model else ExtractiveVectorSearch("ss:offline", context)
 
 
 def _auto(context: Context) -> Answerer:
@@ -64,6 +87,11 @@ METHODS: dict[str, Method] = {
     "global:c1": _global("global:c1", "the same one level down", "c1"),
     "global:c2": _global("global:c2", "the same two levels down", "c2"),
     "global:c3": _global("global:c3", "the same three levels down", "c3"),
+    "global:dynamic": _map_reduce(
+        "global:dynamic", "the same over the reports that a walk from the roots down finds relevant", _dynamic
+    ),
+    "ts": _map_reduce("ts", "map-reduce over all passages: what global search is compared with", EveryPassage),
+    "ss": Method("as many of the nearest passages as one call holds: the other comparison", None, _vector_search),
 }
 
 
@@ -79,5 +107,5 @@ def find_retriever(name: str, context: Context) -> Retriever:
     """Return a method's retriever, ready to ask; UnknownMethod where the method finds no passages."""
     method = find_method(name)
     if method.retriever is None:
-        raise UnknownMethod(f"the method {name!r} reads reports, not passages; ask it, or retrieve with 'ppr'")
+        raise UnknownMethod(f"the method {name!r} has no passages to retrieve; ask it, or retrieve with 'ppr'")
     return method.retriever(context)

@@ -71,7 +71,8 @@ class Citation:
 class Usage:
     """What an answer took. Calls and tokens are those of language models, `remembered` the replies that needed none.
 
-    `cost` is in US dollars, None where the settings name no price of the model.
+    `cost` is in US dollars, None where the settings name no price of the model. `units` are the reports or passages
+    that the answer was made over, and `context_tokens` what they have together.
     """
 
     calls: int = 0
@@ -80,6 +81,8 @@ class Usage:
     cost: float | None = 0.0
     seconds: float = 0.0
     remembered: int = 0
+    units: int = 0
+    context_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A statement that joins two entities; `weight` is the number of its mentions."""
+    """A statement that joins two entities; `weight` is the number of its mentions.
+
+    `strength` is the mean of the strengths that a language model stated, None where it stated none.
+    """
 
     id: str
     source_id: str
@@ -96,6 +99,7 @@ class Relation:
     description: str
     weight: float
     chunk_ids: tuple[str, ...]
+    strength: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

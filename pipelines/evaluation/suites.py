@@ -36,13 +36,24 @@ def read_suite(folder: Path) -> Suite:
     for path in (corpus, questions):
         if not path.is_file():
             raise InputError(f"{folder} is no question set: it has no {path.name}")
-    found = tuple(_question(path_line, row) for path_line, row in _rows(questions))
+    return Suite(folder.resolve().name, corpus, read_questions(questions))
+
+
+def read_questions(path: Path) -> tuple[Question, ...]:
+    """Return the questions of a file, or of the `questions.jsonl` of a folder; InputError as for `read_suite`."""
+    file = path / "questions.jsonl" if path.is_dir() else path
+    if not file.is_file():
+        raise InputError(f"there are no questions at {file}")
+    found = tuple(_question(path_line, row) for path_line, row in rows_of(file))
     if not found:
-        raise InputError(f"{questions} holds no question")
-    return Suite(folder.resolve().name, corpus, found)
+        raise InputError(f"{file} holds no question")
+    return found
 
 
-def _rows(path: Path) -> Iterator[tuple[str, Any]]:
+def rows_of(path: Path) -> Iterator[tuple[str, Any]]:
+    """Yield (file:line, value) for each line of JSON that is not blank; InputError names the line that is wrong."""
+    if not path.is_file():
+        raise InputError(f"there is no file {path}")
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():

@@ -27,10 +27,13 @@ def divide(
     entities: Sequence[Entity],
     relations: Sequence[Relation],
     mentions: Sequence[Mention],
-    sentences: Sentences,
+    sentences: Sentences | None,
     settings: CommunitySettings,
 ) -> list[Community]:
-    """Return the communities of every level, sorted by id; each level holds every entity exactly once."""
+    """Return the communities of every level, sorted by id; each level holds every entity exactly once.
+
+    Without `sentences` the relations alone join entities, as in GraphRAG.
+    """
     row_of = {each.id: row for row, each in enumerate(entities)}
     sources, targets, weights = _edges(row_of, relations, sentences)
     hierarchy = leiden.hierarchical_leiden(
@@ -47,10 +50,10 @@ def divide(
 
 
 def _edges(
-    row_of: Mapping[str, int], relations: Sequence[Relation], sentences: Sentences
+    row_of: Mapping[str, int], relations: Sequence[Relation], sentences: Sentences | None
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     named_in: defaultdict[int, list[int]] = defaultdict(list)
-    for id_, rows in sentences.of_entity.items():
+    for id_, rows in sentences.of_entity.items() if sentences else ():
         for row in rows.tolist():
             named_in[row].append(row_of[id_])
     weights: defaultdict[tuple[int, int], float] = defaultdict(float)

@@ -21,6 +21,8 @@ from storage.hashing import short_id
 from storage.records import Document, Failure
 from storage.settings import InputSettings
 
+_LONGEST_DETAIL = 1_000
+
 
 def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tuple[list[Document], list[Failure]]:
     """Return the documents of files, folders, globs and URLs, sorted by id, and what could not be read, by item.
@@ -67,6 +69,10 @@ def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failu
         yield _failure(file.uri, error.reason, error.detail)
     except OSError as error:
         yield _failure(file.uri, "cannot be read", error.strerror or str(error))
+    except MemoryError:
+        yield _failure(file.uri, "takes too much memory", "")
+    except RecursionError:
+        yield _failure(file.uri, "nested too deeply", "")
 
 
 def _uri(file: InputFile, row: Row | Lost) -> str:
@@ -75,8 +81,8 @@ def _uri(file: InputFile, row: Row | Lost) -> str:
 
 
 def _failure(item_id: str, reason: str, detail: str) -> Failure:
-    # Names of columns and messages of libraries may hold what no table can.
-    return Failure(STAGE, item_id, clean(reason), clean(detail))
+    # Names of columns and messages of libraries may hold what no table can, and be of any length.
+    return Failure(STAGE, item_id, clean(reason)[:_LONGEST_DETAIL], clean(detail)[:_LONGEST_DETAIL])
 
 
 def _document(file: InputFile, row: Row) -> Document:

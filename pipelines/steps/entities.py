@@ -6,7 +6,7 @@ frequent surface and its type the majority, ties in alphabetical order. Two ment
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pipelines.steps.names import ChunkSightings, Sighting, known_names, see, title_sightings
@@ -38,7 +38,8 @@ def merge(
     settings: NameSettings,
 ) -> Knowledge:
     """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`)."""
-    known = known_names(documents, annotations, settings)
+    phrases = (phrase for annotation in annotations for phrase in annotation.phrases)
+    known = known_names(documents, (each.text for each in phrases if each.type != CONCEPT), settings)
     matcher = NameMatcher(known)
     seen = [see(chunk, annotation, matcher) for chunk, annotation in zip(chunks, annotations, strict=True)]
     sightings = [each for one in seen for each in one.sightings]
@@ -46,7 +47,7 @@ def merge(
     stated = list(_statements(seen, annotations))
     kept = _kept_keys(sightings, stated)
     relations, relation_mentions = _relations(stated, kept)
-    entities, entity_mentions = _entities(sightings, kept, relations)
+    entities, entity_mentions = entities_of((each for each in sightings if each.key in kept), relations)
     return Knowledge(entities, relations, sorted_by_id([*entity_mentions, *relation_mentions]))
 
 
@@ -114,16 +115,18 @@ class _Votes:
     chunks: set[str] = field(default_factory=set)
 
 
-def _entities(
-    sightings: Iterable[Sighting], kept: set[str], relations: Iterable[Relation]
+def entities_of(
+    sightings: Iterable[Sighting], relations: Iterable[Relation], untyped: Callable[[str], str] = lambda _: TITLE
 ) -> tuple[list[Entity], list[Mention]]:
+    """Return the entities that were seen, sorted by id, and their mentions, each once.
+
+    `untyped` gives the type of a key that no sighting has a type for.
+    """
     votes: defaultdict[str, _Votes] = defaultdict(_Votes)
     mentions: dict[str, Mention] = {}
     spans: set[tuple[str, str, int | None, int | None]] = set()
     typed: set[tuple[str, str, int | None, int | None, str]] = set()
     for each in sightings:
-        if each.key not in kept:
-            continue
         vote = votes[each.key]
         vote.chunks.add(each.chunk.id)
         span = (each.key, each.chunk.document_id, each.start, each.end)
@@ -136,7 +139,7 @@ def _entities(
         mention = _entity_mention(each)
         mentions.setdefault(mention.id, mention)
     degrees = _degrees(relations)
-    entities = [_entity(key, vote, degrees.get(entity_id(key), 0)) for key, vote in votes.items()]
+    entities = [_entity(key, vote, degrees.get(entity_id(key), 0), untyped) for key, vote in votes.items()]
     return sorted_by_id(entities), list(mentions.values())
 
 
@@ -146,8 +149,8 @@ def _entity_mention(each: Sighting) -> Mention:
     return Mention(id_, each.chunk.id, owner, None, each.start, each.end, each.match, each.surface, "")
 
 
-def _entity(key: str, vote: _Votes, degree: int) -> Entity:
-    types = tuple(kind for kind, _ in _ranked(vote.types)) or (TITLE,)
+def _entity(key: str, vote: _Votes, degree: int, untyped: Callable[[str], str]) -> Entity:
+    types = tuple(kind for kind, _ in _ranked(vote.types)) or (untyped(key),)
     name = _ranked(vote.surfaces)[0][0] if vote.surfaces else key
     return Entity(entity_id(key), name, types[0], types, "", len(vote.chunks), degree)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from storage.records import Chunk, Document, Match
 from storage.settings import NameSettings
 from storage.text.names import NameMatcher, words
-from storage.text.nlp import CONCEPT, Annotation, Phrase
+from storage.text.nlp import Annotation, Phrase
 from storage.text.normalise import entity_key, title_names
 
 
@@ -38,10 +38,8 @@ class KnownName:
     capitalised: bool
 
 
-def known_names(
-    documents: Sequence[Document], annotations: Sequence[Annotation], settings: NameSettings
-) -> dict[str, KnownName]:
-    """Return every name to look for, by its key. Lone short words and phrases that are no names are left out."""
+def known_names(documents: Sequence[Document], found: Iterable[str], settings: NameSettings) -> dict[str, KnownName]:
+    """Return every name to look for, by its key: titles and names that were found. Lone short words are left out."""
     exact: defaultdict[str, set[str]] = defaultdict(set)
     alias: defaultdict[str, set[str]] = defaultdict(set)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
@@ -53,12 +51,10 @@ def known_names(
             for other in others:
                 alias[entity_key(other)].add(entity_key(title))
                 surfaces[entity_key(other)].add(other)
-    for annotation in annotations:
-        for phrase in annotation.phrases:
-            if phrase.type != CONCEPT:
-                key = entity_key(phrase.text)
-                exact[key].add(key)
-                surfaces[key].add(phrase.text)
+    for surface in found:
+        key = entity_key(surface)
+        exact[key].add(key)
+        surfaces[key].add(surface)
     return {
         key: KnownName(frozenset(exact[key]), frozenset(alias[key]), is_capitalised(surfaces[key]))
         for key in sorted(surfaces)

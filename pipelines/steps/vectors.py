@@ -33,8 +33,11 @@ def entity_text(entity: Entity) -> str:
 
 
 def relation_text(relation: Relation, names: dict[str, str]) -> str:
-    """Return a relation as a short sentence."""
-    return f"{names[relation.source_id]} {relation.predicate} {names[relation.target_id]}"
+    """Return a relation as a short sentence; one that has no predicate (a model's) as its ends and description."""
+    source, target = names[relation.source_id], names[relation.target_id]
+    if not relation.predicate:
+        return f"{source}, {target}: {relation.description}"
+    return f"{source} {relation.predicate} {target}"
 
 
 def chunk_text(chunk: Chunk, document: Document) -> str:

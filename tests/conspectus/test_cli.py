@@ -17,7 +17,7 @@ from query.methods import METHODS
 from storage.settings import as_yaml
 from tests.command_line import conspectus, conspectus_apart, start
 
-COMMANDS = ["init", "index", "ask", "retrieve", "methods", "status", "verify", "doctor", "evaluate"]
+COMMANDS = ["init", "index", "ask", "retrieve", "methods", "status", "reports", "verify", "doctor", "evaluate"]
 HEAVY = ["torch", "transformers", "spacy", "faiss", "igraph", "prefect", "pyarrow", "scipy"]
 
 

@@ -30,7 +30,7 @@ def test_even_where_nothing_is_near(wrong: str) -> None:
 def test_methods_that_find_no_passages_say_so(context: Context) -> None:
     for name, method in METHODS.items():
         if method.retriever is None:
-            with pytest.raises(UnknownMethod, match=f"'{name}' reads reports, not passages"):
+            with pytest.raises(UnknownMethod, match=f"'{name}' has no passages to retrieve"):
                 find_retriever(name, context)
         else:
             assert find_retriever(name, context)

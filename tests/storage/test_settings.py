@@ -107,6 +107,17 @@ def test_text_with_signs_is_written_so_that_it_reads_back(tmp_path: Path) -> Non
         assert load_settings(write(tmp_path, as_yaml(chosen))) == chosen
 
 
+@pytest.mark.parametrize("given", ["人物, 地点", '["人物", "地点"]', ("人物", "地点")])
+def test_a_list_can_be_given_as_text(given: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = load_settings(overrides={"extraction": {"entity_types": given}})
+    assert chosen.extraction.entity_types == ("人物", "地点")
+    assert load_settings(write(tmp_path, as_yaml(chosen))) == chosen
+    monkeypatch.setenv("CONSPECTUS__EXTRACTION__ENTITY_TYPES", "a,b")
+    assert load_settings().extraction.entity_types == ("a", "b")
+    with pytest.raises(SettingsError, match="entity_types"):
+        load_settings(overrides={"extraction": {"entity_types": " , "}})
+
+
 @pytest.mark.parametrize("section", ["llm", "embedding_server"])
 def test_an_address_with_a_password_is_refused_unseen(section: str) -> None:
     with pytest.raises(SettingsError, match="it holds a password") as caught:

@@ -24,10 +24,11 @@ from pipelines.steps.readers.zip_guard import LARGE, MAX_ENTRIES, MAX_RATIO, ZIP
 from storage.settings import InputSettings
 
 _GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
-_TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError)
+_TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError)
 _ENCRYPTED = 0x1 | 0x40
 _UTF8 = 0x800
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_JAPANESE = re.compile("[\u3041-\u30fa\u4e00-\u9fff]")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _WHOLE_HEADERS = frozenset(
     {
@@ -38,7 +39,9 @@ _WHOLE_HEADERS = frozenset(
         tarfile.GNUTYPE_LONGLINK,
     }
 )
-_LONGEST_TAR_HEADER = 1 << 20
+_LONGEST_TAR_HEADER = 1 << 16
+_LONGEST_GLOBAL_HEADER = 1 << 12
+_MOST_GLOBAL_VALUES = 1_000
 
 
 def read_zip(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
@@ -62,7 +65,7 @@ def _zip_members(archive: zipfile.ZipFile, settings: InputSettings, nest: Nest) 
     names = Names()
     for info in archive.infolist():
         name = _zip_name(info)
-        if info.is_dir() or not _is_wanted(name):
+        if name.endswith("/") or not _is_wanted(name):
             continue
         nest.budget.spend_part()
         why = _bad_name(name, names) or _bad_member(info, settings, nest)
@@ -75,11 +78,16 @@ def _zip_members(archive: zipfile.ZipFile, settings: InputSettings, nest: Nest) 
 def _zip_name(info: zipfile.ZipInfo) -> str:
     name = info.filename
     if not info.flag_bits & _UTF8:
-        # zipfile takes such names for cp437, as the format says; most programs write UTF-8 all the same.
-        try:
-            name = name.encode("cp437").decode("utf-8")
-        except UnicodeError:
-            name = info.filename
+        # zipfile takes such names for cp437, as the format says; most programs write UTF-8 all the same, and those
+        # of Japan what Windows has there.
+        for codec in ("utf-8", "cp932"):
+            try:
+                found = name.encode("cp437").decode(codec)
+            except UnicodeError:
+                continue
+            if codec == "utf-8" or _JAPANESE.search(found):
+                name = found
+                break
     return _plain_name(name)
 
 
@@ -118,9 +126,10 @@ class _Header(tarfile.TarInfo):
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """Return the header of a block; Unreadable for one that announces megabytes of names."""
+        """Return the header of a block; Unreadable for one that announces very long names, or many for all members."""
         found = super().frombuf(buf, encoding, errors)
-        if found.type in _WHOLE_HEADERS and found.size > _LONGEST_TAR_HEADER:
+        longest = _LONGEST_GLOBAL_HEADER if found.type == tarfile.XGLTYPE else _LONGEST_TAR_HEADER
+        if found.type in _WHOLE_HEADERS and found.size > longest:
             raise Unreadable("damaged archive", f"a header of {found.size} bytes")
         return found
 
@@ -128,7 +137,10 @@ class _Header(tarfile.TarInfo):
 def _tar_members(archive: tarfile.TarFile, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     names = Names()
     while (info := archive.next()) is not None:
-        nest.budget.spend_part()  # of any kind: tarfile keeps the headers of all
+        archive.members.clear()  # each has a copy of what is said of all
+        if len(archive.pax_headers) > _MOST_GLOBAL_VALUES:
+            raise Unreadable("damaged archive", f"more than {_MOST_GLOBAL_VALUES} values for all members")
+        nest.budget.spend_part()
         name = _plain_name(info.name)
         if info.isdir() or not _is_wanted(name):
             continue

@@ -83,6 +83,11 @@ def text_encoding(path: Path) -> str:
         return _encoding(stream)
 
 
+def encoding_of(content: bytes) -> str:
+    """Return the codec of bytes, as `text_encoding` does of a file."""
+    return _encoding(io.BytesIO(content))
+
+
 def open_text(path: Path, newline: str | None = None) -> IO[str]:
     """Open a file for reading as text, in the encoding that it has; `newline` as for `open`."""
     return path.open(encoding=text_encoding(path), errors="replace", newline=newline)
@@ -99,7 +104,7 @@ def decoded(data: bytes, declared: str | None = None) -> str:
                 return data.decode(declared)
         except (LookupError, ValueError):  # unknown, no charset at all, or the bytes are not in it
             pass
-    return data.decode(_encoding(io.BytesIO(data)), errors="replace")
+    return data.decode(encoding_of(data), errors="replace")
 
 
 def clean(text: str) -> str:

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 
 from pipelines.steps.readers.draft import Draft, sensible_title
 from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.html import add_page, parse_page
+from pipelines.steps.readers.html import add_page, decoded_page, parse_page
 from pipelines.steps.readers.rows import Lost, Row
 from pipelines.steps.readers.xml_guard import local, parse_xml
 from pipelines.steps.readers.zip_guard import open_zip, read_member
@@ -44,7 +44,7 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         book = _Book(archive)
         for chapter in book.chapters:
             try:
-                root = parse_page(book.read(chapter).decode("utf-8-sig", errors="replace"))
+                root = parse_page(decoded_page(book.read(chapter)))
                 if root is not None:
                     add_page(root, draft)
             except Unreadable as error:
@@ -73,7 +73,7 @@ class _Book:
             if local(each) == "item" and each.get("media-type") in _PAGES
         }
         spine = [each.get("idref") for each in package.iter() if local(each) == "itemref"]
-        self.chapters = [manifest[id_] for id_ in spine if id_ in manifest]
+        self.chapters = list(dict.fromkeys(manifest[id_] for id_ in spine if id_ in manifest))
         if not self.chapters:
             raise Unreadable("damaged document", "the book has no chapters")
         self._refuse_encrypted()

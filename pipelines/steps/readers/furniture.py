@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import regex
 
@@ -13,33 +13,41 @@ _FEWEST_PAGES = 4
 _FEWEST_LINES = 8
 """A page of fewer lines has one line at its top and bottom that can be furniture, others have two."""
 
-_NUMBER = re.compile(r"(?:(\d{1,5}) .*|.* (\d{1,5})|[-–— []*(\d{1,5})[]-–— ]*)$", re.S)
+_NUMBER = re.compile(r"(?:(\d{1,5}) .*|.* (\d{1,5})|[-–— \[]*(\d{1,5})[-\]–— ]*)$", re.S)
 _STOPPED = regex.compile(r"[.!?:;,。！？…][\p{Pe}\p{Pf}\"']*$")
 _LETTER = regex.compile(r"\p{L}")
+_ONE_WORD = regex.compile(r"\p{L}+[.:]?")
+_PAGE_WORDS = frozenset("page p pg seite s página pagina pág pag strona str sida side sivu blad страница стр".split())
 
 
-def without_furniture(pages: Sequence[Page], labels: Sequence[str]) -> list[Page]:
+def without_furniture(
+    pages: Sequence[Page], labels: Sequence[str], kept: Sequence[Container[str]] | None = None
+) -> list[Page]:
     """Return the pages without what is surely no text of theirs.
 
     A line at the top or bottom of its page goes if it stands there, but for the page's number, on more than half of
     the pages and is no sentence; if it is that number, and most pages have theirs at an edge; the outermost also if
-    it begins or ends with that number, as most on its side do. The number is the page's label, or what is printed,
-    if that runs along with the pages. Fewer than four pages are left as they are, and no page loses all.
+    it begins or ends with that number, as most on its side do, and most of those repeat their words. The number is
+    the page's label, or what is printed, if that runs along with the pages. Left are pages where there are fewer than
+    four, "Question 7" at the top (each page may be one), and lines that are `kept`, by page; no page loses all.
     """
     if len(pages) < _FEWEST_PAGES:
         return list(pages)
     for numbers in (labels, _printed(pages)):
         if numbers:
-            pages = _trimmed_all(pages, numbers)
+            pages = _trimmed_all(pages, numbers, kept or [()] * len(pages))
     return list(pages)
 
 
-def _trimmed_all(pages: Sequence[Page], labels: Sequence[str]) -> list[Page]:
+def _trimmed_all(pages: Sequence[Page], labels: Sequence[str], kept: Sequence[Container[str]]) -> list[Page]:
     labelled = list(zip(pages, labels, strict=True))
     half = sum(map(bool, pages)) / 2
     sides = (_Side(labelled, 0), _Side(labelled, -1))
     numbered = sum(any(_has_number(page[side.outermost], label) for side in sides) for page, label in labelled if page)
-    return [_trimmed(page, label, sides, half, numbered > half) or page for page, label in labelled]
+    return [
+        _trimmed(page, label, sides, half, numbered > half, stay) or page
+        for (page, label), stay in zip(labelled, kept, strict=True)
+    ]
 
 
 class _Side:
@@ -48,15 +56,20 @@ class _Side:
     def __init__(self, labelled: Sequence[tuple[Page, str]], outermost: int) -> None:
         self.outermost = outermost
         self._shapes: Counter[str] = Counter()
-        self._numbered = 0
+        words: Counter[str] = Counter()
         for page, label in labelled:
             depth = _depth(page)
             edge = page[:depth] if outermost == 0 else page[-depth:]
             self._shapes.update({_shape(line, label) for line in edge})
-            self._numbered += bool(page) and _has_number(page[outermost], label)
+            if page and _has_number(page[outermost], label):
+                words[_shape(page[outermost], label)] += 1
+        self._numbered = words.total()
+        self._repeat_words = 2 * sum(count for count in words.values() if count > 1) > self._numbered
 
     def is_furniture(self, line: str, label: str, outermost: bool, half: float) -> bool:
-        if outermost and self._numbered > half and _has_number(line, label):
+        if self.outermost == 0 and _may_be_heading(line, label):
+            return False
+        if outermost and self._numbered > half and self._repeat_words and _has_number(line, label):
             return True
         return self._shapes[_shape(line, label)] > half and not _STOPPED.search(line) and bool(_LETTER.search(line))
 
@@ -65,8 +78,12 @@ def _depth(page: Page) -> int:
     return 1 if len(page) < _FEWEST_LINES else 2
 
 
-def _trimmed(page: Page, label: str, sides: tuple[_Side, _Side], half: float, numbered: bool) -> Page:
+def _trimmed(
+    page: Page, label: str, sides: tuple[_Side, _Side], half: float, numbered: bool, kept: Container[str]
+) -> Page:
     def goes(side: _Side, line: str, outermost: bool) -> bool:
+        if line in kept:
+            return False
         return numbered if _is_number(line, label) else side.is_furniture(line, label, outermost, half)
 
     depth = _depth(page)
@@ -90,6 +107,12 @@ def _printed(pages: Sequence[Page]) -> list[str]:
 
 def _shape(line: str, label: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(label)}(?!\w)", "\0", line, count=1)
+
+
+def _may_be_heading(line: str, label: str) -> bool:
+    """Tell whether a line is a word and the number, and the word is none for pages."""
+    word, _, number = line.rpartition(" ")
+    return number == label and bool(_ONE_WORD.fullmatch(word)) and word.strip(".:").casefold() not in _PAGE_WORDS
 
 
 def _is_number(line: str, label: str) -> bool:

@@ -7,16 +7,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipelines.steps.readers.draft import Draft, folded, sensible_title
-from pipelines.steps.readers.encodings import Unreadable, clean, text_encoding
+from pipelines.steps.readers.encodings import Unreadable, clean, encoding_of
 from pipelines.steps.readers.rows import Row
-from pipelines.steps.readers.xml_guard import local
+from pipelines.steps.readers.xml_guard import local, refuse_memory
 from storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_BYTES = 100_000_000
-"""Bytes that a page may have: its tree takes several times as many."""
+"""Bytes that a page may have, pictures in it included."""
+
+MAX_CHARACTERS = 20_000_000
+"""Characters of a page without the pictures in it: its tree takes many times as many bytes."""
+
+MAX_TAGS = 2_000_000
+"""Signs < of a page."""
+
+_PICTURE = re.compile(r"(?<=;base64,)[A-Za-z0-9+/=\r\n]{1000,}+")
+_LONG_TAG = re.compile(r"""<[A-Za-z](?:=\s*+"[^"]*+"|=\s*+'[^']*+'|[^>])*+""")
+_LONGEST_TAG = 100_000
+_MOST_ATTRIBUTES = 1_000
+"""Signs = of a tag that is so long: the parser compares each attribute with all before it."""
+
+_DECLARES_ENTITY = re.compile(r"<!ENTITY\b")
 
 _UNSEEN = frozenset(
     """head script style noscript template iframe object embed applet svg canvas audio video map datalist nav
@@ -66,7 +80,7 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
     size = path.stat().st_size
     if size > MAX_BYTES:
         raise Unreadable("file too large", f"{size} bytes; the limit for web pages is {MAX_BYTES}")
-    markup = _decoded(path)
+    markup = decoded_page(path.read_bytes())
     root = parse_page(markup)
     if root is None:
         raise Unreadable("no text", "the page is empty")
@@ -78,12 +92,18 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def parse_page(markup: str) -> "_Element | None":
-    """Return the root of a page: as XML where it says that it is and it is, else as browsers read it."""
+    """Return the root of a page: as XML where it says that it is and it is, else as browsers read it.
+
+    None for an empty page. Raises Unreadable where a page would take too much to parse, or declares entities.
+    """
     from lxml import etree
 
-    markup = clean(markup)
+    markup = _PICTURE.sub("", clean(markup))
+    _refuse_costly(markup)
     declaration = _XML_DECLARATION.match(markup)
     if declaration or "http://www.w3.org/1999/xhtml" in markup[:_HEAD]:
+        if _DECLARES_ENTITY.search(markup):
+            raise Unreadable("not a readable web page", "it declares entities of its own, which are never replaced")
         body = markup[declaration.end() if declaration else 0 :].lstrip()
         strict = etree.XMLParser(
             resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True,
@@ -91,7 +111,8 @@ def parse_page(markup: str) -> "_Element | None":
         )  # fmt: skip
         try:
             return etree.fromstring(_ENTITY.sub(_replaced, body).encode("utf-8"), strict)
-        except (etree.XMLSyntaxError, ValueError):  # ValueError: signs that no XML may hold
+        except (etree.XMLSyntaxError, ValueError) as error:  # ValueError: signs that no XML may hold
+            refuse_memory(error)
             markup = body
     lenient = etree.HTMLParser(  # huge_tree: 2,048 levels instead of 256, which old pages with unclosed tags pass
         no_network=True, huge_tree=True, remove_comments=True, remove_pis=True, encoding="utf-8", recover=True
@@ -102,9 +123,21 @@ def parse_page(markup: str) -> "_Element | None":
             raise Unreadable("not a readable web page", "its elements are nested too deeply")
         return root
     except (etree.XMLSyntaxError, ValueError) as error:
+        refuse_memory(error)
         if not markup.strip():
             return None
         raise Unreadable("not a readable web page", str(error)) from error
+
+
+def _refuse_costly(markup: str) -> None:
+    if len(markup) > MAX_CHARACTERS:
+        raise Unreadable("file too large", f"{len(markup)} characters; the limit for web pages is {MAX_CHARACTERS}")
+    if markup.count("<") > MAX_TAGS:
+        raise Unreadable("not a readable web page", f"more than {MAX_TAGS} tags")
+    for found in _LONG_TAG.finditer(markup):
+        start, end = found.span()
+        if end - start > _LONGEST_TAG and markup.count("=", start, end) > _MOST_ATTRIBUTES:
+            raise Unreadable("not a readable web page", f"a tag of {end - start} characters with too many attributes")
 
 
 def add_page(root: "_Element", draft: Draft) -> None:
@@ -227,11 +260,11 @@ def _is_layout(table: "_Element") -> bool:
     return False
 
 
-def _decoded(path: Path) -> str:
-    content = path.read_bytes()
+def decoded_page(content: bytes) -> str:
+    """Return the markup of a page: by its byte order mark, as UTF-8 if it is, as it says, or as it looks."""
     named = _named_charset(content)
     try:
-        encoding = text_encoding(path)
+        encoding = encoding_of(content)
     except Unreadable as error:
         if named is None or error.reason != "unknown encoding":
             raise

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.steps.readers.encodings import Unreadable, open_text
-from pipelines.steps.readers.rows import Lost, Record, Row, no_column, row_of, rows_with_text, too_long
+from pipelines.steps.readers.rows import Lost, Record, Row, listed, no_column, row_of, rows_with_text, too_long
 from storage.settings import InputSettings
 
 MAX_VALUES = 5_000_000
-"""Most values of a file: a number takes two bytes in the file and up to forty in memory."""
-
-_SHOWN_KEYS = 50
+"""Most values of a file, or of a line of JSON Lines: a number takes two bytes in the file and up to forty in memory."""
 
 
 def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
@@ -41,7 +39,7 @@ def _value(path: Path, settings: InputSettings) -> Any:  # noqa: ANN401  (any JS
         raise Unreadable(too_long(settings).reason, "as .jsonl, one object a line, it can have any length")
     if not text.strip():
         raise Unreadable("empty")
-    if text.count(",") + text.count("[") + text.count("{") > MAX_VALUES:
+    if value_count(text) > MAX_VALUES:
         raise Unreadable(f"more than {MAX_VALUES} values", "as .jsonl, one object a line, there may be any number")
     try:
         return json.loads(text)
@@ -51,13 +49,18 @@ def _value(path: Path, settings: InputSettings) -> Any:  # noqa: ANN401  (any JS
         raise Unreadable("not JSON", str(error)) from error
 
 
+def value_count(text: str) -> int:
+    """Return how many values JSON holds at most."""
+    return text.count(",") + text.count("[") + text.count("{")
+
+
 def _records(value: dict[str, Any], settings: InputSettings) -> list[Any]:
     """Return the one list of an object that holds records with a text."""
     lists = {key: each for key, each in value.items() if isinstance(each, list) and _has_texts(each, settings)}
     if len(lists) > 1:
-        raise Unreadable("several lists of texts", f"under the keys {', '.join(lists)}")
+        raise Unreadable("several lists of texts", f"under the keys {listed(lists)}")
     if not lists:
-        raise no_column(settings.text_column, list(value)[:_SHOWN_KEYS])
+        raise no_column(settings.text_column, value)
     return next(iter(lists.values()))
 
 

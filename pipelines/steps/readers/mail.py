@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import EmailPolicy
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from pipelines.steps.readers.containers import Exhausted, Names, Nest, read_part
 from pipelines.steps.readers.encodings import Unreadable, clean, decoded
@@ -30,11 +32,17 @@ MAX_HEADERS = 100_000
 MAX_WORK = 100_000_000
 """Lines times announced divisions into parts: the parser compares each line with the end of each part it is in."""
 
+MAX_LINES = 5_000_000
+"""Lines of a message: the parser makes each one a string."""
+
 MAX_HEADER = 16_000
 """Characters of a header that are read: its parser takes quadratic time."""
 
-MAX_PART_HEADER = 2_000
+MAX_PART_HEADER = 1_000
 """Characters of a header that says what a part is: a file's name with its charset, at the most."""
+
+_FEW_WORDS = 5
+"""Times that an HTML text is longer than the plain one beside it, when that one only points at it."""
 
 _PARSER_ERRORS = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
 """What the standard library's parser raises for some broken headers and bodies, and for parts nested very deeply."""
@@ -57,10 +65,11 @@ _BOUNDARY = re.compile(rb"boundary[\s*0]*=", re.I)
 
 
 class _Count:
-    """How many parts and headers a message has had so far."""
+    """How many parts and headers a message has had so far, and its headers that were parsed."""
 
     def __init__(self) -> None:
         self.parts = self.headers = 0
+        self.parsed: dict[tuple[str, str], Any] = {}
 
 
 class _Policy(EmailPolicy):
@@ -80,8 +89,17 @@ class _Policy(EmailPolicy):
         self.count.headers += 1
         if self.count.headers > MAX_HEADERS:
             raise Unreadable(f"message of more than {MAX_HEADERS} headers")
-        name, value = super().header_source_parse(list(sourcelines))
+        ends = accumulate(map(len, sourcelines))
+        lines = [line for line, end in zip(sourcelines, ends, strict=False) if end - len(line) <= MAX_HEADER]
+        name, value = super().header_source_parse(lines)
         return name, value[: MAX_PART_HEADER if name.lower().startswith("content-") else MAX_HEADER]
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:  # noqa: ANN401  (a header or its source)
+        """Return a header, parsed once however often it is asked for."""
+        key = (name, value)
+        if key not in self.count.parsed:
+            self.count.parsed[key] = super().header_fetch_parse(name, value)
+        return self.count.parsed[key]
 
 
 def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
@@ -145,7 +163,10 @@ def _messages(path: Path) -> Iterator[bytes | None]:
 def _parsed(content: bytes) -> EmailMessage:
     if not content.strip():
         raise Unreadable("empty")
-    if content.count(b"\n") * len(_BOUNDARY.findall(content)) > MAX_WORK:
+    n_lines = content.count(b"\n") + content.count(b"\r")
+    if n_lines > MAX_LINES:
+        raise Unreadable(f"message of more than {MAX_LINES} lines")
+    if n_lines * len(_BOUNDARY.findall(content)) > MAX_WORK:
         raise Unreadable("damaged message", "it announces too many divisions into parts")
     try:
         message = message_from_bytes(content, policy=_Policy(count=_Count()))  # type: ignore[call-overload]
@@ -167,7 +188,7 @@ class _Leaf:
 
 def _message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     try:
-        leaves = list(_leaves(message, True))
+        leaves = list(_leaves(message, True, settings))
     except RecursionError as error:
         raise Unreadable("damaged message", "its parts are nested too deeply") from error
     attached = [leaf.part for leaf in leaves if not leaf.text]
@@ -187,16 +208,16 @@ def _message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) ->
         yield from _attachment_rows(part, names, settings, nest)
 
 
-def _leaves(part: EmailMessage, wanted: bool) -> Iterator[_Leaf]:
+def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterator[_Leaf]:
     """Yield what a message consists of; of alternatives only one has texts that are `wanted`."""
     kind = part.get_content_type()
     if kind in _SIGNATURES:
         return
     if kind.startswith("multipart/") and part.is_multipart():
         children = [each for each in part.iter_parts() if isinstance(each, EmailMessage)]
-        best = _best(children) if kind == "multipart/alternative" else None
+        best = _best(children, settings) if wanted and kind == "multipart/alternative" else None
         for child in children:
-            yield from _leaves(child, wanted and (best is None or child is best))
+            yield from _leaves(child, wanted and (best is None or child is best), settings)
     elif kind in {"text/plain", "text/html"} and not (part.get_filename() or part.is_attachment()):
         if wanted:
             yield _Leaf(part, text=True)
@@ -204,13 +225,32 @@ def _leaves(part: EmailMessage, wanted: bool) -> Iterator[_Leaf]:
         yield _Leaf(part, text=False)
 
 
-def _best(alternatives: Sequence[EmailMessage]) -> EmailMessage | None:
+def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:
+    """Return the plain text, or the page where that is blank or far shorter ("your program cannot show this")."""
     plain = next((each for each in alternatives if each.get_content_type() == "text/plain"), None)
-    return plain or next((each for each in reversed(alternatives) if _holds_html(each)), None)
+    page = next((each for each in reversed(alternatives) if _html_of(each)), None)
+    if plain is None or page is None:
+        return plain or page
+    length = len(_or_none(plain, settings).strip())
+    markup = _html_of(page)
+    if not length:
+        return page
+    if markup is None or len(markup.get_payload()) <= _FEW_WORDS * length:  # markup is longer than its text
+        return plain
+    return page if len(_or_none(markup, settings)) > _FEW_WORDS * length else plain
 
 
-def _holds_html(part: EmailMessage) -> bool:
-    return any(each.get_content_type() == "text/html" for each in part.walk())
+def _html_of(part: EmailMessage) -> EmailMessage | None:
+    every = (each for each in part.walk() if isinstance(each, EmailMessage))
+    return next((each for each in every if each.get_content_type() == "text/html"), None)
+
+
+def _or_none(part: EmailMessage, settings: InputSettings) -> str:
+    """Return the text of a part, "" for one that cannot be read."""
+    try:
+        return _text(part, settings)[0]
+    except Unreadable:
+        return ""
 
 
 def _is_decoration(part: EmailMessage) -> bool:
@@ -254,7 +294,7 @@ def _readable(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     try:
         yield from read_rows(path, settings)
     except Unreadable as error:
-        if error.reason != "empty":  # a page that is all pictures
+        if error.reason not in ("empty", "no text"):  # a page that is all pictures
             raise
 
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MAX_PART = 64_000_000
 """Bytes that one XML part may have: a thousand pages have about ten million."""
 
+MAX_READ = 4 * MAX_PART
+"""Bytes that all parts that are read may have together."""
+
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _SEARCHED = 16_000_000
@@ -51,12 +54,18 @@ class Package:
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
+        self._left = MAX_READ
         self._members = {each.filename.lstrip("/").casefold(): each for each in archive.infolist()}
 
     def part(self, name: str) -> "_Element | None":
-        """Return the root element of a part; None where it does not exist."""
+        """Return the root element of a part; None where it does not exist. Unreadable where too much was read."""
         member = self._members.get(name.casefold())
-        return None if member is None else parse_xml(read_member(self._archive, member, MAX_PART), name)
+        if member is None:
+            return None
+        if member.file_size > self._left:
+            raise Unreadable("document too large", f"its parts have more than {MAX_READ} bytes")
+        self._left -= member.file_size
+        return parse_xml(read_member(self._archive, member, MAX_PART), name)
 
     def relations(self, name: str) -> dict[str, Relation]:
         """Return what a part points at inside the package ("" for the package itself), by relation id."""

@@ -10,6 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
+    from pypdf.generic import DictionaryObject
 
 MAX_OPERATIONS = 5_000_000
 """Drawing operations that all pages may have together: a page of prose has some hundreds, a detailed map a million."""
@@ -33,6 +35,8 @@ _OPERATIONS_A_FAILURE = 200_000
 """What a page that fails counts for: it may have taken long before it did."""
 
 _BYTES_AN_OPERATION = 10
+_OPERATIONS_A_FONT = 10
+_BYTES_OF_A_FONT_AN_OPERATION = 20
 _MOST_FORMS = 1_000
 _LIMITS = {
     "zlib_maximum_output_length": 30_000_000,
@@ -43,6 +47,14 @@ _LIMITS = {
     "outline_maximum_entries": 20_000,
 }
 """Stricter than pypdf's own: nothing that text is made of comes near."""
+
+_MOST_SEARCHED = 50_000_000
+"""Characters of pages in which bookmarks are looked up, each page once a bookmark; the rest stand at their page."""
+
+_RANGES = re.compile(rb"beginbfrange(.*?)endbfrange", re.S)
+_RANGE = re.compile(rb"<([0-9A-Fa-f]{1,8})>\s*<([0-9A-Fa-f]{1,8})>\s*(?:<[^>]*>|\[[^\]]*\])")
+_NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
+"""What may stand before a title on its page, and is no part of it in the bookmark."""
 
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
 
@@ -161,6 +173,17 @@ class _Budget:
 
     def __init__(self) -> None:
         self.left = MAX_OPERATIONS
+        self._fonts: dict[int, tuple[object, int]] = {}  # by identity, which holds as long as the font is kept
+
+    def of_fonts(self, holder: Any) -> int:  # noqa: ANN401  (a page or a form)
+        """Return what the fonts of a page or a form cost: pypdf reads each of them anew for each."""
+        cost = 0
+        for font in _resources(holder, "/Font").values():
+            each = font.get_object()
+            if id(each) not in self._fonts:
+                self._fonts[id(each)] = (each, _font_cost(each))
+            cost += self._fonts[id(each)][1]
+        return cost
 
     def spend(self, cost: int) -> None:
         """Count operations; _TooMuch where none are left."""
@@ -172,39 +195,80 @@ class _Budget:
 def _text(page: "PageObject", budget: _Budget) -> str:
     contents = page.get_contents()
     budget.spend(_OPERATIONS_A_PAGE + (len(contents.get_data()) // _BYTES_AN_OPERATION if contents is not None else 0))
-    forms = _forms(page)
+    budget.spend(budget.of_fonts(page))
+    forms = _forms(page, budget)
 
     def count(operator: bytes, operands: Sequence[object], *_: object) -> None:
         if operator == b"Do" and operands:
-            budget.spend(_OPERATIONS_A_FORM + forms.get(str(operands[0]), 0) // _BYTES_AN_OPERATION)
+            budget.spend(_OPERATIONS_A_FORM + forms.get(str(operands[0]), 0))
         shown = operands[0] if operator == b"TJ" and operands else ()
         budget.spend(1 + (len(shown) if isinstance(shown, list) else 0))
 
     return page.extract_text(visitor_operand_before=count)
 
 
-def _forms(page: "PageObject") -> dict[str, int]:
-    """Return the sizes of the forms that a page can draw, by name; of equal names the largest."""
-    sizes: dict[str, int] = {}
+def _forms(page: "PageObject", budget: _Budget) -> dict[str, int]:
+    """Return what the forms that a page can draw cost each time, by name; of equal names the most."""
+    costs: dict[str, int] = {}
     seen: set[int] = set()
     waiting: list[Any] = [page]
     while waiting and len(seen) < _MOST_FORMS:
         for name, each in _drawn(waiting.pop()):
             if id(each) not in seen and each.get("/Subtype") == "/Form":
                 seen.add(id(each))
-                sizes[name] = max(sizes.get(name, 0), len(each.get_data()))
+                cost = len(each.get_data()) // _BYTES_AN_OPERATION + budget.of_fonts(each)
+                costs[name] = max(costs.get(name, 0), cost)
                 waiting.append(each)
-    return sizes
+    return costs
 
 
 def _drawn(holder: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (a page or a form)
-    from pypdf.generic import DictionaryObject, StreamObject
+    from pypdf.generic import StreamObject
 
-    resources = holder.get("/Resources", DictionaryObject()).get_object()
-    drawn = resources.get("/XObject", DictionaryObject()).get_object()
+    drawn = _resources(holder, "/XObject")
     for name in drawn:
         if isinstance(each := drawn[name], StreamObject):
             yield str(name), each
+
+
+def _resources(holder: Any, kind: str) -> "DictionaryObject":  # noqa: ANN401  (a page or a form)
+    from pypdf.generic import DictionaryObject
+
+    every = holder.get("/Resources", DictionaryObject()).get_object()
+    found = every.get(kind, DictionaryObject()).get_object()
+    return found if isinstance(found, DictionaryObject) else DictionaryObject()
+
+
+def _font_cost(font: Any) -> int:  # noqa: ANN401  (whatever stands where a font should)
+    """Return the operations that reading a font is worth: by what its tables say, and what their ranges stand for."""
+    from pypdf.generic import ArrayObject, DictionaryObject, StreamObject
+
+    if not isinstance(font, DictionaryObject):
+        return _OPERATIONS_A_FONT
+    size = entries = 0
+    for key in ("/ToUnicode", "/Encoding"):
+        table = font.get(key)
+        table = table.get_object() if table is not None else None
+        if isinstance(table, StreamObject):
+            data = table.get_data()
+            size += len(data)
+            for block in _RANGES.findall(data):
+                entries += sum(max(0, int(last, 16) - int(first, 16)) for first, last in _RANGE.findall(block))
+    descendants = font.get("/DescendantFonts", ArrayObject()).get_object()
+    for each in [font, *(descendants if isinstance(descendants, ArrayObject) else ())]:
+        inner = each.get_object()
+        for key in ("/W", "/Widths"):
+            widths = inner.get(key) if isinstance(inner, DictionaryObject) else None
+            widths = widths.get_object() if widths is not None else None
+            entries += _widths(widths) if isinstance(widths, ArrayObject) else 0
+    return _OPERATIONS_A_FONT + size // _BYTES_OF_A_FONT_AN_OPERATION + min(entries, MAX_OPERATIONS) // 10
+
+
+def _widths(widths: Sequence[object]) -> int:
+    """Return how many widths a list stands for: two numbers in a row may be a range of characters."""
+    numbers = [each if isinstance(each, int) else 0 for each in widths]
+    ranges = sum(max(0, last - first) for first, last in pairwise(numbers))
+    return len(numbers) + ranges
 
 
 def _has_image(page: "PageObject") -> bool:
@@ -274,12 +338,8 @@ def _row(
     information: Mapping[str, str],
     n_pages: int,
 ) -> Row:
-    alone: list[set[str]] = [set() for _ in range(n_pages)]
-    for bookmark in outline:
-        if bookmark.page < n_pages:
-            known = _title_pattern(bookmark.title)
-            alone[bookmark.page].update(line for line in pages[bookmark.page] if known.fullmatch(line))
-    flowing = flow(without_furniture(pages, labels), alone)
+    alone = _titles(pages, outline)
+    flowing = flow(without_furniture(pages, labels, alone), alone)
     starts = flowing.starts
     places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
     places += _heading_places(flowing.text, starts, outline)
@@ -293,6 +353,21 @@ def _row(
     )
 
 
+def _titles(pages: Sequence[Sequence[str]], outline: Sequence[_Bookmark]) -> list[set[str]]:
+    """Return, by page, the lines that are the title of one of its bookmarks, with or without a number before it."""
+    titles: dict[int, set[str]] = {}
+    for bookmark in outline:
+        titles.setdefault(bookmark.page, set()).add(bookmark.title.casefold())
+    return [
+        {
+            line
+            for line in (lines if at in titles else ())
+            if {line.casefold(), _NUMBERED.sub("", line, count=1).casefold()} & titles[at]
+        }
+        for at, lines in enumerate(pages)
+    ]
+
+
 def _heading_places(text: str, starts: Sequence[int | None], outline: Sequence[_Bookmark]) -> Iterator[Place]:
     """Yield the bookmarks where their titles stand on their pages; where they do not, at the page's beginning."""
     ends = [*starts[1:], len(text)]
@@ -302,12 +377,14 @@ def _heading_places(text: str, starts: Sequence[int | None], outline: Sequence[_
         start = starts[at]
         following = following if start is None else start
     reached: dict[int, int] = {}
+    left = _MOST_SEARCHED
     for bookmark in outline:
         start = starts[bookmark.page] if bookmark.page < len(starts) else None
         if start is None:
             continue
-        pattern = _title_pattern(bookmark.title)
-        found = pattern.search(text, reached.get(bookmark.page, start), ends[bookmark.page] or len(text))
+        begin, end = reached.get(bookmark.page, start), ends[bookmark.page] or len(text)
+        left -= end - begin
+        found = _title_pattern(bookmark.title).search(text, begin, end) if left >= 0 else None
         if found:
             reached[bookmark.page] = found.end()
         yield Place(found.start() if found else start, "heading", bookmark.title, bookmark.level)
@@ -316,9 +393,7 @@ def _heading_places(text: str, starts: Sequence[int | None], outline: Sequence[_
 def _title_pattern(title: str) -> re.Pattern[str]:
     """Return what finds a title at the beginning of a line, however it is spaced and numbered there."""
     words = r"\s+".join(map(re.escape, title.split()))
-    return re.compile(
-        rf"^(?:[\dA-Z]{{1,3}}(?:\.\d{{1,3}}){{0,5}}\.? |(?:chapter|appendix) \w+[.:]? )?{words}", re.I | re.M
-    )
+    return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
 
 
 def _line(error: BaseException) -> str:

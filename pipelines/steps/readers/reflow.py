@@ -27,7 +27,9 @@ _LIGATURES = str.maketrans(
     {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
 )
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+")
-_DIVIDED = regex.compile(r"(?P<word>\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+)[-‐]$")
+_DIVIDED = regex.compile(  # from a word's beginning only: each of its letters would be tried as one
+    r"(?<![\p{L}\p{M}])(?<![\p{L}\p{M}][-‐])(?P<word>\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+)[-‐]$"
+)
 _CONTINUED = regex.compile(r"\p{Ll}[\p{L}\p{M}]*+")
 _SMALL = regex.compile(r"[\p{Pi}\p{Ps}]?\p{Ll}")
 _STOPPED = regex.compile(r"[.!?:;。！？…][\p{Pe}\p{Pf}\"']*$")

@@ -6,6 +6,7 @@ neither do a library's own words, which may hold the URL.
 
 import re
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,11 +28,17 @@ if TYPE_CHECKING:
 TIMEOUT = 30.0
 """Seconds without an answer, or without further bytes, after which a server is given up."""
 
+MAX_SECONDS = 600.0
+"""Seconds that the content of one file may take in all: a server that sends a byte now and then is not silent."""
+
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://|::)")
 _LOCAL = re.compile(r"(?:file|local)://(?:localhost(?=/))?")
 _HTTP = ("http", "https")
 _PARAMETERS = re.compile(r"\?.*=.*|#.*", re.S)
+_HTTP_PARAMETERS = re.compile(r"[?#;].*", re.S)
 _USER = re.compile(r"://(?:[^/@]*|[^@]*:[^@]*)@")
+_HEADERS = {"accept-encoding": "identity"}
+_GZIP = ("gzip", "x-gzip")
 _BLOCK = 1 << 20
 _SUFFIXES = {
     "text/html": ".html",
@@ -92,7 +99,12 @@ def shown(url: str) -> str:
     >>> shown("https://me:key@host.org/a.pdf?token=x"), shown("zip://*.txt::s3://key@bucket/a.zip")
     ('https://host.org/a.pdf', 'zip://*.txt::s3://bucket/a.zip')
     """
-    return "::".join(_USER.sub("://", _PARAMETERS.sub("", link)) for link in url.split("::"))
+    return "::".join(_USER.sub("://", _parameters_of(link).sub("", link)) for link in url.split("::"))
+
+
+def _parameters_of(link: str) -> re.Pattern[str]:
+    """Return what finds the parameters of a URL; where it is not http, a ? may be a wildcard."""
+    return _HTTP_PARAMETERS if link.lower().startswith(("http:", "https:")) else _PARAMETERS
 
 
 def find_remote(url: str) -> Iterator[RemoteFile | Unlisted]:
@@ -155,8 +167,16 @@ def _suffix(name: str) -> str:
 
 
 def _http_blocks(url: str) -> Iterator[bytes]:
+    begun = time.monotonic()
     with _response(url) as response:
-        yield from response.iter_bytes(_BLOCK)
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        packed = encoding in _GZIP and response.url.path.lower().endswith((".gz", ".tgz"))  # the file itself
+        if encoding != "identity" and not packed:  # packed on its way, it might unpack to any size
+            raise Unreadable("cannot be fetched", "the server sends it compressed, which it was asked not to")
+        for block in response.iter_raw():
+            if time.monotonic() - begun > MAX_SECONDS:
+                raise Unreadable("timed out", f"it was not complete after {MAX_SECONDS:.0f} s")
+            yield block
 
 
 class _Gone(Unreadable):
@@ -169,7 +189,7 @@ def _response(url: str) -> Iterator["httpx.Response"]:
     import httpx
 
     try:
-        with httpx.stream("GET", url, follow_redirects=True, timeout=TIMEOUT) as response:
+        with httpx.stream("GET", url, headers=_HEADERS, follow_redirects=True, timeout=TIMEOUT) as response:
             if response.status_code in {404, 410}:
                 raise _Gone("not found", f"the server answers {response.status_code}")
             if response.status_code in {401, 403}:

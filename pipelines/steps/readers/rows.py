@@ -3,8 +3,10 @@
 import datetime
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pipelines.steps.readers.encodings import Unreadable, clean
@@ -15,6 +17,9 @@ Record = Mapping[str, object]
 """Columns and their values, as a format holds them."""
 
 _LONGEST_TITLE = 300
+_SHOWN_NAMES = 50
+_LONGEST_NAME = 80
+_MOST_WITHOUT_TEXT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,10 @@ def row_of(number: int | None, record: Record, settings: InputSettings) -> Row |
 def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
     """Turn numbered records into rows; where none has a text, that is one failure of the file and not one a row.
 
-    Raises Unreadable for that, and where there are no records.
+    Raises Unreadable for that, at once after ten thousand, and where there are no records.
     """
-    without: dict[int, list[str]] = {}
+    without: list[Lost] = []
+    columns: set[str] = set()
     with_text = lost = 0
     for each in records:
         if isinstance(each, Lost):
@@ -83,29 +89,40 @@ def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: Input
             yield each
         elif settings.text_column in each[1]:
             with_text += 1
+            yield from without
+            without.clear()
             yield row_of(*each, settings)
         else:
-            without[each[0]] = list(each[1])
-    if without and not with_text:
-        raise no_column(settings.text_column, sorted({name for names in without.values() for name in names}))
-    for number, names in without.items():
-        lost += 1
-        yield Lost(number, *no_column(settings.text_column, names).why)
+            found = Lost(each[0], *no_column(settings.text_column, each[1]).why)
+            if with_text:
+                yield found
+                continue
+            without.append(found)
+            columns.update(name[:_LONGEST_NAME] for name in islice(each[1], _SHOWN_NAMES - len(columns)))
+            if len(without) >= _MOST_WITHOUT_TEXT:
+                break
+    if without:
+        raise no_column(settings.text_column, sorted(columns))
     if not (with_text or lost):
         raise Unreadable("empty", "no rows")
 
 
-def no_column(name: str, columns: Sequence[str]) -> Unreadable:
+def no_column(name: str, columns: Collection[str]) -> Unreadable:
     """Return the error that a table without the text column is; it says which columns there are."""
-    return Unreadable(f"no text column {name!r} (input.text_column)", f"columns: {', '.join(columns) or 'none'}")
+    return Unreadable(f"no text column {name!r} (input.text_column)", f"columns: {listed(columns) or 'none'}")
+
+
+def listed(names: Collection[str]) -> str:
+    """Return names for a message: the first fifty, and of each its beginning."""
+    first = ", ".join(name[:_LONGEST_NAME] for name in islice(names, _SHOWN_NAMES))
+    return f"{first} and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else first
 
 
 def refuse_doubles(columns: Sequence[str]) -> None:
     """Raise Unreadable where two columns have one name; nameless ones may be many."""
-    named = [name for name in columns if name]
-    doubles = sorted({name for name in named if named.count(name) > 1})
+    doubles = sorted(name for name, count in Counter(columns).items() if name and count > 1)
     if doubles:
-        raise Unreadable("two columns of one name", ", ".join(doubles))
+        raise Unreadable("two columns of one name", listed(doubles))
 
 
 def as_title(text: str | None) -> str | None:

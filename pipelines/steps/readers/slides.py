@@ -27,10 +27,11 @@ def read_slides(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         name, root = package.main_part("presentation")
         title, metadata = package.properties()
         slides = _slides(package, name, root)
+        notes: set[str] = set()
         for number, slide in enumerate(slides, start=1):
             draft.begin("slide", str(number))
             try:
-                heading = _read_slide(package, slide, draft)
+                heading = _read_slide(package, slide, draft, notes)
             except Unreadable as error:
                 if error.reason.startswith("longer than"):
                     raise
@@ -47,7 +48,7 @@ def _slides(package: Package, name: str, root: "_Element") -> list[str]:
     relations = package.relations(name)
     listed = child(root, "sldIdLst")
     ids = [_relation_id(each) for each in listed] if listed is not None else []
-    return [relations[id_].target if id_ in relations else "" for id_ in ids]
+    return list(dict.fromkeys(relations[id_].target if id_ in relations else "" for id_ in ids))
 
 
 def _relation_id(element: "_Element") -> str:
@@ -55,8 +56,8 @@ def _relation_id(element: "_Element") -> str:
     return next((str(text) for key, text in element.items() if str(key).endswith("}id")), "")
 
 
-def _read_slide(package: Package, name: str, draft: Draft) -> str | None:
-    """Add a slide to the draft, and return its title."""
+def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> str | None:
+    """Add a slide to the draft, and return its title; notes that were `seen` belong to another."""
     root = package.part(name)
     if root is None:
         raise Unreadable("damaged document", "the slide is missing")
@@ -72,7 +73,10 @@ def _read_slide(package: Package, name: str, draft: Draft) -> str | None:
     for text in blocks:
         draft.add(text)
     for each in package.relations(name).values():
-        notes = package.part(each.target) if each.kind == "notesSlide" else None
+        if each.kind != "notesSlide" or each.target in seen:
+            continue
+        seen.add(each.target)
+        notes = package.part(each.target)
         for kind, text in _blocks(notes) if notes is not None else ():
             if kind == "body":
                 draft.add(text)

@@ -2,6 +2,7 @@
 
 import datetime
 import operator
+import re
 import struct
 import zipfile
 import zlib
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 MAX_BYTES = 500_000_000
 """Bytes that a workbook may unpack to: it repeats no text, so that larger ones hold hardly any."""
 
-MAX_CELLS = 50_000_000
+MAX_PART = 16_000_000
+"""Bytes of a part that is read whole: all but sheets, their strings, and what is never read."""
+
+MAX_CELLS = 10_000_000
 """Cells of all sheets, empty ones to the left of a full one among them."""
 
 _MAX_ROWS = 1_048_576
@@ -43,6 +47,10 @@ _ERRORS = (
 )
 """What openpyxl raises for damaged workbooks."""
 
+_READ_WHOLE = re.compile(
+    r"^(?!/?xl/(?:worksheets/[^/]+|sharedstrings|(?:pivotcache|drawings|charts|externallinks)/[^/]+)\.xml$).*\.(?:xml|rels)$",
+    re.I | re.S,
+)
 _Cells = tuple[object, ...]
 
 
@@ -62,16 +70,26 @@ def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
                 raise Unreadable("encrypted", "the workbook has a password")
             raise Unreadable("unsupported format .xls", "an older workbook under the name .xlsx: save it as .xlsx")
         stream.seek(0)
-        with open_zip(stream, MAX_BYTES):
-            pass
+        with open_zip(stream, MAX_BYTES) as archive:
+            _refuse_large_parts(archive)
         stream.seek(0)
         try:
             book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+            parts: list[Any] = [getattr(sheet, "_worksheet_path", sheet) for sheet in book.worksheets]
+            if len(set(parts)) < len(parts):
+                raise Unreadable("damaged workbook", "two sheets are one part of the file")
             yield from _rows(book, settings)
         except _ERRORS as error:
             # openpyxl's own words may hold the path, which is another each time for what an archive holds.
             why = str(error.__cause__ or error) or type(error).__name__
             raise Unreadable("damaged workbook", why.splitlines()[0]) from error
+
+
+def _refuse_large_parts(archive: zipfile.ZipFile) -> None:
+    for each in archive.infolist():
+        if each.file_size > MAX_PART and _READ_WHOLE.search(each.filename):
+            detail = f"{each.filename}: {each.file_size} bytes; the limit is {MAX_PART}"
+            raise Unreadable("workbook part too large", detail)
 
 
 def _rows(book: "Workbook", settings: InputSettings) -> Iterator[Row | Lost]:
@@ -122,7 +140,7 @@ def _filled(sheet: Any, cells: _Counter) -> Iterator[_Cells]:  # noqa: ANN401  (
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > _MAX_ROWS:
             raise Unreadable("damaged workbook", f"more than {_MAX_ROWS} rows in a sheet")
-        cells.add(len(row))
+        cells.add(max(1, len(row)))
         width = len(row)
         while width and (row[width - 1] is None or row[width - 1] == ""):
             width -= 1

@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import IO
 
 from pipelines.steps.readers.encodings import Unreadable, open_text
+from pipelines.steps.readers.json_documents import MAX_VALUES, value_count
 from pipelines.steps.readers.rows import Lost, Record, Row, no_column, refuse_doubles, rows_with_text, too_long
 from storage.settings import InputSettings
 
+MAX_ROW_GROUP = 8_000_000_000
+"""Bytes that a row group of a Parquet file may unpack to; a common one has a hundred million."""
+
+_ROWS_AT_ONCE = 8
 _DELIMITERS = ",;\t|"
 _DELIMITERS_OF_TSV = "\t,;|"
 
@@ -87,6 +92,9 @@ def _json_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[in
     for number, line in enumerate(_lines(stream, settings), start=1):
         if not line.strip():
             continue
+        if value_count(line) > MAX_VALUES:
+            yield Lost(number, f"line {number} holds more than {MAX_VALUES} values")
+            continue
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -109,15 +117,19 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
 
     number = 0
     try:
-        with pq.ParquetFile(path) as file:
+        # Of a text that a dictionary holds once and a thousand rows have, each row is a copy when it is read.
+        with pq.ParquetFile(path, read_dictionary=[settings.text_column]) as file:
             columns = file.schema_arrow.names
             refuse_doubles(columns)
             if settings.text_column not in columns:
                 raise no_column(settings.text_column, columns)
-            for batch in file.iter_batches(batch_size=256):
-                for record in batch.to_pylist():
+            for group in range(file.metadata.num_row_groups):
+                if file.metadata.row_group(group).total_byte_size > MAX_ROW_GROUP:
+                    raise Unreadable(f"row group of more than {MAX_ROW_GROUP} bytes", "write it in smaller ones")
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+                for at in range(batch.num_rows):
                     number += 1
-                    yield number, record
+                    yield number, {name: cell[at].as_py() for name, cell in zip(columns, batch.columns, strict=True)}
     except (pa.ArrowException, ValueError, OverflowError) as error:
         if path.stat().st_size == 0:
             raise Unreadable("empty") from error

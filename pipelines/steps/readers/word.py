@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pipelines.steps.readers.draft import Draft, folded
 from pipelines.steps.readers.encodings import Unreadable
 from pipelines.steps.readers.office import Package, child, open_package, shown, value
-from pipelines.steps.readers.rows import Row, as_title
+from pipelines.steps.readers.rows import Row, as_title, too_long
 from pipelines.steps.readers.xml_guard import local
 from storage.settings import InputSettings
 
@@ -22,6 +22,15 @@ _HEADING = re.compile(r"heading (\d)")
 _TITLE = 0
 _GONE = frozenset({"del", "moveFrom", "instrText", "delText", "rPr", "pPr", "rt", "Fallback", "annotation"})
 _SIGNS = {"tab": " ", "ptab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_SYMBOLS = dict(
+    zip(
+        b"ABGDEZHQIKLMNXOPRSTUFCYWabgdezhqiklmnxoprstufcyw\xb0\xb1\xb2\xb4\xb6\xb7\xb8\xb9\xa3\xb3\xa5\xae\xac\xde\xe5\xd6\xf2",
+        "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρστυφχψω°±″×∂•÷≠≤≥∞→←⇒∑√∫",
+        strict=True,
+    )
+)
+"""What the font Symbol shows (Adobe's encoding): Greek letters and the signs of formulas."""
+
 _OFF = ("0", "false", "off")
 _BASE_STEPS = 20
 
@@ -53,9 +62,10 @@ class _Reader:
         self._levels = _levels(styles)
         self._lists = _list_styles(styles)
         self._notes = {
-            "footnoteReference": _notes(_part(package, targets.get("footnotes"))),
-            "endnoteReference": _notes(_part(package, targets.get("endnotes"))),
+            "footnoteReference": _notes(_part(package, targets.get("footnotes")), settings),
+            "endnoteReference": _notes(_part(package, targets.get("endnotes")), settings),
         }
+        self._tables = _Tables(self._notes, settings)
         self._in_list = False
 
     def read(self, element: "_Element") -> None:
@@ -64,7 +74,7 @@ class _Reader:
             if name == "p":
                 self._paragraph(each)
             elif name == "tbl":
-                rows = [row for row in _rows(each, self._notes) if row.strip(" |")]
+                rows = [row for row in self._tables.rows(each) if row.strip(" |")]
                 self.draft.add("\n".join(rows))
             elif name not in _GONE:
                 self.read(each)  # content controls, insertions
@@ -117,10 +127,23 @@ def _runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
             yield each.text or ""
         elif name in _SIGNS:
             yield _SIGNS[name]
+        elif name == "sym":
+            yield _symbol(each)
+        elif name == "den":
+            yield "/"
+            yield from _runs(each, aside)
         elif name in ("footnoteReference", "endnoteReference", "txbxContent"):
             aside.append(each)
         elif name not in _GONE and not (name == "r" and _is_hidden(each)):
             yield from _runs(each, aside)
+
+
+def _symbol(element: "_Element") -> str:
+    """Return the sign that a symbol of a font is, as far as it is known; its code may be shifted by F000."""
+    code = int(found, 16) if re.fullmatch("[0-9A-Fa-f]{4}", found := value(element, "char") or "") else 0
+    if value(element, "font") == "Symbol":
+        return _SYMBOLS.get(code & 0xFF, "")
+    return chr(code) if 0x20 < code < 0xD800 or 0xF900 <= code else ""
 
 
 def _is_hidden(run: "_Element") -> bool:
@@ -128,41 +151,55 @@ def _is_hidden(run: "_Element") -> bool:
     return vanish is not None and value(vanish, "val") not in _OFF
 
 
-def _rows(table: "_Element", notes: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    for each in shown(table):
-        if local(each) == "tr":
-            yield " | ".join(_cells(each, notes))
-        elif local(each) not in _GONE and local(each) not in ("tblPr", "tblGrid"):
-            yield from _rows(each, notes)
+class _Tables:
+    """Reads tables, and counts what they hold: the same note may stand in any number of cells."""
+
+    def __init__(self, notes: Mapping[str, Mapping[str, str]], settings: InputSettings) -> None:
+        self._notes = notes
+        self._settings = settings
+        self._length = 0
+
+    def rows(self, table: "_Element") -> Iterator[str]:
+        """Yield a line a row; Unreadable where all together are longer than a text may be."""
+        for each in shown(table):
+            if local(each) == "tr":
+                yield " | ".join(self._cells(each))
+            elif local(each) not in _GONE and local(each) not in ("tblPr", "tblGrid"):
+                yield from self.rows(each)
+
+    def flat(self, element: "_Element") -> str:
+        """Return the text of a cell on one line, whatever it holds."""
+        parts = []
+        for each in shown(element):
+            if local(each) == "p":
+                aside: list[_Element] = []
+                parts.append(self._counted("".join(_runs(each, aside))))
+                for apart in aside:
+                    note = self._notes.get(local(apart), {}).get(value(apart, "id") or "", "")
+                    parts.append(self._counted(note) or (self.flat(apart) if local(apart) == "txbxContent" else ""))
+            elif local(each) not in _GONE:
+                parts.append(self.flat(each))
+        return folded(" ".join(filter(None, parts)))
+
+    def _cells(self, row: "_Element") -> Iterator[str]:
+        for each in shown(row):
+            if local(each) == "tc":
+                yield " ".join(self.flat(each).split())
+            elif local(each) not in _GONE:
+                yield from self._cells(each)
+
+    def _counted(self, text: str) -> str:
+        self._length += len(text)
+        if self._length > self._settings.max_characters:
+            raise too_long(self._settings)
+        return text
 
 
-def _cells(row: "_Element", notes: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    for each in shown(row):
-        if local(each) == "tc":
-            yield " ".join(_flat(each, notes).split())
-        elif local(each) not in _GONE:
-            yield from _cells(each, notes)
-
-
-def _flat(element: "_Element", notes: Mapping[str, Mapping[str, str]]) -> str:
-    """Return the text of a cell on one line, whatever it holds."""
-    parts = []
-    for each in shown(element):
-        if local(each) == "p":
-            aside: list[_Element] = []
-            parts.append("".join(_runs(each, aside)))
-            for apart in aside:
-                note = notes.get(local(apart), {}).get(value(apart, "id") or "")
-                parts.append(note or (_flat(apart, notes) if local(apart) == "txbxContent" else ""))
-        elif local(each) not in _GONE:
-            parts.append(_flat(each, notes))
-    return folded(" ".join(filter(None, parts)))
-
-
-def _notes(root: "_Element | None") -> dict[str, str]:
+def _notes(root: "_Element | None", settings: InputSettings) -> dict[str, str]:
     """Return the text of each note by its id; separators are none."""
+    reader = _Tables({}, settings)
     return {
-        value(note, "id") or "": _flat(note, {})
+        value(note, "id") or "": reader.flat(note)
         for note in (root if root is not None else ())
         if value(note, "type") in (None, "normal")
     }

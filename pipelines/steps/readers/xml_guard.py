@@ -28,7 +28,16 @@ def parse_xml(content: bytes, name: str, *, doctype: bool = False) -> "_Element"
     try:
         return etree.fromstring(content, parser)
     except (etree.XMLSyntaxError, ValueError, LookupError) as error:
+        refuse_memory(error)
         raise Unreadable("damaged document", f"{name}: {error}") from error
+
+
+def refuse_memory(error: Exception) -> None:
+    """Raise Unreadable where a parser ended for want of memory, which is no fault of the markup's."""
+    from lxml import etree
+
+    if isinstance(error, etree.XMLSyntaxError) and error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+        raise Unreadable("takes too much memory", "its markup is too large") from error
 
 
 def local(element: "_Element") -> str:

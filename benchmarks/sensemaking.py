@@ -1,0 +1,108 @@
+"""What answering over reports saves against answering over all the text, and what it costs in quality.
+
+    python benchmarks/sensemaking.py --books BOOK.txt [BOOK.txt ...] --suite QMSUM [--questions 60] [--together]
+
+Conditions: the reports of the levels c0 to c3, all passages (ts), the nearest passages that one call holds (ss). For
+the books: units and tokens that one question about the whole is answered from. For the suite also how answers compare
+with the accepted ones. A question of the suite is put to an index of its own supporting document (a meeting is
+summarised by itself); with --together to one index of all. Without a model answers are those of the `:offline`
+stand-ins; where settings.yaml or the environment name one, it answers (calls: those of a global search for each
+condition and question).
+"""
+
+import argparse
+import asyncio
+import json
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from conspectus import Index, Settings, build, load_settings
+from pipelines.evaluation.evaluate import context_size, quality
+from pipelines.evaluation.metrics import bootstrap
+from pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+
+CONDITIONS = ("global:c0", "global:c1", "global:c2", "global:c3", "ts", "ss")
+WHOLE = "What are the main themes of the book?"
+MEASURES = ("rougeL", "coverage", "coverage_words")
+
+
+def book_table(book: Path, settings: Settings) -> Iterator[str]:
+    """Yield the lines of a book's table."""
+    index = build(book, Path(".conspectus", "books", book.stem), settings)
+    sizes = {name: context_size(index.ask(WHOLE, name)) for name in CONDITIONS}
+    yield f"{book.stem}: {WHOLE}"
+    yield f"{'condition':12}{'units':>8}{'context tokens':>17}{'fewer than ts':>15}"
+    for name, size in sizes.items():
+        units, tokens = size.get("units", 0.0), size.get("context_tokens", 0.0)
+        yield f"{name:12}{units:8,.0f}{tokens:17,.0f}{1 - tokens / sizes['ts']['context_tokens']:15.1%}"
+
+
+def indexes_of(suite: Suite, settings: Settings, wanted: set[str], together: bool) -> dict[str, Index]:
+    """Return by document id the index that its questions are put to."""
+    place = suite_index(suite, settings)
+    if together:
+        return dict.fromkeys(wanted, build(suite.corpus, place, settings))
+    folder = place.with_name(f"{place.name}-apart")
+    (folder / "documents").mkdir(parents=True, exist_ok=True)
+    found = {}
+    for line in suite.corpus.read_text("utf-8").splitlines():
+        id_ = json.loads(line)["id"]
+        if id_ in wanted:
+            document = folder / "documents" / f"{id_}.jsonl"
+            document.write_text(line + "\n", "utf-8")
+            found[id_] = build(document, folder / id_, settings)
+    return found
+
+
+def suite_table(suite: Suite, settings: Settings, most: int, together: bool) -> Iterator[str]:
+    """Yield the lines of a suite's table."""
+    able = [each for each in suite.questions if each.answers and len(each.supporting) == 1]
+    questions = random.Random(7).sample(able, min(most or len(able), len(able)))
+    indexes = indexes_of(suite, settings, {each.supporting[0] for each in questions}, together)
+    asked = "one index of all" if together else "each asked of its own document"
+    yield f"{suite.name}: {len(questions)} questions, {asked}; means with bootstrap 95 % intervals"
+    head = "".join(f"{each:>25}" for each in MEASURES)
+    yield f"{'condition':12}{'units':>8}{'context tokens':>17}{'known':>8}{head}"
+    for name in CONDITIONS:
+        values = asyncio.run(measured(name, questions, indexes))
+        mean = {metric: sum(each) / len(questions) for metric, each in values.items()}
+        intervals = [bootstrap(values[each]) for each in MEASURES]
+        shown = "".join(f"{f'{each.mean:.4f} [{each.low:.4f}, {each.high:.4f}]':>25}" for each in intervals)
+        yield f"{name:12}{mean['units']:8,.1f}{mean['context_tokens']:17,.0f}{mean['known']:8.2f}{shown}"
+
+
+async def measured(name: str, questions: Sequence[Question], indexes: dict[str, Index]) -> dict[str, list[float]]:
+    """Return the values of one condition by metric, one a question."""
+    values: defaultdict[str, list[float]] = defaultdict(list)
+    for question in questions:
+        index = indexes[question.supporting[0]]
+        answer = await index.ask_async(question.question, name)
+        row = {"units": 0.0, "context_tokens": 0.0, **context_size(answer), "known": float(answer.known)}
+        row |= quality(answer.text if answer.known else "", question, index.context)
+        for metric, value in row.items():
+            values[metric].append(value)
+    return dict(values)
+
+
+def main() -> None:
+    """Build what is not there and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--books", type=Path, nargs="+", default=[])
+    parser.add_argument("--suite", type=Path)
+    parser.add_argument("--questions", type=int, default=60, help="how many of the suite's are asked; 0: all")
+    parser.add_argument("--together", action="store_true", help="one index of the whole suite")
+    options = parser.parse_args()
+    settings = load_settings(Path("settings.yaml") if Path("settings.yaml").is_file() else None)
+    for book in options.books:
+        for line in book_table(book, settings):
+            print(line, flush=True)
+        print()
+    if options.suite:
+        for line in suite_table(read_suite(options.suite), settings, options.questions, options.together):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

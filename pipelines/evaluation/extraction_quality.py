@@ -1,0 +1,206 @@
+"""How much of a text its graph holds: facts that a reader would state, and triples that annotators did.
+
+No judge is needed; the rules stand with the functions. They tell extractors apart, and are not the figures of papers in
+which a model judges.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from pipelines.evaluation.answers import Embed, Weigh, normalised, token_f1, word_coverage
+from pipelines.evaluation.text_graphs import Edge, Node, TextGraph
+from storage.text.names import words
+from storage.text.sentences import sentence_spans
+
+Floats = npt.NDArray[np.float32]
+Part = TypeVar("Part")
+Same = Callable[[str, str], bool]
+"""Whether two names are taken for one."""
+
+NEAREST_NODES = 8
+HOPS = 2
+"""What of a graph a fact is looked for in: as MINE has it (Mo et al. 2025, KGGen, section 3)."""
+STATEMENTS = 3
+LEAST_COSINE = 0.6
+LEAST_WORDS = 0.5
+LEAST_PREDICATE = 0.5
+LEAST_NAME_F1 = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class FactCheck:
+    """How near a graph comes to a fact: best cosine of a statement, share of its words in the nearest statements."""
+
+    fact: str
+    cosine: float
+    words: float
+
+    @property
+    def held(self) -> bool:
+        """Whether the graph holds the fact: both checks are passed."""
+        return self.cosine >= LEAST_COSINE and self.words >= LEAST_WORDS
+
+
+def check_facts(
+    graph: TextGraph, facts: Sequence[str], embed: Embed, weigh: Weigh, descriptions: bool
+) -> list[FactCheck]:
+    """Return what the graph of a text has for each fact.
+
+    The rule: the NEAREST_NODES nodes whose names are nearest to the fact are looked up, with all edges within HOPS of
+    them. What these state (an edge "source predicate target", a node its name; with `descriptions` their
+    descriptions follow) is compared with the fact: the greatest cosine must reach LEAST_COSINE, and the STATEMENTS
+    nearest statements must together have LEAST_WORDS of the fact's words, as `weigh` weighs them.
+    """
+    if not graph.nodes or not facts:
+        return [FactCheck(each, 0.0, 0.0) for each in facts]
+    stated = [_node_text(each, descriptions) for each in graph.nodes]
+    stated += [_edge_text(each, descriptions) for each in graph.edges]
+    wanted = embed(facts)
+    to_names = wanted @ embed([each.name for each in graph.nodes]).T
+    to_statements = wanted @ embed(stated).T
+    row_of = {each.name: row for row, each in enumerate(graph.nodes)}
+    ends = np.array([(row_of[each.source], row_of[each.target]) for each in graph.edges], np.int64).reshape(-1, 2)
+    checks = []
+    for fact, names, cosines in zip(facts, to_names, to_statements, strict=True):
+        near = np.argsort(-names, kind="stable")[:NEAREST_NODES]
+        rows = np.concatenate([near, len(graph.nodes) + _edges_within(ends, near, len(graph.nodes))])
+        best = rows[np.argsort(-cosines[rows], kind="stable")[:STATEMENTS]]
+        together = "\n".join(stated[row] for row in best)
+        checks.append(FactCheck(fact, float(cosines[best[0]]), word_coverage(together, [fact], weigh)))
+    return checks
+
+
+def _edges_within(ends: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], n_nodes: int) -> npt.NDArray[np.int64]:
+    """Return the rows of the edges on paths of HOPS edges from the nodes."""
+    reached = np.zeros(n_nodes, bool)
+    reached[nodes] = True
+    touched: npt.NDArray[np.bool_] = np.zeros(len(ends), bool)
+    for _ in range(HOPS):
+        touched = reached[ends[:, 0]] | reached[ends[:, 1]]
+        reached[ends[touched].ravel()] = True
+    return np.flatnonzero(touched)
+
+
+def sentence_graph(text: str) -> TextGraph:
+    """Return the graph that has each sentence of a text as a node: what the rule finds where nothing is lost."""
+    return TextGraph(tuple(Node(" ".join(text[start:end].split())) for start, end in sentence_spans(text)), ())
+
+
+def inverse_frequencies(texts: Sequence[str]) -> Weigh:
+    """Return the weights of words by how few sentences of the texts hold them: log(1 + n / (1 + f))."""
+    bags = [{word.key for word in words(text[a:b])} for text in texts for a, b in sentence_spans(text)]
+    counts: dict[str, int] = {}
+    for bag in bags:
+        for key in bag:
+            counts[key] = counts.get(key, 0) + 1
+    return lambda key: float(np.log1p(len(bags) / (1 + counts.get(key, 0))))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of what was extracted is true, and how many of what is true was extracted."""
+
+    right: int = 0
+    extracted: int = 0
+    found: int = 0
+    true: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.right + other.right,
+            self.extracted + other.extracted,
+            self.found + other.found,
+            self.true + other.true,
+        )
+
+    @property
+    def precision(self) -> float:
+        """The share of the extracted that is true."""
+        return self.right / self.extracted if self.extracted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the true that was extracted."""
+        return self.found / self.true if self.true else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Their harmonic mean."""
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class TripleCounts:
+    """Names, pairs of names whatever the predicate, and triples of one text or of many."""
+
+    names: Counts = Counts()
+    pairs: Counts = Counts()
+    triples: Counts = Counts()
+
+    def __add__(self, other: "TripleCounts") -> "TripleCounts":
+        return TripleCounts(self.names + other.names, self.pairs + other.pairs, self.triples + other.triples)
+
+
+def same_name(first: str, second: str) -> bool:
+    """Return whether two names are equal but for case, punctuation and articles (as SQuAD compares answers).
+
+    >>> same_name("The Beatles", "beatles")
+    True
+    """
+    return normalised(first) == normalised(second)
+
+
+def alike_name(first: str, second: str) -> bool:
+    """Return whether two names share most of their words: token F1 of at least LEAST_NAME_F1."""
+    return same_name(first, second) or token_f1(first, [second]) >= LEAST_NAME_F1
+
+
+def count_triples(graph: TextGraph, true: Sequence[Edge], embed: Embed, same: Same) -> TripleCounts:
+    """Return the counts of a text's graph against its true triples.
+
+    The rules: a name is right where `same` takes it for a true one. A pair is right where both its ends are those of
+    a true triple, in either direction. A triple is right where its ends are those of a true one in that order and the
+    predicates, in words, have a cosine of at least LEAST_PREDICATE: extractor and annotators name them differently.
+    Annotators state only some of what a text says, so that precision is a lower bound. Whatever has a counterpart
+    counts; several may have the same one.
+    """
+    predicates = [spelt_out(each.predicate) for each in (*graph.edges, *true)]
+    vectors = embed(predicates) if graph.edges and true else np.zeros((len(predicates), 1), np.float32)
+    alike = vectors[: len(graph.edges)] @ vectors[len(graph.edges) :].T >= LEAST_PREDICATE
+    straight = _matrix(graph.edges, true, lambda a, b: same(a.source, b.source) and same(a.target, b.target))
+    crossed = _matrix(graph.edges, true, lambda a, b: same(a.source, b.target) and same(a.target, b.source))
+    mine = sorted({each.name for each in graph.nodes})
+    theirs = sorted({name for each in true for name in (each.source, each.target)})
+    return TripleCounts(_counts(_matrix(mine, theirs, same)), _counts(straight | crossed), _counts(straight & alike))
+
+
+def _matrix(mine: Sequence[Part], theirs: Sequence[Part], same: Callable[[Part, Part], bool]) -> npt.NDArray[np.bool_]:
+    return np.array([same(a, b) for a in mine for b in theirs], bool).reshape(len(mine), len(theirs))
+
+
+def _counts(same: npt.NDArray[np.bool_]) -> Counts:
+    return Counts(int(same.any(axis=1).sum()), same.shape[0], int(same.any(axis=0).sum()), same.shape[1])
+
+
+def spelt_out(predicate: str) -> str:
+    """Return a predicate in words.
+
+    >>> spelt_out("populationMetro")
+    'population metro'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", predicate).lower()
+
+
+def _node_text(node: Node, descriptions: bool) -> str:
+    return f"{node.name}: {node.description}" if descriptions and node.description else node.name
+
+
+def _edge_text(edge: Edge, descriptions: bool) -> str:
+    stated = f"{edge.source} {edge.predicate} {edge.target}"
+    return f"{stated}: {edge.description}" if descriptions and edge.description else stated

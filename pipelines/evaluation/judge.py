@@ -1,0 +1,274 @@
+"""Which of two answers is better, by a model, criterion by criterion: where no reference tells.
+
+The comparison of GraphRAG (Edge et al. 2024, section 4.1.3): comprehensiveness, diversity and empowerment, with
+directness as the control. Every pair of answers is judged in both orders, several times. A judge that goes by the
+order contradicts itself then, and is shown to do so.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from pipelines.evaluation.answers import without_marks
+from pipelines.evaluation.metrics import Interval, bootstrap
+from pipelines.evaluation.questions import sources_of_reports
+from pipelines.evaluation.suites import Question
+from prompts.asking import ask_for
+from prompts.llm import LanguageModel, Message, Request
+from prompts.render import prompt_text, render
+from query.context import Context
+from query.methods import find_method
+from query.types import Answer, Answerer
+from storage.errors import ModelError
+from storage.hashing import digest
+from storage.records import Failure
+
+STEP = "judge"
+CRITERIA = ("comprehensiveness", "diversity", "empowerment", "directness")
+MOST_INCONSISTENT = 0.25
+"""A judge that tosses a coin contradicts itself in half of the swapped pairs; half of that is too much."""
+_TEMPERATURE = 0.7
+"""Repeats of one prompt tell something only where the model draws its replies."""
+_ANSWERS_AT_ONCE = 8
+
+
+class Verdict(BaseModel):
+    """What a model answers to judge/compare.txt; the reason comes first, so that the choice follows from it."""
+
+    reason: str
+    better: Literal["1", "2", "tie"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """What a method said to a question, and the hashes of the chunks that it rests on."""
+
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One repeat of a comparison: what the first method scored in both orders, 1 a win, 0.5 a tie, 0 a loss.
+
+    `straight` with its answer shown first, `swapped` with its answer shown second.
+    """
+
+    question: str
+    criterion: str
+    first: str
+    second: str
+    repeat: int
+    straight: float
+    swapped: float
+
+
+@dataclass(frozen=True, slots=True)
+class WinRate:
+    """How often `method` wins against `other`, a tie being half a win: mean over questions, 95 % interval."""
+
+    method: str
+    other: str
+    rate: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionResult:
+    """All pairs of methods by one criterion.
+
+    `ties` is the share of verdicts that are ties; `first_shown` the share of decided ones that go to the answer shown
+    first (0.5 for a fair judge); `inconsistent` the share of swapped pairs with two different outcomes. `reliable`
+    is whether that is below MOST_INCONSISTENT.
+    """
+
+    criterion: str
+    rates: tuple[WinRate, ...]
+    ties: float
+    first_shown: float
+    inconsistent: float
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the judge mostly sticks to its verdict when the answers change places."""
+        return self.inconsistent < MOST_INCONSISTENT
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a judge says of methods, and what could not be had: answers of methods, verdicts of the judge."""
+
+    methods: tuple[str, ...]
+    questions: int
+    repeats: int
+    criteria: tuple[CriterionResult, ...]
+    failures: tuple[Failure, ...]
+
+
+async def answer_all(
+    context: Context, methods: Sequence[str], questions: Sequence[Question]
+) -> tuple[dict[tuple[str, str], Text], list[Failure]]:
+    """Return each method's answer by (method, question id), without marks of citations, and the failures."""
+    turn = asyncio.Semaphore(_ANSWERS_AT_ONCE)
+    answerers = {name: find_method(name).answerer(context) for name in methods}
+
+    async def ask(answerer: Answerer, question: Question) -> Answer | ModelError:
+        async with turn:
+            try:
+                return await answerer.answer(question.question, lambda piece: None)
+            except ModelError as error:
+                return error
+
+    wanted = [(name, each) for name in methods for each in questions]
+    made = await asyncio.gather(*(ask(answerers[name], each) for name, each in wanted))
+    texts: dict[tuple[str, str], Text] = {}
+    failures = []
+    for (name, question), answer in zip(wanted, made, strict=True):
+        if isinstance(answer, ModelError):
+            failures.append(Failure("answer", f"{name}: {question.id}", type(answer).__name__, str(answer)))
+        else:
+            texts[name, question.id] = Text(without_marks(answer.text), _sources(context, answer))
+    return texts, failures
+
+
+def _sources(context: Context, answer: Answer) -> tuple[str, ...]:
+    reports = sources_of_reports(context, [each.report for each in answer.evidence.reports])
+    return tuple(sorted({*reports, *(digest(each.text) for each in answer.evidence.passages)}))
+
+
+async def judge(
+    model: LanguageModel,
+    questions: Sequence[Question],
+    methods: Sequence[str],
+    texts: Mapping[tuple[str, str], Text],
+    repeats: int,
+) -> Judgement:
+    """Return the judgement over the questions that both methods of a pair answered.
+
+    Each pair is judged by each criterion in both orders `repeats` times: questions x pairs x 4 x 2 x repeats calls,
+    less those for answers that are the same, which tie. A verdict that could not be had is a Failure, and takes that
+    of the other order with it, so that no order counts more.
+    """
+    matches, failures = await compare(model, questions, methods, texts, repeats)
+    criteria = tuple(summed_up(criterion, methods, matches) for criterion in CRITERIA)
+    return Judgement(tuple(methods), len(questions), repeats, criteria, tuple(failures))
+
+
+async def compare(
+    model: LanguageModel,
+    questions: Sequence[Question],
+    methods: Sequence[str],
+    texts: Mapping[tuple[str, str], Text],
+    repeats: int,
+) -> tuple[list[Match], list[Failure]]:
+    """Return every match, in the order of questions, pairs, criteria and repeats, and what failed."""
+
+    async def play(question: Question, first: str, second: str, criterion: str, repeat: int) -> Match | Failure:
+        mine, theirs = texts[first, question.id], texts[second, question.id]
+        if mine.text == theirs.text:
+            return Match(question.id, criterion, first, second, repeat, 0.5, 0.5)
+        orders = await asyncio.gather(
+            _verdict(model, question.question, mine, theirs, criterion, repeat),
+            _verdict(model, question.question, theirs, mine, criterion, repeat),
+        )
+        for each in orders:
+            if isinstance(each, ModelError):
+                item = f"{question.id}: {first}, {second}: {criterion}, {repeat}"
+                return Failure(STEP, item, type(each).__name__, str(each))
+        straight, swapped = (each for each in orders if not isinstance(each, ModelError))
+        return Match(question.id, criterion, first, second, repeat, straight, 1.0 - swapped)
+
+    played = await asyncio.gather(
+        *(
+            play(question, first, second, criterion, repeat)
+            for question in questions
+            for first, second in combinations(methods, 2)
+            if (first, question.id) in texts and (second, question.id) in texts
+            for criterion in CRITERIA
+            for repeat in range(repeats)
+        )
+    )
+    return [each for each in played if isinstance(each, Match)], [each for each in played if isinstance(each, Failure)]
+
+
+async def _verdict(
+    model: LanguageModel, question: str, first: Text, second: Text, criterion: str, repeat: int
+) -> float | ModelError:
+    """Return what the answer shown first scores."""
+    prompt = render(
+        "judge/compare",
+        criterion=prompt_text(f"judge/{criterion}"),
+        question=question,
+        first=first.text,
+        second=second.text,
+    )
+    sources = tuple(sorted({*first.sources, *second.sources}))
+    request = Request((Message("user", prompt),), STEP, temperature=_TEMPERATURE, sample=repeat, sources=sources)
+    try:
+        verdict = await ask_for(model, request, Verdict)
+    except ModelError as error:
+        return error
+    return {"1": 1.0, "2": 0.0, "tie": 0.5}[verdict.better]
+
+
+def summed_up(criterion: str, methods: Sequence[str], matches: Sequence[Match]) -> CriterionResult:
+    """Return the win rates of all ordered pairs of methods that were compared, and how steady the judge was.
+
+    A question's score is the mean of its verdicts; the interval is over questions, because the repeats of one question
+    are not independent.
+    """
+    own = [each for each in matches if each.criterion == criterion]
+    scores: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for each in own:
+        mean = (each.straight + each.swapped) / 2
+        scores[each.first, each.second, each.question].append(mean)
+        scores[each.second, each.first, each.question].append(1.0 - mean)
+    means: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for (one, other, _), values in scores.items():
+        means[one, other].append(sum(values) / len(values))
+    rates = tuple(
+        WinRate(one, other, bootstrap(means[one, other]))
+        for one in methods
+        for other in methods
+        if (one, other) in means
+    )
+    verdicts = [score for each in own for score in (each.straight, 1.0 - each.swapped)]  # of the answer shown first
+    decided = [score for score in verdicts if score != 0.5]
+    return CriterionResult(
+        criterion,
+        rates,
+        ties=_share(len(verdicts) - len(decided), len(verdicts), 0.0),
+        first_shown=_share(sum(decided), len(decided), 0.5),
+        inconsistent=_share(sum(each.straight != each.swapped for each in own), len(own), 0.0),
+    )
+
+
+def _share(part: float, whole: int, without: float) -> float:
+    return part / whole if whole else without
+
+
+def as_json(found: Judgement) -> dict[str, Any]:
+    """Return a judgement in the form that `conspectus judge --json` writes."""
+    return {
+        "methods": list(found.methods),
+        "questions": found.questions,
+        "repeats": found.repeats,
+        "criteria": {each.criterion: _criterion_json(found.methods, each) for each in found.criteria},
+        "failures": [asdict(each) for each in found.failures],
+    }
+
+
+def _criterion_json(methods: Sequence[str], found: CriterionResult) -> dict[str, Any]:
+    return {
+        "win_rates": {
+            name: {each.other: asdict(each.rate) for each in found.rates if each.method == name} for name in methods
+        },
+        "ties": found.ties,
+        "first_shown": found.first_shown,
+        "inconsistent": found.inconsistent,
+        "reliable": found.reliable,
+    }

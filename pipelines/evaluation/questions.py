@@ -1,0 +1,191 @@
+"""Questions that need the whole of a corpus, thought up by a model from a short description of it.
+
+The generator of GraphRAG (Edge et al. 2024, section 4.1.2): people who would study the corpus, tasks of each, questions
+for each task. What the model has not seen it cannot ask for: no question can be answered by copying one passage.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from prompts.asking import ask_for
+from prompts.llm import LanguageModel, Message, Request
+from prompts.render import render
+from query.answer.units import report_units, sources
+from query.context import Context
+from storage.errors import ModelError
+from storage.records import Community, Failure, Report
+
+STEP = "questions"
+_MOST_TOPICS = 60
+"""Reports named in a description made here: it is to be short."""
+
+Answer = TypeVar("Answer")
+
+
+class Person(BaseModel):
+    """Someone who would study the corpus."""
+
+    role: str
+    interest: str
+
+
+class People(BaseModel):
+    """What a model answers to judge/users.txt."""
+
+    people: list[Person]
+
+
+class Tasks(BaseModel):
+    """What a model answers to judge/tasks.txt."""
+
+    tasks: list[str]
+
+
+class Questions(BaseModel):
+    """What a model answers to judge/questions.txt."""
+
+    questions: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a corpus is, in short, and the hashes of the chunks that this was made from."""
+
+    text: str
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MadeQuestion:
+    """A question, and who would ask it for what. Its id tells user, task and question by number: u0t2q4."""
+
+    id: str
+    question: str
+    user: str
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The questions by id, and what was asked of the model and not to be had."""
+
+    questions: tuple[MadeQuestion, ...]
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    id: str
+    user: str
+    task: str
+
+
+def describe_corpus(context: Context) -> Description:
+    """Return a description from the titles of the coarsest reports: of many the best rated, in order of title."""
+    coarsest = {each.id for each in context.index.rows(Community) if each.level == 0}
+    reports = [each for each in context.index.rows(Report) if each.community_id in coarsest]
+    best = sorted(reports, key=lambda each: (-each.rating, each.title, each.id))[:_MOST_TOPICS]
+    topics = sorted({each.title for each in best}) or sorted(set(context.titles.values()))[:_MOST_TOPICS]
+    text = render(
+        "judge/collection", documents=str(len(context.titles)), topics="\n".join(f"- {each}" for each in topics)
+    )
+    return Description(text, sources_of_reports(context, best))
+
+
+def sources_of_reports(context: Context, reports: Sequence[Report]) -> tuple[str, ...]:
+    """Return the hashes of the chunks that reports were made from, sorted."""
+    units = report_units(context)
+    return sources(context, [units[each.community_id] for each in reports])
+
+
+async def generate(model: LanguageModel, about: Description, users: int, tasks: int, questions: int) -> Generated:
+    """Return up to `users` x `tasks` x `questions` questions, no two alike but for capitals and spaces.
+
+    The people come in one call, then the tasks of all at once, then the questions of all tasks at once. What the
+    model answers too much is left out. A failed call is a Failure, as is a list that is too short; ModelError only
+    where no people could be had or no question at all.
+    """
+    asked = _request(about, "users", users)
+    people = (await ask_for(model, asked, People)).people[:users]
+    failures = [*_short("users", "people", len(people), users)]
+
+    persons = [f"{each.role}: {each.interest}" for each in people]
+    of_persons = await asyncio.gather(
+        *(_tried(ask_for(model, _request(about, "tasks", tasks, user=each), Tasks)) for each in persons)
+    )
+    todo: list[_Task] = []
+    for number, (person, made) in enumerate(zip(persons, of_persons, strict=True)):
+        if isinstance(made, ModelError):
+            failures.append(_failure(f"u{number}", made))
+            continue
+        todo += [_Task(f"u{number}t{i}", person, task) for i, task in enumerate(made.tasks[:tasks])]
+        failures += _short(f"u{number}", "tasks", len(made.tasks), tasks)
+
+    of_tasks = await asyncio.gather(
+        *(
+            _tried(ask_for(model, _request(about, "questions", questions, user=each.user, task=each.task), Questions))
+            for each in todo
+        )
+    )
+    found: dict[str, MadeQuestion] = {}
+    for task, answer in zip(todo, of_tasks, strict=True):
+        if isinstance(answer, ModelError):
+            failures.append(_failure(task.id, answer))
+            continue
+        failures += _short(task.id, "questions", len(answer.questions), questions)
+        for i, text in enumerate(answer.questions[:questions]):
+            made_question = MadeQuestion(f"{task.id}q{i}", " ".join(text.split()), task.user, task.task)
+            key = made_question.question.casefold()
+            if not key:
+                failures.append(Failure(STEP, made_question.id, "an empty question"))
+            elif key in found:
+                failures.append(Failure(STEP, made_question.id, "the same question again", f"as {found[key].id}"))
+            else:
+                found[key] = made_question
+    if not found:
+        raise ModelError(
+            "the model made no question: " + "; ".join(f"{each.reason} ({each.detail})" for each in failures[:3])
+        )
+    return Generated(tuple(found.values()), tuple(failures))
+
+
+def write_questions(path: Path, questions: Sequence[MadeQuestion]) -> None:
+    """Write the `questions.jsonl` of a suite: nobody knows the answers, and no document supports them alone."""
+    rows = [
+        {
+            "id": each.id,
+            "question": each.question,
+            "answers": [],
+            "supporting": [],
+            "user": each.user,
+            "task": each.task,
+        }
+        for each in questions
+    ]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+
+
+def _request(about: Description, kind: str, count: int, **places: str) -> Request:
+    prompt = render(f"judge/{kind}", description=about.text, count=str(count), **places)
+    return Request((Message("user", prompt),), STEP, sources=about.sources)
+
+
+async def _tried(asking: Awaitable[Answer]) -> Answer | ModelError:
+    try:
+        return await asking
+    except ModelError as error:
+        return error
+
+
+def _failure(item: str, error: ModelError) -> Failure:
+    return Failure(STEP, item, type(error).__name__, str(error))
+
+
+def _short(item: str, what: str, found: int, wanted: int) -> list[Failure]:
+    return [Failure(STEP, item, f"fewer {what} than asked for", f"{found} of {wanted}")] if found < wanted else []

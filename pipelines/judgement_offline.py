@@ -1,0 +1,46 @@
+"""Judgement without a language model: spaCy finds, and the documents' own sentences tell."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipelines.judgement import Found, Told
+from pipelines.runner import Runner
+from pipelines.steps.communities import divide
+from pipelines.steps.descriptions import describe
+from pipelines.steps.entities import described, merge
+from pipelines.steps.extraction_nlp import annotate_chunks
+from pipelines.steps.reports import report_communities
+from pipelines.steps.sentences import sentences_of
+from prompts.usage import Spending
+from storage.memo import Memo
+from storage.records import Chunk, Document
+from storage.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class OfflineJudgement:
+    """Finds with a spaCy pipeline and describes by quoting."""
+
+    settings: Settings
+    memo: Memo
+    run: Runner
+    waits: bool = False
+
+    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+        """Return names, noun phrases and the statements between them."""
+        settings = self.settings
+        annotations, lost = annotate_chunks(chunks, settings.extraction, self.memo, self.run, settings.build.shard_size)
+        return Found(merge(documents, chunks, annotations, settings.names), [], annotations, lost)
+
+    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found) -> Told:
+        """Return extractive descriptions and reports, over communities of stated and of shared sentences."""
+        settings, knowledge = self.settings, found.knowledge
+        sentences = sentences_of(documents, chunks, knowledge.mentions)
+        entities = described(knowledge.entities, describe(knowledge.entities, sentences, settings.descriptions))
+        communities = divide(entities, knowledge.relations, knowledge.mentions, sentences, settings.communities)
+        reports = report_communities(communities, entities, sentences, len(chunks), settings.reports)
+        return Told(entities, knowledge.relations, communities, reports, [])
+
+    def spending(self) -> tuple[Spending, ...]:
+        """Return nothing: no model is asked."""
+        return ()

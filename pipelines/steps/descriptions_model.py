@@ -1,0 +1,145 @@
+"""What an entity or a relation is, from the descriptions that a model gave it in each chunk: one text.
+
+The element summaries of GraphRAG (Edge et al. 2024, section 3.1.3). A model is asked only where there is something to
+sum up: where what one thing was called in several places is longer than `descriptions.summary_threshold` tokens.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pipelines.steps.together import together
+from prompts.llm import LanguageModel, Message, Request
+from prompts.mending import without_thinking
+from prompts.render import render
+from prompts.windows import cut
+from storage.errors import BadAnswer, ModelError
+from storage.records import Failure
+from storage.settings import DescriptionSettings
+from storage.text.tokens import count_each, count_tokens, token_spans
+
+STAGE = "summarise"
+
+_LINE = "- "
+_LINE_TOKENS = 1
+
+
+async def summarise(
+    names: Mapping[str, str],
+    descriptions: Mapping[str, Sequence[str]],
+    model: LanguageModel,
+    settings: DescriptionSettings,
+    sources: Mapping[str, tuple[str, ...]],
+) -> tuple[dict[str, str], list[Failure]]:
+    """Return one description for each id of `descriptions`, and a failure for each that the model did not give.
+
+    `names` says what to call each (an entity's name; "A and B" for a relation), `sources` the digests of the chunks
+    that its descriptions come from. Descriptions are taken sorted, each once, blank ones not at all. One stands as it
+    is; several stand joined up to `summary_threshold` tokens; more become one by the model: all at once up to
+    `max_input_tokens`, beyond that in batches whose results are summed up in turn. A description longer than half a
+    batch is divided first, so that nothing is left out. Where a call fails, as many whole descriptions as keep to the
+    threshold stand joined. BudgetReached is passed on, when the calls under way have ended.
+    """
+    told = {id_: _distinct(descriptions[id_]) for id_ in sorted(descriptions)}
+    joined = {id_: _joined(each) for id_, each in told.items()}
+    several = [id_ for id_, each in told.items() if len(each) > 1]
+    tokens = dict(zip(several, count_each([joined[id_] for id_ in several]), strict=True))
+    long = [id_ for id_ in several if tokens[id_] > settings.summary_threshold]
+    written = await together(_written(names[id_], told[id_], model, settings, sources.get(id_, ())) for id_ in long)
+    failures = []
+    for id_, text in zip(long, written, strict=True):
+        if isinstance(text, ModelError):
+            failures.append(Failure(STAGE, id_, "the descriptions could not be summed up", str(text)))
+            joined[id_] = _joined(_whole(told[id_], settings.summary_threshold))
+        else:
+            joined[id_] = text
+    return joined, failures
+
+
+def _distinct(descriptions: Iterable[str]) -> list[str]:
+    return sorted({" ".join(each.split()) for each in descriptions} - {""})
+
+
+def _joined(descriptions: Sequence[str]) -> str:
+    if len(descriptions) < 2:
+        return "".join(descriptions)
+    return " ".join(f"{each}." if each[-1].isalnum() else each for each in descriptions)
+
+
+def _whole(descriptions: Sequence[str], most: int) -> list[str]:
+    """Return as many descriptions as fit, the first that do; the shortest alone where none does."""
+    kept: list[str] = []
+    room = most
+    for each, tokens in zip(descriptions, count_each(descriptions), strict=True):
+        if tokens < room or (tokens == room and not each[-1].isalnum()):  # a full stop may be put behind it
+            kept.append(each)
+            room -= tokens + each[-1].isalnum()
+    return kept or [min(descriptions, key=lambda each: (len(each), each))]
+
+
+async def _written(
+    name: str,
+    descriptions: Sequence[str],
+    model: LanguageModel,
+    settings: DescriptionSettings,
+    sources: tuple[str, ...],
+) -> str | ModelError:
+    # Two always fit into a batch, so that every round leaves fewer.
+    most = settings.max_input_tokens // 2 - _LINE_TOKENS
+    texts = [piece for each in descriptions for piece in _pieces(each, most)]
+    try:
+        while len(texts) > 1:
+            batches = list(_batches(texts, settings.max_input_tokens))
+            replies = await together(_one(name, batch, model, settings.summary_words, sources) for batch in batches)
+            texts = replies if len(replies) == 1 else [_pieces(each, most)[0] for each in replies]
+    except ModelError as error:
+        return error
+    return texts[0]
+
+
+async def _one(name: str, batch: Sequence[str], model: LanguageModel, words: int, sources: tuple[str, ...]) -> str:
+    if len(batch) == 1:
+        return batch[0]
+    listed = "\n".join(f"{_LINE}{each}" for each in batch)
+    prompt = render("index/summarise", words=str(words), thing=name, descriptions=listed)
+    reply = await model.complete(Request((Message("user", prompt),), "summarise", sources=sources))
+    text = " ".join(without_thinking(reply.text).split())
+    if not text or reply.finish == "length":
+        raise BadAnswer("cut off" if text else "empty", reply.text)
+    return text
+
+
+def _pieces(text: str, most: int) -> list[str]:
+    """Return the text in pieces of at most `most` tokens, cut between words where a word is not longer."""
+    if count_tokens(text) <= most:
+        return [text]
+    starts = [start for start, _ in token_spans(text)]
+    pieces = cut(
+        text,
+        starts,
+        list(_word_numbers(text, starts)),
+        room=most,
+        overlap=0,
+        fits=lambda piece: count_tokens(piece) <= most,
+    )
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def _word_numbers(text: str, starts: Sequence[int]) -> Iterator[int]:
+    """Yield for each token the number of the word that it belongs to; whitespace alone divides words."""
+    number = before = 0
+    for start in starts:
+        number += any(sign.isspace() for sign in text[before:start])
+        before = start
+        yield number
+
+
+def _batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:
+    """Yield the texts in order, as many in a batch as have `most` tokens together, each on its line."""
+    batch: list[str] = []
+    room = most
+    for text, tokens in zip(texts, count_each(texts), strict=True):
+        if batch and tokens + _LINE_TOKENS > room:
+            yield batch
+            batch, room = [], most
+        batch.append(text)
+        room -= tokens + _LINE_TOKENS
+    yield batch

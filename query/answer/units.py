@@ -1,0 +1,101 @@
+"""What a question about a whole corpus is answered over: reports or passages, alike to whatever reads them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from query.context import Context
+from query.types import Evidence, ScoredReport
+from storage.hashing import digest
+from storage.records import Chunk, Community, Report, Span
+from storage.text.sentences import sentence_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something that a unit says, and where it stands in the documents."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A community report or a chunk, `row` of its table.
+
+    `text` (of `n_tokens`) is what is read of it, `chunk_ids` what that was made from. `weight`, 0 to 1, is how much
+    of the corpus it is about, where that is known.
+    """
+
+    origin: Report | Chunk
+    row: int
+    title: str
+    text: str
+    n_tokens: int
+    weight: float
+    chunk_ids: tuple[str, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of the report or chunk."""
+        return self.origin.id
+
+    @property
+    def table(self) -> str:
+        """The name of its table, and of its vectors."""
+        return "reports" if isinstance(self.origin, Report) else "chunks"
+
+    def statements(self) -> tuple[Statement, ...]:
+        """Return what it says: the findings of a report that have citations, the sentences of a passage."""
+        if isinstance(self.origin, Report):
+            return tuple(Statement(each.explanation, each.citations) for each in self.origin.findings if each.citations)
+        chunk = self.origin
+        return tuple(
+            Statement(
+                " ".join(chunk.text[start:end].split()),
+                (Span(chunk.document_id, chunk.id, chunk.start + start, chunk.start + end),),
+            )
+            for start, end in sentence_spans(chunk.text)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredUnit:
+    """A unit and how much it helps: larger is better."""
+
+    unit: Unit
+    score: float
+
+
+def report_units(context: Context) -> dict[str, Unit]:
+    """Return all reports by the id of their community (its first appearance in the hierarchy)."""
+
+    def load() -> dict[str, Unit]:
+        chunk_ids = {each.id: each.chunk_ids for each in context.index.rows(Community)}
+        return {
+            each.community_id: Unit(
+                each, row, each.title, each.full_text, each.n_tokens, each.rating / 10, chunk_ids[each.community_id]
+            )
+            for row, each in enumerate(context.index.rows(Report))
+        }
+
+    return context.index.keep("report units", load)
+
+
+def passage_unit(context: Context, row: int) -> Unit:
+    """Return chunk `row`."""
+    chunk = context.chunks[row]
+    return Unit(chunk, row, context.titles[chunk.document_id], chunk.text, chunk.n_tokens, 1.0, (chunk.id,))
+
+
+def sources(context: Context, units: Sequence[Unit]) -> tuple[str, ...]:
+    """Return the hashes of the chunks that the units were made from: what a reply over them depends on."""
+    hashes = context.index.keep("chunk hashes", lambda: {each.id: digest(each.text) for each in context.chunks})
+    return tuple(sorted({hashes[id_] for unit in units for id_ in unit.chunk_ids}))
+
+
+def evidence(context: Context, scored: Sequence[ScoredUnit]) -> Evidence:
+    """Return units as the evidence of an answer, in the order given."""
+    return Evidence(
+        tuple(context.passage(each.unit.row, each.score) for each in scored if isinstance(each.unit.origin, Chunk)),
+        tuple(ScoredReport(each.unit.origin, each.score) for each in scored if isinstance(each.unit.origin, Report)),
+    )

@@ -1,0 +1,47 @@
+"""Naive vector search with a language model: the condition SS of GraphRAG (Edge et al. 2024, section 3.2)."""
+
+import time
+
+from prompts.llm import LanguageModel
+from prompts.usage import metered
+from query.answer.final import Written, usage_of, write
+from query.answer.read import UNKNOWN
+from query.answer.selection import NearestPassages
+from query.answer.units import evidence
+from query.answer.windows import filled
+from query.context import Context
+from query.types import Answer, Say, Step
+
+
+class VectorSearch:
+    """Answers from the nearest passages that one window holds, by the prompt of the map-reduce's last step."""
+
+    def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
+        self._name = name
+        self._context = context
+        self._model = model
+        self._nearest = NearestPassages(context)
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the model's answer; what it cites are sentences of the passages."""
+        began = time.perf_counter()
+        context = self._context
+        scored, found = self._nearest.nearest(question)
+        window = filled([each.unit for each in scored], context.settings.global_search.context_tokens)
+        with metered() as meter:
+            if window:
+                written = await write(context, self._model, question, window.text, window.units, say)
+            else:
+                written = Written(UNKNOWN, (), 0)
+                say(UNKNOWN)
+        read = Step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")
+        return Answer(
+            question=question,
+            method=self._name,
+            text=written.text,
+            citations=written.citations,
+            evidence=evidence(context, scored),
+            usage=usage_of(meter.total(), time.perf_counter() - began, len(scored), window.n_tokens if window else 0),
+            trace=(found, read),
+            dropped_citations=written.dropped,
+        )

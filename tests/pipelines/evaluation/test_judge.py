@@ -1,0 +1,188 @@
+"""The judge, against a server that judges as it is told to."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.evaluation.judge import (
+    CRITERIA,
+    Judgement,
+    Match,
+    Text,
+    answer_all,
+    as_json,
+    compare,
+    judge,
+    summed_up,
+)
+from pipelines.evaluation.suites import Question
+from prompts.client import ModelClient
+from prompts.fake import FakeReply, FakeRequest, FakeServer
+from query.context import Context
+from storage.memo import Memo
+from storage.settings import LlmSettings
+
+QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(4))
+METHODS = ("good", "bad", "worse")
+TEXTS = {(name, each.id): Text(f"{name} on {each.id}", ("s",)) for name in METHODS for each in QUESTIONS}
+Reply = Callable[[FakeRequest], str | FakeReply]
+
+
+def shown(request: FakeRequest) -> tuple[str, str]:
+    """Return the answers of a prompt, in order."""
+    found = re.search(r"Answer 1:\n\n(.+)\n\nAnswer 2:\n\n(.+)\n", request.prompt)
+    assert found
+    return found[1], found[2]
+
+
+def verdict(better: str) -> str:
+    return json.dumps({"reason": "because", "better": better})
+
+
+def fair(request: FakeRequest) -> str:
+    first, second = (METHODS.index(each.split()[0]) for each in shown(request))
+    return verdict("1" if first < second else "2")
+
+
+def judged(reply: Reply | str, repeats: int = 2, memo: Path | None = None) -> tuple[Judgement, FakeServer]:
+    with FakeServer(reply) as server:
+        settings = LlmSettings(model="m", base_url=server.url, attempts=1)
+        model = ModelClient(settings, Memo(memo) if memo else None)
+        return asyncio.run(judge(model, QUESTIONS, METHODS, TEXTS, repeats)), server
+
+
+def rate(found: Judgement, criterion: str, method: str, other: str) -> float:
+    result = next(each for each in found.criteria if each.criterion == criterion)
+    return next(each.rate.mean for each in result.rates if (each.method, each.other) == (method, other))
+
+
+def test_a_steady_judge() -> None:
+    found, server = judged(fair)
+    assert [each.criterion for each in found.criteria] == list(CRITERIA)
+    for each in found.criteria:
+        assert rate(found, each.criterion, "good", "bad") == 1
+        assert rate(found, each.criterion, "worse", "bad") == 0
+        assert len(each.rates) == 6
+        assert (each.ties, each.first_shown, each.inconsistent, each.reliable) == (0, 0.5, 0, True)
+    assert len(server.requests) == 4 * 3 * 4 * 2 * 2, "questions x pairs x criteria x orders x repeats"
+    prompts = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+    for criterion in CRITERIA:
+        assert sum(f"The criterion: {criterion.capitalize()}." in each for each in prompts) == len(prompts) / 4
+    assert not any(name in each for each in prompts for name in ("u0", "community"))
+
+
+def test_a_judge_that_goes_by_the_order_is_shown_as_such() -> None:
+    found, _ = judged(verdict("1"))
+    for each in found.criteria:
+        assert rate(found, each.criterion, "good", "bad") == 0.5
+        assert (each.first_shown, each.inconsistent, each.reliable) == (1, 1, False)
+
+
+def test_ties_are_half_a_win() -> None:
+    found, _ = judged(verdict("tie"))
+    for each in found.criteria:
+        assert {every.rate.mean for every in each.rates} == {0.5}
+        assert (each.ties, each.first_shown, each.inconsistent) == (1, 0.5, 0)
+
+
+def test_equal_answers_tie_and_cost_nothing() -> None:
+    same = {key: Text("the same") for key in TEXTS}
+    with FakeServer(fair) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url))
+        found = asyncio.run(judge(model, QUESTIONS, METHODS, same, 5))
+        assert server.requests == []
+    assert found.criteria[0].ties == 1
+
+
+def test_repeats_are_replies_of_their_own_and_are_remembered(tmp_path: Path) -> None:
+    turns = iter(range(10_000))
+
+    def changing(request: FakeRequest) -> str:
+        return verdict("1" if next(turns) % 3 else "2")
+
+    first, server = judged(changing, 3, tmp_path / "memo.sqlite")
+    assert len(server.requests) == 4 * 3 * 4 * 2 * 3
+    again, server = judged(changing, 3, tmp_path / "memo.sqlite")
+    assert server.requests == []
+    assert first == again
+    wider, server = judged(changing, 4, tmp_path / "memo.sqlite")
+    assert len(server.requests) == 4 * 3 * 4 * 2, "only the new repeat"
+    assert wider.repeats == 4
+
+
+def test_a_verdict_that_fails_takes_its_pair_along_and_nothing_else() -> None:
+    def reply(request: FakeRequest) -> str | FakeReply:
+        first, second = shown(request)
+        if (first, second) == ("bad on q1", "good on q1") and "Diversity." in request.prompt:
+            return FakeReply("no", status=400)
+        return fair(request)
+
+    found, _ = judged(reply)
+    assert [each.item_id for each in found.failures] == ["q1: good, bad: diversity, 0", "q1: good, bad: diversity, 1"]
+    assert {each.reason for each in found.failures} == {"ModelRefused"}
+    assert rate(found, "diversity", "good", "bad") == 1
+
+
+def test_questions_that_one_method_did_not_answer_are_left_out() -> None:
+    texts = {key: each for key, each in TEXTS.items() if key != ("bad", "q2")}
+    with FakeServer(fair) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url))
+        matches, failures = asyncio.run(compare(model, QUESTIONS, METHODS, texts, 1))
+    assert not failures
+    assert {each.question for each in matches if "bad" in (each.first, each.second)} == {"q0", "q1", "q3"}
+    assert {each.question for each in matches if (each.first, each.second) == ("good", "worse")} == {
+        each.id for each in QUESTIONS
+    }
+
+
+def test_sums_by_hand() -> None:
+    matches = [
+        Match("q0", "diversity", "a", "b", 0, 1.0, 1.0),
+        Match("q0", "diversity", "a", "b", 1, 1.0, 0.0),  # goes by the order
+        Match("q1", "diversity", "a", "b", 0, 0.5, 0.0),
+        Match("q1", "directness", "a", "b", 0, 0.0, 0.0),
+    ]
+    found = summed_up("diversity", ("a", "b", "c"), matches)
+    assert [(each.method, each.other) for each in found.rates] == [("a", "b"), ("b", "a")]
+    assert found.rates[0].rate.mean == pytest.approx((0.75 + 0.25) / 2)
+    assert found.rates[0].rate.low == 0.25
+    assert found.rates[0].rate.high == 0.75
+    assert found.rates[1].rate.mean == pytest.approx(0.5)
+    assert found.ties == pytest.approx(1 / 6)
+    assert found.first_shown == pytest.approx(4 / 5 - 1 / 5 + 1 / 5)
+    assert found.inconsistent == pytest.approx(2 / 3)
+
+
+def test_the_answers_of_methods_come_without_marks(context: Context) -> None:
+    asked = (Question("q", "Who wrote The Red House?", (), ()),)
+    texts, failures = asyncio.run(answer_all(context, ["ppr", "global:c0"], asked))
+    assert not failures
+    assert set(texts) == {("ppr", "q"), ("global:c0", "q")}
+    assert "Mark Haddon" in texts["ppr", "q"].text
+    assert "[1]" not in texts["ppr", "q"].text
+    assert texts["ppr", "q"].sources
+
+
+def test_an_answer_that_fails_is_a_failure(sample_context: Context) -> None:
+    with FakeServer(lambda request: FakeReply("no", status=400)) as server:
+        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
+        served = replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
+        texts, failures = asyncio.run(answer_all(served, ["ppr"], QUESTIONS[:1]))
+    assert not texts
+    assert [(each.item_id, each.reason) for each in failures] == [("ppr: q0", "ModelRefused")]
+
+
+def test_the_json() -> None:
+    found, _ = judged(fair, 1)
+    written = json.loads(json.dumps(as_json(found)))
+    assert written["methods"] == list(METHODS)
+    assert (written["questions"], written["repeats"], written["failures"]) == (4, 1, [])
+    assert list(written["criteria"]) == list(CRITERIA)
+    one = written["criteria"]["diversity"]
+    assert one["win_rates"]["good"] == {other: {"mean": 1, "low": 1, "high": 1} for other in ("bad", "worse")}
+    assert one["reliable"] is True
