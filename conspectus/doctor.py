@@ -135,8 +135,7 @@ def _prefect(calls: bool) -> Iterator[Check]:
     if not url:
         yield Check("prefect", "off", f"{version}; no server is configured (PREFECT_API_URL), indexing runs without")
         return
-    parts = urlsplit(url)
-    where = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    where = _without_user(url)
     if not calls:
         yield Check("prefect", "ok", f"{version}, server {where}; not asked")
         return
@@ -145,10 +144,19 @@ def _prefect(calls: bool) -> Iterator[Check]:
     try:
         answer = httpx.get(f"{url.rstrip('/')}/health", timeout=10)
         answer.raise_for_status()
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        yield Check("prefect", "failed", f"{version}; the server {where} does not answer: {error}", 1)
+    except httpx.HTTPStatusError as error:
+        yield Check("prefect", "failed", f"{version}; the server {where} answers {error.response.status_code}", 1)
+        return
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:  # their messages may hold the URL
+        yield Check("prefect", "failed", f"{version}; {where} does not answer ({type(error).__name__})", 1)
         return
     yield Check("prefect", "ok", f"{version}, server {where} answers")
+
+
+def _without_user(url: str) -> str:
+    """Return a URL without a user's name and password, and without its query."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
 def _disk(index: Path) -> Iterator[Check]:

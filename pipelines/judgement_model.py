@@ -20,7 +20,7 @@ from storage.hashing import digest
 from storage.memo import Memo
 from storage.records import Chunk, Community, Document, Entity, Failure, Mention, Relation, Report
 from storage.settings import Settings
-from storage.text.nlp import Annotation
+from storage.text.nlp import NAME, Annotation, Phrase
 
 
 class ModelJudgement:
@@ -42,8 +42,8 @@ class ModelJudgement:
         settings = self._settings
         extractions, lost = asyncio.run(extract_chunks(chunks, settings.extraction, self._model, self._progress))
         self._merged = merge_extractions(documents, chunks, extractions, settings.names)
-        nothing = [Annotation((), ())] * len(chunks)
-        return Found(self._merged.knowledge, self._merged.claims, nothing, [*lost, *self._merged.failures])
+        leads = _leads(chunks, self._merged.knowledge.mentions)
+        return Found(self._merged.knowledge, self._merged.claims, leads, [*lost, *self._merged.failures])
 
     def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found) -> Told:
         """Return summed-up descriptions, communities of the stated relations, and the model's reports on them."""
@@ -82,6 +82,24 @@ class ModelJudgement:
             [replace(each, description=texts.get(each.id, each.description)) for each in relations],
             failures,
         )
+
+
+def _leads(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:
+    """Return, for each chunk, the names that stand in it: what an untitled text begins with names it."""
+    named: dict[str, list[tuple[int, int, str]]] = {}
+    for each in mentions:
+        if each.entity_id and each.start is not None and each.end is not None:
+            named.setdefault(each.chunk_id, []).append((each.start, each.end, each.surface))
+    return [
+        Annotation(
+            tuple(
+                Phrase(start - chunk.start, end - chunk.start, surface, NAME)
+                for start, end, surface in sorted(named.get(chunk.id, ()))
+            ),
+            (),
+        )
+        for chunk in chunks
+    ]
 
 
 def _sources(mentions: Sequence[Mention], chunks: Sequence[Chunk]) -> Mapping[str, tuple[str, ...]]:

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+OPENAI = "https://api.openai.com/v1"
+"""Where the model is if the settings do not say."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -27,5 +30,5 @@ class Address:
     @property
     def shown(self) -> str:
         """The address as messages name it."""
-        parts = urlsplit(self.base_url or "https://api.openai.com/v1")
+        parts = urlsplit(self.base_url or OPENAI)
         return f"{parts.scheme}://{parts.netloc}{parts.path}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, create_model
@@ -36,13 +37,18 @@ async def choose(model: LanguageModel, request: Request, choices: Sequence[str])
 
     Servers that know JSON schemas cannot answer anything else; of others a word in plain text is taken too.
     """
-    one_of_them: Any = Literal[tuple(choices)]
-    choice = create_model("Choice", answer=(one_of_them, ...))
     try:
-        picked: str = (await ask_for(model, request, choice, again=0)).answer  # type: ignore[attr-defined]
+        picked: str = (await ask_for(model, request, _form(tuple(choices)), again=0)).answer  # type: ignore[attr-defined]
     except BadAnswer as bad:
         return read_choice(bad.raw, choices)
     return picked
+
+
+@cache
+def _form(choices: tuple[str, ...]) -> type[BaseModel]:
+    """Return the form of a choice: one class for all who have the same."""
+    one_of_them: Any = Literal[choices]
+    return create_model("Choice", answer=(one_of_them, ...))
 
 
 def _complained(asked: Request, reply: Reply, bad: BadAnswer, schema: type[BaseModel]) -> Request:

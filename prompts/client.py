@@ -4,22 +4,24 @@ import asyncio
 import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from prompts.address import Address
-from prompts.budget import Budget, most_prompt_tokens
+from prompts.budget import Budget, Reserve, most_prompt_tokens
 from prompts.completions import Rate, read_completion
 from prompts.dialect import Dialect, wanted_schema
 from prompts.llm import Reply, Request
 from prompts.loop import on_the_loop, once_a_process, the_loop
+from prompts.render import render
 from prompts.replies import ReplyMemo, reply_key
 from prompts.server import Call, Outcome, open_server
 from prompts.sharing import Shared
 from prompts.tries import BadRequest
 from prompts.usage import Meter, Spending, cost, record
-from storage.errors import NeedsModel
+from storage.errors import IndexUnusable, NeedsModel
 from storage.memo import Memo
 from storage.settings import LlmSettings
 
@@ -47,6 +49,7 @@ class ModelClient:
         self._dialects = dict.fromkeys(models, Dialect("json_schema" if wanted == "auto" else wanted))
         self._rates: dict[tuple[str, str], Rate] = defaultdict(Rate)
         self._shared: Shared[Reply] = Shared()
+        self._unkept: IndexUnusable | None = None
         self.meter = Meter()
         """What this client has spent."""
 
@@ -72,14 +75,19 @@ class ModelClient:
             if not here.is_closed():
                 here.call_soon_threadsafe(pieces.put_nowait, piece)
 
-        work = asyncio.run_coroutine_threadsafe(self._stream(request, spent, hand), the_loop())
-        work.add_done_callback(lambda _: hand(None))
+        work = asyncio.run_coroutine_threadsafe(self._stream_to(hand, request, spent), the_loop())
+        ended = False
         try:
             while (piece := await pieces.get()) is not None:
                 yield piece
+            ended = True
             await asyncio.wrap_future(work)
         finally:
             work.cancel()
+            with suppress(TimeoutError):  # until it is accounted for
+                async with asyncio.timeout(1):
+                    while not ended:
+                        ended = await pieces.get() is None
             for each in spent:
                 record(each)
 
@@ -96,6 +104,12 @@ class ModelClient:
                 self._account(Spending(request.step, asked.model, remembered=1), spent)
         return reply
 
+    async def _stream_to(self, hand: Callable[[str | None], None], request: Request, spent: list[Spending]) -> None:
+        try:
+            await self._stream(request, spent, hand)
+        finally:
+            hand(None)
+
     async def _stream(self, request: Request, spent: list[Spending], hand: Callable[[str], None]) -> None:
         asked = self._asked(request)
         reply = await self._remembered(asked, spent)
@@ -107,13 +121,17 @@ class ModelClient:
     def _asked(self, request: Request) -> "_Asked":
         model = self._settings.step_models.get(request.step, self._settings.model)
         max_tokens = request.max_tokens or self._settings.max_output_tokens
+        request = replace(
+            request, messages=tuple(replace(each, content=sendable(each.content)) for each in request.messages)
+        )
         schema = wanted_schema(request)
+        form = render("form/json", schema=schema) if schema else ""
         return _Asked(
             request,
             model,
             max_tokens,
-            n_bytes=sum(len(each.content.encode("utf-8", "replace")) for each in request.messages),
-            most_prompt_tokens=most_prompt_tokens(request.messages, schema),
+            n_bytes=sum(len(each.content.encode()) for each in request.messages),
+            most_prompt_tokens=most_prompt_tokens(request.messages, form),
             key=reply_key(request, model, max_tokens, schema),
         )
 
@@ -137,23 +155,35 @@ class ModelClient:
             finally:
                 self._account(self._spending(asked, call, reply), spent)
             rate.learn(asked.n_bytes, reply)
-            if self._memo:
-                await self._memo.put(asked.key, reply, asked.request.sources)
+            await self._keep(asked, reply)
             return reply
+
+    async def _keep(self, asked: "_Asked", reply: Reply) -> None:
+        if self._memo:
+            try:
+                await self._memo.put(asked.key, reply, asked.request.sources)
+            except IndexUnusable as error:
+                self._unkept = error  # what cannot be kept is not bought any more
+                raise
 
     def _call(self, asked: "_Asked", dialect: Dialect, rate: Rate, stream: bool) -> Call[Reply]:
         def read(body: Mapping[str, Any]) -> Outcome[Reply]:
             reply = read_completion(body, asked.model, asked.n_bytes, rate)
             dollars = cost(self._settings.prices, asked.model, reply.prompt_tokens, reply.completion_tokens)
-            return Outcome(reply, reply.prompt_tokens + reply.completion_tokens, dollars)
+            return Outcome(reply, reply.prompt_tokens + reply.completion_tokens, dollars, reply.estimated)
 
         return Call(
             PATH,
             body=dialect.parameters(asked.request, asked.model, asked.max_tokens, stream),
             expected=rate.expected(asked.n_bytes, asked.max_tokens),
-            reserve=lambda: self._budget.reserve(asked.model, asked.most_prompt_tokens, asked.max_tokens),
+            reserve=lambda: self._reserve(asked),
             read=read,
         )
+
+    def _reserve(self, asked: "_Asked") -> AbstractAsyncContextManager[Reserve]:
+        if self._unkept:
+            raise self._unkept
+        return self._budget.reserve(asked.model, asked.most_prompt_tokens, asked.max_tokens)
 
     def _lower(self, model: str, asked_in: Dialect, error: BadRequest) -> None:
         """Ask the model in a weaker dialect from now on; the error, where what it refuses is no matter of dialect."""
@@ -201,6 +231,11 @@ class _Asked:
     n_bytes: int
     most_prompt_tokens: int
     key: str
+
+
+def sendable(text: str) -> str:
+    """Return a text in which halves of surrogate pairs, which no server takes, are U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def address_of(settings: LlmSettings) -> Address:

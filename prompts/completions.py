@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from prompts.llm import Reply
 from prompts.tries import TryAgain
+
+_MOST_TOKENS = 1_000_000_000
+"""No reply takes more: a server that says so does not count."""
 
 
 @dataclass(slots=True)
@@ -40,7 +43,7 @@ def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Rat
     try:
         choice = body["choices"][0]
         message = choice["message"]
-        text = message.get("content") or message.get("refusal") or ""
+        text = _joined(message.get("content")) or message.get("refusal") or ""
         finish = choice.get("finish_reason") or "stop"
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         says = body.get("error") if isinstance(body, Mapping) else None
@@ -50,11 +53,22 @@ def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Rat
     return reply_of(text, model, finish, body.get("usage"), n_bytes, rate)
 
 
+def _joined(content: object) -> object:
+    """Return the text of a content that comes in parts, anything else as it is."""
+    if not isinstance(content, list):
+        return content
+    return "".join(str(each.get("text", "")) for each in content if isinstance(each, Mapping))
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= _MOST_TOKENS
+
+
 def reply_of(text: str, model: str, finish: str, usage: object, n_bytes: int, rate: Rate) -> Reply:
     """Return a reply with the tokens that the server tells, or with estimates."""
     told = usage if isinstance(usage, Mapping) else {}
     prompt, completion = told.get("prompt_tokens"), told.get("completion_tokens")
-    if isinstance(prompt, int) and isinstance(completion, int):
+    if _is_count(prompt) and _is_count(completion):
         return Reply(text, model, finish, prompt, completion)
     n_written = len(text.encode("utf-8", "surrogatepass"))
     return Reply(

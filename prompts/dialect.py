@@ -19,6 +19,8 @@ from prompts.render import render
 
 StructuredOutput = Literal["json_schema", "json_object", "none"]
 
+_UNKNOWN = re.compile("unsupported|not support|unrecognized|unknown|unexpected|extra|not permitted|deprecated", re.I)
+"""What is said of a parameter that is not known, and not of a value that is out of range."""
 _TOO_LONG = re.compile("context length|context window|too large|too long", re.I)
 
 
@@ -48,9 +50,10 @@ class Dialect:
             yield replace(self, structured_output="json_object")
         if self.structured_output == "json_object" and ("json_object" in refusal or "response_format" in refusal):
             yield replace(self, structured_output="none")
-        if self.limit == "max_tokens" and "max_tokens" in refusal:
+        unknown = "max_completion_tokens" in refusal or _UNKNOWN.search(refusal)
+        if self.limit == "max_tokens" and "max_tokens" in refusal and unknown:
             yield replace(self, limit="max_completion_tokens")
-        if self.temperature and "temperature" in refusal:
+        if self.temperature and "temperature" in refusal and _UNKNOWN.search(refusal):
             yield replace(self, temperature=False)
         if self.stream_usage and "stream_options" in refusal:
             yield replace(self, stream_usage=False)

@@ -6,7 +6,7 @@ became of it. Calls that the server refused once go before new ones, so that few
 Three things hold calls back:
 
 - the window: in no `window` seconds are more requests, or more tokens, sent than allowed. Limits are those of the
-  settings; where these name none, those that the server tells in its `x-ratelimit-limit-*` headers when it refuses.
+  settings; where these name none, those that the server tells in the `x-ratelimit-limit-*` headers of its replies.
 - the gate: closed for everyone until the time that a refusal names (Retry-After).
 - the cap on calls in flight: after a refusal half of what was in flight, then one more a round (additive increase,
   multiplicative decrease, as TCP does: Jacobson 1988), more slowly where the last refusal came (as TCP CUBIC does:
@@ -26,6 +26,8 @@ from dataclasses import dataclass, field
 _MARGIN = 1.01
 """A window is taken this much longer than it is: what left our clock's window may still stand in the server's."""
 
+_DIGITS = 12
+"""Longer numbers in headers are no limits."""
 _CAREFUL_ROUNDS = 10
 """Rounds in which the cap on calls in flight rises by one near the number at which the server refused."""
 
@@ -200,4 +202,4 @@ class Limiter:
 
 def _count(header: str | None) -> float | None:
     """Return a limit that a header names; zero and what is no number name none."""
-    return float(header) if header and header.isdecimal() and int(header) else None
+    return float(header) or None if header and header.isdecimal() and len(header) <= _DIGITS else None

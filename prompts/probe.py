@@ -1,5 +1,6 @@
 """What a configured model can do, found out by asking it: a few calls of a few tokens."""
 
+import json
 import time
 from dataclasses import dataclass, field
 
@@ -80,13 +81,16 @@ async def _streams(client: ModelClient) -> bool:
 
 
 async def _listed(settings: LlmSettings) -> tuple[str, ...] | None:
+    import httpx2
     import openai
 
     try:
-        page = await open_server(address_of(settings)).openai.models.list(timeout=10)
-    except (openai.APIError, ValueError):  # a list of models is not what matters
-        return None
-    return tuple(sorted(each.id for each in page.data or ()))
+        client = open_server(address_of(settings)).openai
+        response = await client.get("/models", cast_to=httpx2.Response, options={"timeout": 10})
+        listed = json.loads(response.content)["data"]
+        return tuple(sorted(each["id"] for each in listed if isinstance(each["id"], str)))
+    except (openai.APIError, ValueError, TypeError, LookupError, RecursionError):
+        return None  # a list of models is not what matters
 
 
 def _request(prompt: str, schema: type[BaseModel] | None = None) -> Request:

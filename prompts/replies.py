@@ -6,10 +6,14 @@ temperature and the number of the sample. Not of where the server is: a model th
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from prompts.batched import Batched
 from prompts.llm import Reply, Request
+from storage.errors import IndexUnusable
 from storage.hashing import digest
 from storage.memo import Memo
 
@@ -19,7 +23,7 @@ KIND = "reply"
 def reply_key(request: Request, model: str, max_tokens: int, schema: str) -> str:
     """Return the name under which the reply to a request is remembered; neither step nor sources change it."""
     messages = [[each.role, each.content] for each in request.messages]
-    shape = [model, messages, schema, max_tokens, request.temperature, request.sample]
+    shape = [model, messages, schema, max_tokens, float(request.temperature), request.sample]
     return digest(json.dumps(shape))
 
 
@@ -39,16 +43,25 @@ class ReplyMemo:
         self._write = Batched(self._put_many)
 
     async def get(self, key: str) -> Reply | None:
-        """Return the reply remembered under a key, marked as such."""
-        return await self._read(key)
+        """Return the reply remembered under a key, marked as such; IndexUnusable where it is damaged."""
+        found = await self._read(key)
+        if isinstance(found, IndexUnusable):
+            raise found
+        return found
 
     async def put(self, key: str, reply: Reply, sources: Sequence[str]) -> None:
         """Remember a reply and what it was made from; when this returns, it outlives the process."""
         await self._write(_New(key, reply, sources))
 
-    def _get_many(self, keys: Sequence[str]) -> list[Reply | None]:
+    def _get_many(self, keys: Sequence[str]) -> list[Reply | IndexUnusable | None]:
         found = self._memo.get_many(KIND, keys)
-        return [_reply(found[key]) if key in found else None for key in keys]
+        return [self._reply(found[key]) if key in found else None for key in keys]
+
+    def _reply(self, value: bytes) -> Reply | IndexUnusable:
+        try:
+            return _KEPT.validate_json(value).reply()
+        except ValidationError:
+            return IndexUnusable(f"the memo {self._memo.path} holds a damaged reply; delete it to go on")
 
     def _put_many(self, batch: Sequence[_New]) -> list[None]:
         values = {each.key: _value(each.reply) for each in batch}
@@ -56,11 +69,23 @@ class ReplyMemo:
         return [None] * len(batch)
 
 
+class _Kept(NamedTuple):
+    """What is kept of a reply."""
+
+    text: str
+    model: str
+    finish: str
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: bool
+
+    def reply(self) -> Reply:
+        return Reply(*self, remembered=True)
+
+
+_KEPT = TypeAdapter(_Kept, config=ConfigDict(strict=True))
+
+
 def _value(reply: Reply) -> bytes:
-    # JSON in ASCII: half a surrogate pair, which a cut-off reply can end in, survives it.
-    kept = [reply.text, reply.model, reply.finish, reply.prompt_tokens, reply.completion_tokens, reply.estimated]
+    kept = _Kept(reply.text, reply.model, reply.finish, reply.prompt_tokens, reply.completion_tokens, reply.estimated)
     return json.dumps(kept).encode("ascii")
-
-
-def _reply(value: bytes) -> Reply:
-    return replace(Reply(*json.loads(value)), remembered=True)

@@ -3,6 +3,7 @@
 A call takes its turn anew for each try: it holds no slot while it waits.
 """
 
+import asyncio
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -10,13 +11,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from prompts.address import Address
+from prompts.address import OPENAI, Address
 from prompts.budget import Reserve
 from prompts.limits import Limiter, Slot
 from prompts.loop import once_a_process
 from prompts.streams import Pieces, broken_stream
 from prompts.tries import TryAgain, judge, pause
-from storage.errors import ModelRefused, ModelUnavailable, SettingsError
+from storage.errors import BudgetReached, IndexUnusable, ModelRefused, ModelUnavailable, SettingsError
 
 if TYPE_CHECKING:
     import openai
@@ -30,11 +31,15 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Value]):
-    """What the body of a reply holds, and what it took; dollars are None where the price is not known."""
+    """What the body of a reply holds, and what it took.
+
+    Dollars are None where the price is not known. `estimated`: the server told no usage, so a budget takes the bound.
+    """
 
     value: Value
     tokens: int
     dollars: float | None
+    estimated: bool = False
 
 
 @dataclass(slots=True)
@@ -62,9 +67,10 @@ class ModelServer:
     SettingsError where the address needs a key and the environment holds none.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: Address, key: str) -> None:
         self.address = address
-        self.openai = connect(address)
+        self.openai = connect(address, key)
+        self._key = key
         self._limiter = Limiter(
             concurrency=address.concurrency,
             requests_per_minute=address.requests_per_minute,
@@ -80,8 +86,12 @@ class ModelServer:
 
         async def attempt() -> Value:
             async with self._turn(call) as (slot, reserve):
-                body = _json(await self._send(call))
-                return _settled(call.read(body), slot, reserve)
+                try:
+                    async with asyncio.timeout(self.address.timeout):
+                        content = await self._send(call)
+                except TimeoutError as error:
+                    raise TryAgain(f"no whole reply in time from {self.address.shown}", taken=True) from error
+                return _settled(call.read(_json(content)), slot, reserve)
 
         return await self._until_done(call, attempt)
 
@@ -96,13 +106,17 @@ class ModelServer:
                 pieces = Pieces(hand)
                 async with await self._open_stream(call) as chunks:
                     try:
-                        async for chunk in chunks:
-                            pieces.take(chunk)
+                        if chunks.response.headers.get("content-type", "").startswith("application/json"):
+                            pieces.take_whole(_json(await chunks.response.aread()))  # it does not stream
+                        else:
+                            async for chunk in chunks:
+                                pieces.take(chunk)
                         body = pieces.body()
                     except broken_stream() as error:
+                        why = self._without_key(f"{self.address.shown} broke off: {error}")
                         if pieces.handed:
-                            raise ModelUnavailable(f"{self.address.shown} broke off in its reply: {error}") from error
-                        raise TryAgain(f"{self.address.shown} broke off: {error}", taken=True) from error
+                            raise ModelUnavailable(why) from error
+                        raise TryAgain(why, taken=True) from error
                 return _settled(call.read(body), slot, reserve)
 
         return await self._until_done(call, attempt)
@@ -121,6 +135,10 @@ class ModelServer:
         except TryAgain as error:
             raise ModelUnavailable(f"gave up after {call.attempts} tries: {error}") from error
 
+    def _without_key(self, text: str) -> str:
+        """Return a text without the key, which some gateways send back in their errors."""
+        return text.replace(self._key, "***") if self._key else text
+
     @asynccontextmanager
     async def _turn(self, call: Call[Value]) -> AsyncIterator[tuple[Slot, Reserve]]:
         """Wait until a try of the call may be sent, and account for what becomes of it.
@@ -129,7 +147,11 @@ class ModelServer:
         """
         import openai
 
-        async with self._limiter.slot(call.expected, call.refusals) as slot, call.reserve() as reserve:
+        async with (
+            self._limiter.slot(call.expected, call.refusals) as slot,
+            _unused_if_not_sent(slot),
+            call.reserve() as reserve,
+        ):
             call.attempts += 1
             try:
                 try:
@@ -137,7 +159,7 @@ class ModelServer:
                 except openai.APIError as error:
                     if isinstance(error, openai.APIStatusError):
                         self._limiter.learn(error.response.headers)
-                    raise judge(error, self.address) from error
+                    raise judge(error, self.address, self._without_key) from error
             except TryAgain as error:
                 if error.taken:
                     call.unconfirmed += 1
@@ -152,6 +174,9 @@ class ModelServer:
                 slot.refused()
                 reserve.settle(0, 0.0)
                 raise
+            except (ModelUnavailable, asyncio.CancelledError):
+                call.unconfirmed += 1
+                raise
             self._limiter.succeeded()
 
     async def _send(self, call: Call[Value]) -> bytes:
@@ -160,7 +185,8 @@ class ModelServer:
         # The package's own reading of a body into its types takes longer than all that is done here.
         response = await self.openai.post(call.path, cast_to=httpx2.Response, body=dict(call.body))
         self._limiter.learn(response.headers)
-        return response.content
+        content: bytes = response.content
+        return content.replace(self._key.encode(), b"***") if self._key else content
 
     async def _open_stream(self, call: Call[Value]) -> "openai.AsyncStream[ChatCompletionChunk]":
         from openai import AsyncStream
@@ -178,7 +204,7 @@ class ModelServer:
 def _json(content: bytes) -> Mapping[str, Any]:
     try:
         body = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise TryAgain(f"a reply that is no JSON: {content[:200]!r}", taken=True) from error
     if not isinstance(body, dict):
         raise TryAgain(f"a reply that is no JSON object: {content[:200]!r}", taken=True)
@@ -187,37 +213,67 @@ def _json(content: bytes) -> Mapping[str, Any]:
 
 def _settled(outcome: Outcome[Value], slot: Slot, reserve: Reserve) -> Value:
     slot.used(outcome.tokens)
-    reserve.settle(outcome.tokens, outcome.dollars)
+    if not outcome.estimated:
+        reserve.settle(outcome.tokens, outcome.dollars)
     return outcome.value
 
 
-@once_a_process
+@asynccontextmanager
+async def _unused_if_not_sent(slot: Slot) -> AsyncIterator[None]:
+    try:
+        yield
+    except (BudgetReached, IndexUnusable):  # before anything was sent
+        slot.refused()
+        raise
+
+
 def open_server(address: Address) -> ModelServer:
-    """Return the server at an address: one pool of connections and one limiter a process."""
-    return ModelServer(address)
+    """Return the server at an address: one pool of connections and one limiter a process.
 
-
-def connect(address: Address) -> "openai.AsyncOpenAI":
-    """Return the openai package's client for an address. It does not retry: that is done here.
-
-    SettingsError where a key is needed and the environment variable is not set.
+    SettingsError where a key is needed and the environment variable holds none that could be one.
     """
-    import openai
+    return _server(address, key_of(address))
 
-    key = os.environ.get(address.api_key_variable)
-    if not key and not address.base_url:
+
+@once_a_process
+def _server(address: Address, key: str) -> ModelServer:
+    return ModelServer(address, key)
+
+
+def key_of(address: Address) -> str:
+    """Return the key that the environment holds for an address, "" where none is needed."""
+    key = os.environ.get(address.api_key_variable, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise SettingsError(f"the environment variable {address.api_key_variable} holds a sign that no key has")
+    if not (key or address.base_url):
         raise SettingsError(
             f"the environment variable {address.api_key_variable} holds no key for {address.shown}; set it, "
             f"or name another server with {address.section}.base_url"
         )
-    if address.api_version:
-        return openai.AsyncAzureOpenAI(
-            api_key=key or _NO_KEY,
-            azure_endpoint=address.base_url,
-            api_version=address.api_version,
-            timeout=address.timeout,
-            max_retries=0,
-        )
-    return openai.AsyncOpenAI(
-        api_key=key or _NO_KEY, base_url=address.base_url or None, timeout=address.timeout, max_retries=0
-    )
+    return key
+
+
+def connect(address: Address, key: str) -> "openai.AsyncOpenAI":
+    """Return the openai package's client for an address. It does not retry: that is done here.
+
+    SettingsError where the address, a proxy or a certificate file cannot be used.
+    """
+    import httpx2
+    import openai
+
+    if address.api_version and not address.base_url:
+        raise SettingsError(f"{address.section}.api_version is for Azure and needs {address.section}.base_url")
+    usual: dict[str, Any] = {"api_key": key or _NO_KEY, "timeout": address.timeout, "max_retries": 0}
+    try:
+        if address.api_version:
+            return openai.AsyncAzureOpenAI(
+                azure_endpoint=address.base_url,
+                api_version=address.api_version,
+                **usual,
+            )
+        return openai.AsyncOpenAI(base_url=address.base_url or OPENAI, **usual)
+    except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
+        raise SettingsError(
+            f"{address.shown} cannot be reached so ({type(error).__name__}): look at {address.section}.base_url "
+            f"and at the environment's proxies and certificates"
+        ) from error

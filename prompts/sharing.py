@@ -30,12 +30,18 @@ class Shared(Generic[Result]):
         if work is None:
             work = _Work(asyncio.create_task(start()))
             self._under_way[key] = work
-            work.task.add_done_callback(lambda _: self._under_way.pop(key, None))
+            own_work = work
+            work.task.add_done_callback(lambda _: self._forget(key, own_work))
         work.waiting += 1
         try:
             return await asyncio.shield(work.task), own
         finally:
             work.waiting -= 1
             if not (work.waiting or work.task.done()):
-                self._under_way.pop(key, None)
+                self._forget(key, work)
                 work.task.cancel()
+
+    def _forget(self, key: str, work: _Work[Result]) -> None:
+        """Forget this work; other work may have begun under the key since."""
+        if self._under_way.get(key) is work:
+            del self._under_way[key]

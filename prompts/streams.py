@@ -1,7 +1,7 @@
 """The chunks of a streamed completion, put together."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from prompts.tries import TryAgain
@@ -30,10 +30,21 @@ class Pieces:
             self._usage = chunk.usage.to_dict()
         for choice in chunk.choices or ():
             text = (choice.delta.content or choice.delta.refusal) if choice.delta else None
-            if text:
-                self._text.append(text)
-                self._hand(text)
-            self._finish = choice.finish_reason or self._finish
+            self._take(text, choice.finish_reason)
+
+    def take_whole(self, body: Mapping[str, Any]) -> None:
+        """Take the body of a server that answers whole although it was asked for a stream."""
+        choice = body["choices"][0]
+        self._usage = body.get("usage")
+        self._take(choice["message"].get("content"), choice.get("finish_reason") or "stop")
+
+    def _take(self, text: str | None, finish: str | None) -> None:
+        if not isinstance(text, str | None) or not isinstance(finish, str | None):
+            raise TryAgain(f"a piece that is no text: {text!r:.200}", taken=True)
+        if text:
+            self._text.append(text)
+            self._hand(text)
+        self._finish = finish or self._finish
 
     def body(self) -> dict[str, Any]:
         """Return the body of the same completion without a stream; TryAgain where the stream did not end well."""
@@ -48,4 +59,5 @@ def broken_stream() -> tuple[type[Exception], ...]:
     import httpx2
     import openai
 
-    return (TryAgain, httpx2.HTTPError, openai.APIError, json.JSONDecodeError)
+    wrong_shape = (json.JSONDecodeError, UnicodeDecodeError, RecursionError, AttributeError, TypeError, LookupError)
+    return (TryAgain, httpx2.HTTPError, openai.APIError, *wrong_shape)

@@ -1,7 +1,7 @@
 """What a failed try means: worth another, or not; and how long to wait before it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING
@@ -45,32 +45,40 @@ class BadRequest(ModelRefused):
         self.refusal = refusal
 
 
-def judge(error: "openai.APIError", address: Address) -> TryAgain | ModelRefused:
-    """Return what an error of the openai package means, of a call to the server at that address."""
+def judge(error: "openai.APIError", address: Address, clean: Callable[[str], str]) -> TryAgain | ModelRefused:
+    """Return what an error of the openai package means, of a call to the server at that address.
+
+    `clean` takes secrets out of what the server says.
+    """
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        return _judge_status(error, address)
+        return _judge_status(error, address, clean)
     if isinstance(error, openai.APITimeoutError):
         return TryAgain(f"no reply in time from {address.shown}", taken=True)
     if not isinstance(error, openai.APIConnectionError):
-        return TryAgain(f"{address.shown} says: {error.message}", taken=True)
+        return TryAgain(clean(f"{address.shown} says: {error.message}"), taken=True)
     cause = error.__cause__
+    if type(cause).__name__ == "LocalProtocolError":  # its text may hold what cannot be sent
+        return ModelRefused(f"the request to {address.shown} cannot be sent as HTTP")
     # Where no connection came about, nothing was sent.
     connected = type(cause).__name__ not in {"ConnectError", "ConnectTimeout", "PoolTimeout"}
     return TryAgain(f"no connection to {address.shown}: {cause or error}", taken=connected)
 
 
-def _judge_status(error: "openai.APIStatusError", address: Address) -> TryAgain | ModelRefused:
+def _judge_status(
+    error: "openai.APIStatusError", address: Address, clean: Callable[[str], str]
+) -> TryAgain | ModelRefused:
     status = error.status_code
-    says = f"{address.shown} says {status}: {' '.join(error.message.split())[:500]}"
+    message = clean(error.message)
+    says = f"{address.shown} says {status}: {' '.join(message.split())[:500]}"
     wait = retry_after(error.response.headers)
     if status == 429 and error.code in _OUT_OF_MONEY:
         return ModelRefused(f"{says}. Add credit, or choose another model ({address.model_key})")
     if wait is not None and wait > _PATIENCE:
         return ModelRefused(f"{says}. It asks to wait {wait:.0f} s, which is too long; run again later")
     if status in {400, 422} or (status >= 500 and _PARAMETER.search(error.message)):
-        return BadRequest(says, f"{error.param or ''} {error.message}")
+        return BadRequest(says, f"{error.param or ''} {message}")
     if status in _BUSY or status >= 500 or status in _WORTH_ANOTHER:
         return TryAgain(says, wait=wait, busy=status in _BUSY)
     if status in {401, 403}:
@@ -96,7 +104,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         return max(0.0, parsedate_to_datetime(after or "").timestamp() - time())
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

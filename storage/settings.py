@@ -284,7 +284,7 @@ class LlmSettings(Section):
     concurrency: int = Field(32, ge=1, description="most calls in flight")
     requests_per_minute: int | None = Field(None, ge=1, description="most requests a minute; null: the server's word")
     tokens_per_minute: int | None = Field(None, ge=1, description="most tokens a minute; null: the server's word")
-    timeout: float = Field(300.0, gt=0, description="seconds to wait for a reply")
+    timeout: float = Field(300.0, gt=0, description="seconds to wait for a reply; of a stream, for its next piece")
     attempts: int = Field(10, ge=1, description="times a call is tried before it counts as failed")
     max_tokens: int | None = Field(None, ge=1, description="budget of one run in tokens, never passed; null: none")
     max_cost: float | None = Field(
@@ -335,8 +335,8 @@ def _address(value: str) -> str:
     """Return a server's address without a slash at its end; refuse one that holds a password, without showing it."""
     if value and not value.startswith(("http://", "https://")):
         raise ValueError("it must begin with http:// or https://")
-    if "@" in urlsplit(value).netloc:
-        raise PydanticCustomError("secret", "it holds a password; put the key into the environment instead")
+    if "@" in urlsplit(value).netloc or "?" in value:
+        raise PydanticCustomError("secret", "it holds a password or a query; put the key into the environment")
     return value.rstrip("/")
 
 

@@ -44,7 +44,7 @@ class ModelReader:
         with metered() as meter:
             async for piece in self._model.stream(reading(question, evidence)):
                 made += piece
-                if not _NOTHING.startswith(made.strip()):  # that word is for us
+                if not _NOTHING.startswith(made.strip().strip(".!*\"'`")):  # that word is for us
                     say(made[said:])
                     said = len(made)
         spent = meter.total()

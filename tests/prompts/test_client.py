@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -16,11 +17,22 @@ from pydantic import BaseModel
 
 from prompts.asking import ask_for, choose
 from prompts.client import ModelClient, address_of
-from prompts.fake import FakeServer, Faults, Limits
+from prompts.completions import Rate, read_completion
+from prompts.fake import FakeReply, FakeServer, Faults, Limits
 from prompts.fake.asked import FakeRequest
 from prompts.llm import Message, Reply, Request
+from prompts.replies import KIND, reply_key
 from prompts.usage import metered
-from storage.errors import BadAnswer, BudgetReached, ModelRefused, ModelUnavailable, NeedsModel, SettingsError
+from storage.errors import (
+    BadAnswer,
+    BudgetReached,
+    IndexUnusable,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    NeedsModel,
+    SettingsError,
+)
 from storage.memo import Memo
 from storage.settings import LlmSettings, Price, load_settings
 
@@ -302,6 +314,39 @@ def test_the_key_comes_from_the_environment_and_shows_nowhere(monkeypatch: pytes
         assert "very-secret" not in repr(settings)
 
 
+@pytest.mark.parametrize("key", ["sk-very-secret\r", " sk-very-secret\n"])
+def test_a_line_break_around_the_key_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OUR_KEY", key)
+    with FakeServer("x", api_key="sk-very-secret") as server:
+        assert texts_of(complete(client(server, api_key_variable="OUR_KEY"), "a")) == ["x"]
+
+
+@pytest.mark.parametrize("key", ["sk-very\nsecret", "sk-vérysecret"])
+def test_a_key_that_cannot_be_one_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OUR_KEY", key)
+    with FakeServer("x") as server, pytest.raises(SettingsError, match="OUR_KEY holds a sign") as refused:
+        client(server, api_key_variable="OUR_KEY")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_key_that_a_server_sends_back_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_KEY", "sk-very-secret")
+    for status in (401, 400, 500):
+        with FakeServer(FakeReply("your key sk-very-secret is wrong", status=status)) as server:
+            model = client(server, api_key_variable="OUR_KEY", attempts=1)
+            (error,) = complete(model, "a")
+            assert isinstance(error, ModelError)
+            assert "your key *** is wrong" in str(error)
+
+
+def test_a_key_that_was_put_right_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeServer("x", api_key="right") as server:
+        monkeypatch.setenv("OUR_KEY", "wrong")
+        assert isinstance(complete(client(server, api_key_variable="OUR_KEY"), "a")[0], ModelRefused)
+        monkeypatch.setenv("OUR_KEY", "right")
+        assert texts_of(complete(client(server, api_key_variable="OUR_KEY"), "a")) == ["x"]
+
+
 def test_azure_is_asked_by_its_own_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OUR_KEY", "azure-key")
     with FakeServer("x", api_key="azure-key") as server:
@@ -434,6 +479,130 @@ def test_a_budget_in_dollars_stops_before_it_is_passed() -> None:
             client(server, max_cost=1)
 
 
+def test_a_server_that_tells_no_usage_cannot_make_a_budget_be_passed() -> None:
+    with FakeServer("", without=["usage"]) as server:
+        model = client(server, max_tokens=10_000, max_output_tokens=1000)
+        replies = complete(model, *(str(each) for each in range(50)))
+        assert sum(isinstance(each, Reply) for each in replies) <= 9
+        assert any(isinstance(each, BudgetReached) for each in replies)
+
+
+def test_tries_of_which_no_reply_came_count_against_the_budget() -> None:
+    with FakeServer(echo, faults=Faults({"drop": 1.0})) as server:
+        model = client(server, max_tokens=5000, max_output_tokens=1000, attempts=20)
+        (error,) = complete(model, "a")
+        assert isinstance(error, BudgetReached)
+        assert len(server.requests) <= 5
+        assert model.meter.total().unconfirmed_tokens >= 1000 * len(server.requests)
+
+
+def test_tries_that_the_server_refused_do_not() -> None:
+    with FakeServer(echo, faults=Faults(script={"a": ["500", "500", "429"]}, retry_after=0.01)) as server:
+        model = client(server, max_tokens=2500, max_output_tokens=1000)
+        assert texts_of(complete(model, "a")) == ["echo a"]
+        assert len(server.requests) == 4
+
+
+def test_a_reached_budget_does_not_wait_for_the_limits() -> None:
+    with FakeServer("word " * 20) as server:
+        model = client(server, max_tokens=2000, max_output_tokens=50, requests_per_minute=60)
+        began = time.monotonic()
+        replies = complete(model, *(f"{each} {'word ' * 50}" for each in range(100)))
+        assert any(isinstance(each, BudgetReached) for each in replies)
+        assert time.monotonic() - began < 30
+
+
+def test_a_server_that_does_not_stream_answers_whole() -> None:
+    async def whole(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = json.dumps({"choices": [{"message": {"content": "all at once"}, "finish_reason": "stop"}]}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n")
+        writer.write(b"content-length: %d\r\n\r\n" % len(body) + body)
+        await writer.drain()
+        writer.close()
+
+    async def ask_it() -> list[str]:
+        async with await asyncio.start_server(whole, "127.0.0.1", 0) as listening:
+            port = listening.sockets[0].getsockname()[1]
+            model = ModelClient(LlmSettings(model="m", base_url=f"http://127.0.0.1:{port}/v1", attempts=1))
+            return [piece async for piece in model.stream(ask("a"))]
+
+    assert asyncio.run(ask_it()) == ["all at once"]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -5, "completion_tokens": 3},
+        {"prompt_tokens": True, "completion_tokens": 3},
+        {"prompt_tokens": 10**400, "completion_tokens": 3},
+        {"prompt_tokens": "5", "completion_tokens": None},
+        "none",
+    ],
+)
+def test_usage_that_cannot_be_is_estimated(usage: object) -> None:
+    body = {"choices": [{"message": {"content": "four words of text"}}], "usage": usage}
+    reply = read_completion(body, "m", 100, Rate())
+    assert reply.estimated
+    assert 0 < reply.prompt_tokens < 100
+
+
+def test_content_in_parts_is_one_text_and_estimates_teach_nothing() -> None:
+    parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
+    rate = Rate()
+    reply = read_completion({"choices": [{"message": {"content": parts}}]}, "m", 100, rate)
+    assert reply.text == "one two"
+    rate.learn(100, reply)
+    assert rate == Rate()
+
+
+def test_half_a_surrogate_pair_can_be_asked_about() -> None:
+    with FakeServer(echo) as server:
+        (reply,) = complete(client(server), "cut \ud83d here")
+        assert isinstance(reply, Reply)
+        assert reply.text == "echo cut \ufffd here"
+
+
+def test_another_model_is_another_reply(memo: Memo) -> None:
+    with FakeServer(lambda request: request.model) as server:
+        assert texts_of(complete(client(server, memo), "a")) == ["m"]
+        other = ModelClient(LlmSettings(model="n", base_url=server.url), memo)
+        assert texts_of(complete(other, "a")) == ["n"]
+
+
+def test_a_damaged_row_of_the_memo_is_told_and_harms_no_other(memo: Memo) -> None:
+    with FakeServer(echo) as server:
+        complete(client(server, memo), "a", "b")
+        key = reply_key(ask("a"), "m", 4096, "")
+        with sqlite3.connect(memo.path) as connection:
+            connection.execute("UPDATE results SET value = ? WHERE kind = ? AND key = ?", (b"[1,2,3,4,5,6]", KIND, key))
+        damaged, good = complete(client(server, memo), "a", "b")
+        assert isinstance(damaged, IndexUnusable)
+        assert "damaged reply" in str(damaged)
+        assert texts_of([good]) == ["echo b"]
+
+
+def test_what_cannot_be_kept_is_not_bought_any_more(memo: Memo) -> None:
+    with FakeServer(echo) as server:
+        model = client(server, memo, concurrency=1)
+        with sqlite3.connect(memo.path) as connection:
+            connection.execute(
+                "CREATE TRIGGER full BEFORE INSERT ON results BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+            )
+        replies = complete(model, *(str(each) for each in range(300)))
+        assert all(isinstance(each, IndexUnusable) for each in replies)
+        assert len(server.requests) < 100, "the others were not sent"
+
+
+def test_a_reply_that_trickles_in_is_given_up() -> None:
+    with FakeServer("word " * 100, faults=Faults({"slow": 1.0}, slow_seconds=20)) as server:
+        model = client(server, timeout=0.6, attempts=1)
+        began = time.monotonic()
+        (error,) = complete(model, "a")
+        assert isinstance(error, ModelUnavailable)
+        assert time.monotonic() - began < 10
+
+
 RUN = """
 import asyncio, sys
 from pathlib import Path
@@ -507,7 +676,7 @@ def test_prices_and_models_can_be_given_on_the_command_line_and_in_the_environme
     assert given.llm.step_models == {"a": "b"}
     monkeypatch.setenv("CONSPECTUS__LLM__PRICES", json.dumps({"m": {"input": 3, "output": 4}}))
     assert load_settings().llm.prices == {"m": Price(input=3, output=4)}
-    with pytest.raises(SettingsError, match="it holds a password") as refused:
+    with pytest.raises(SettingsError, match="it holds a password or a query") as refused:
         load_settings(overrides={"llm": {"base_url": "https://me:hunter2@host/v1"}})
     assert "hunter2" not in str(refused.value)
 

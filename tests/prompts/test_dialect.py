@@ -82,7 +82,7 @@ def test_lowering_ends() -> None:
     seen = []
     while dialect:
         seen.append(dialect)
-        dialect = dialect.lowered("max_tokens max_completion_tokens response_format temperature stream_options")
+        dialect = dialect.lowered("unsupported: max_tokens response_format temperature stream_options")
     assert len(seen) == 6
     asked = body(seen[-1], schema=Whole)
     assert set(asked) == {"model", "messages", "max_completion_tokens"}
@@ -94,6 +94,19 @@ def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
     )
     assert Dialect().lowered(says) is None
     assert Dialect().lowered("the moon is full") is None
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+        "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens",
+        "temperature must be between 0 and 1",
+        "I refuse prompts about the temperature of the sun",
+    ],
+)
+def test_a_value_out_of_range_is_no_matter_of_dialect_either(says: str) -> None:
+    assert Dialect().lowered(says) is None
 
 
 def test_a_stream_asks_for_its_usage_where_the_server_knows_how() -> None:

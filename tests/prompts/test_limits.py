@@ -160,6 +160,25 @@ def test_everyone_waits_as_long_as_a_refusal_asks_and_the_refused_go_first() -> 
     run(work())
 
 
+def test_a_shorter_wait_does_not_open_the_gate_that_a_longer_one_closed() -> None:
+    async def work() -> None:
+        limits = limiter()
+        limits.pushed_back(30)
+        limits.pushed_back(1)
+        assert (await sent(limits, 1))[0] == pytest.approx(30)
+
+    run(work())
+
+
+def test_what_is_put_right_when_its_window_has_passed_changes_no_other() -> None:
+    window = Window(10, 60)
+    old = window.spend(8, 0)
+    assert window.free_at(1, 100) == 100
+    window.put_right(old, 100)
+    window.spend(5, 100)
+    assert window.free_at(5, 100) == 100
+
+
 def test_the_cap_halves_once_a_burst_and_grows_by_one_a_round() -> None:
     async def work() -> None:
         limits = limiter(concurrency=32)
@@ -197,7 +216,7 @@ async def at_once(limits: Limiter) -> int:
 
 def test_limits_are_learned_from_the_server_where_the_settings_name_none() -> None:
     async def work() -> None:
-        told = {"x-ratelimit-limit-requests": "2", "x-ratelimit-limit-tokens": "0"}
+        told = {"x-ratelimit-limit-requests": "2", "x-ratelimit-limit-tokens": "9" * 400}
         learned, set_by_hand = limiter(), limiter(requests_per_minute=4)
         learned.learn(told)
         set_by_hand.learn(told)

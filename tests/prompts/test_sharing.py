@@ -69,3 +69,26 @@ def test_all_get_what_it_raises() -> None:
             await shared.get("a", start)
 
     asyncio.run(work())
+
+
+def test_work_that_was_given_up_does_not_end_what_was_begun_since() -> None:
+    async def work() -> None:
+        shared: Shared[int] = Shared()
+        begun = 0
+
+        async def start() -> int:
+            nonlocal begun
+            begun += 1
+            await asyncio.sleep(0.02)
+            return begun
+
+        first = asyncio.create_task(shared.get("a", start))
+        await asyncio.sleep(0)
+        first.cancel()
+        second = asyncio.create_task(shared.get("a", start))
+        await asyncio.sleep(0.01)
+        third = asyncio.create_task(shared.get("a", start))
+        assert (await second)[0] == (await third)[0] == 2
+        assert begun == 2
+
+    asyncio.run(work())

@@ -23,7 +23,7 @@ def error(
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
 def test_what_may_pass_is_tried_again(status: int) -> None:
-    meant = judge(error(status), AT)
+    meant = judge(error(status), AT, str)
     assert isinstance(meant, TryAgain)
     assert meant.busy == (status in {429, 503, 529})
     assert not meant.taken
@@ -41,7 +41,7 @@ def test_what_may_pass_is_tried_again(status: int) -> None:
     ],
 )
 def test_what_will_not_pass_is_refused_with_what_to_do(status: int, code: str, hint: str) -> None:
-    meant = judge(error(status, code), AT)
+    meant = judge(error(status, code), AT, str)
     assert isinstance(meant, ModelRefused)
     assert hint in str(meant)
 
@@ -52,7 +52,7 @@ def test_a_request_that_is_not_understood_tells_what_of_it() -> None:
         (422, "?"),
         (500, "('body', 'response_format'): Input should be"),
     ):
-        meant = judge(error(status, message=message), AT)
+        meant = judge(error(status, message=message), AT, str)
         assert isinstance(meant, BadRequest)
         assert meant.refusal == f"temperature {message}"
 
@@ -78,7 +78,7 @@ def test_a_date_names_the_wait_too() -> None:
 
 
 def test_nobody_waits_an_hour() -> None:
-    assert isinstance(judge(error(429, headers={"retry-after": "3600"}), AT), ModelRefused)
+    assert isinstance(judge(error(429, headers={"retry-after": "3600"}), AT, str), ModelRefused)
 
 
 def test_only_a_connection_that_came_about_may_have_cost_something() -> None:
@@ -87,6 +87,6 @@ def test_only_a_connection_that_came_about_may_have_cost_something() -> None:
     never = openai.APIConnectionError(request=ASKED)
     never.__cause__ = httpx2.ConnectError("no route")
     for each, taken in ((lost, True), (never, False), (openai.APITimeoutError(request=ASKED), True)):
-        meant = judge(each, AT)
+        meant = judge(each, AT, str)
         assert isinstance(meant, TryAgain)
         assert meant.taken == taken
