@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from pipelines.steps.readers.names import visible
 from query.types import Answer, Citation, Evidence, Passage, Usage
 from storage.index import Manifest
 from storage.records import Failure
@@ -48,7 +49,7 @@ def support(found: Answer, trace: bool) -> str:
     if found.dropped_citations:
         lines.append(f"{_count(found.dropped_citations, 'citations')} did not resolve and were dropped")
     if trace:
-        lines += ["", "trace", *(f"  {step.name}: {step.detail}" for step in found.trace)]
+        lines += ["", "trace", *(f"  {step.name}: {_one_line(step.detail)}" for step in found.trace)]
     return "\n".join(lines)
 
 
@@ -56,7 +57,7 @@ def citations(made: Sequence[Citation]) -> list[str]:
     """Return the lines of citations, an empty one before each."""
     lines = []
     for each in made:
-        lines += ["", f"[{each.number}] {each.title} ({_where(each.uri, each)})"]
+        lines += ["", f"[{each.number}] {visible(each.title)} ({_where(each.uri, each)})"]
         lines.append(f'    "{_one_line(each.quote)}"')
     return lines
 
@@ -91,7 +92,7 @@ def evidence(found: Evidence) -> str:
         return "nothing found"
     lines = []
     for rank, each in enumerate(found.passages, start=1):
-        lines.append(f"{rank}. {each.title} ({_where(each.document_id, each)}, {each.score:.4f})")
+        lines.append(f"{rank}. {visible(each.title)} ({_where(each.document_id, each)}, {each.score:.4f})")
         text = _one_line(each.text)
         lines.append(f"   {text if len(text) <= 300 else text[:300] + ' ...'}")
     return "\n".join(lines)
@@ -194,7 +195,7 @@ def methods(about: Mapping[str, str]) -> str:
 
 def _failure(lost: Failure) -> str:
     detail = f" ({lost.detail})" if lost.detail else ""
-    return f"{lost.stage}: {lost.item_id}: {lost.reason}{detail}"
+    return visible(f"{lost.stage}: {lost.item_id}: {lost.reason}{detail}")
 
 
 def _interval(metric: str, values: Mapping[str, float]) -> str:
@@ -211,8 +212,8 @@ def _count(number: int, plural: str) -> str:
 
 def _where(source: str, found: Citation | Passage) -> str:
     """Return a document, the page and headings where it has them, and the characters."""
-    return ", ".join(filter(None, (source, found.place, f"characters {found.start}-{found.end}")))
+    return visible(", ".join(filter(None, (source, found.place, f"characters {found.start}-{found.end}"))))
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return visible(" ".join(text.split()))

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from pipelines.steps.readers.encodings import Unreadable, clean
 from pipelines.steps.readers.formats import read_rows
 from pipelines.steps.readers.inputs import STAGE, InputFile, find_files
-from pipelines.steps.readers.names import storable
+from pipelines.steps.readers.names import storable, visible
 from pipelines.steps.readers.remote import RemoteFile, fetched
 from pipelines.steps.readers.rows import Lost, Row
 from storage.errors import InputError
@@ -51,8 +51,8 @@ def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tup
         first_failure = failures[0]
         detail = f" ({first_failure.detail})" if first_failure.detail else ""
         raise InputError(
-            f"nothing could be read: {len(failures)} failures, the first {first_failure.item_id}: "
-            f"{first_failure.reason}{detail}"
+            f"nothing could be read: {len(failures)} failures, the first "
+            f"{visible(f'{first_failure.item_id}: {first_failure.reason}{detail}')}"
         )
     return sorted(documents.values(), key=lambda document: document.id), failures
 

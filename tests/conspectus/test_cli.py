@@ -17,7 +17,20 @@ from query.methods import METHODS
 from storage.settings import as_yaml
 from tests.command_line import conspectus, conspectus_apart, start
 
-COMMANDS = ["init", "index", "ask", "retrieve", "methods", "status", "reports", "verify", "doctor", "evaluate"]
+COMMANDS = [
+    "init",
+    "index",
+    "ask",
+    "retrieve",
+    "methods",
+    "status",
+    "reports",
+    "verify",
+    "doctor",
+    "evaluate",
+    "questions",
+    "judge",
+]
 HEAVY = ["torch", "transformers", "spacy", "faiss", "igraph", "prefect", "pyarrow", "scipy"]
 
 
@@ -96,7 +109,12 @@ def test_version() -> None:
         ("retrieve Who? --k 0", "--k"),
         ("retrieve Who? --k many", "--k"),
         ("evaluate suite --methods pqr", "did you mean 'ppr'?"),
-        ("evaluate suite --methods global", "'global' finds no passages"),
+        ("judge suite --methods ppr", "takes two"),
+        ("judge suite --methods pqr,bm25", "did you mean 'ppr'?"),
+        ("judge suite --methods ppr,bm25 --json nowhere/result.json", "no folder nowhere"),
+        ("questions --to nowhere/questions.jsonl", "no folder nowhere"),
+        ("questions --to occupied", "--force"),
+        ("questions --to new.jsonl --users 0", "--users"),
         ("evaluate suite --methods ,", "names no method"),
         ("evaluate suite --k 0", "ranks of 1"),
         ("evaluate suite --k many", "'many'"),

@@ -137,7 +137,7 @@ class _Header(tarfile.TarInfo):
 def _tar_members(archive: tarfile.TarFile, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
     names = Names()
     while (info := archive.next()) is not None:
-        archive.members.clear()  # each has a copy of what is said of all
+        archive.members.clear()  # type: ignore[attr-defined]  # each has a copy of what is said of all
         if len(archive.pax_headers) > _MOST_GLOBAL_VALUES:
             raise Unreadable("damaged archive", f"more than {_MOST_GLOBAL_VALUES} values for all members")
         nest.budget.spend_part()

@@ -13,8 +13,9 @@ _AROUND_BREAKS = re.compile(r" ?\n ?")
 _UNSEEN = re.compile("[\xad\u200b\u2060\ufeff]")
 
 _NO_TITLE = re.compile(
-    r"""(?ix) \s*(?: untitled.* | \(?(?:anonymous|unspecified)\)? | microsoft\s+(?:word|powerpoint|excel)\s+-.* | (?:powerpoint|word)[\s-]+(?:presentation
-        |document) | slide\s*1 | (?:no\s+)?title | document\d* | presentation\d*
+    r"""(?ix) \s*(?: untitled.* | \(?(?:anonymous|unspecified)\)? | microsoft\s+(?:word|powerpoint|excel)\s+-.*
+        | (?:powerpoint|word)[\s-]+(?:presentation|document) | slide\s*1 | (?:no\s+)?title | document\d*
+        | presentation\d*
         | .*\.(?:docx?|pptx?|xlsx?|tex|dvi|indd|pdf|qxd|fm|p65|ps|eps|rtf|odt|wpd|html?|ai)
         | [\W\d_]* )\s*"""
 )

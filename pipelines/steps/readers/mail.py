@@ -38,8 +38,11 @@ MAX_LINES = 5_000_000
 MAX_HEADER = 16_000
 """Characters of a header that are read: its parser takes quadratic time."""
 
-MAX_PART_HEADER = 1_000
+MAX_PART_HEADER = 2_000
 """Characters of a header that says what a part is: a file's name with its charset, at the most."""
+
+MAX_HEADER_WORK = 1_000_000_000
+"""Squared characters of all headers that are parsed, each counted once."""
 
 _FEW_WORDS = 5
 """Times that an HTML text is longer than the plain one beside it, when that one only points at it."""
@@ -68,7 +71,7 @@ class _Count:
     """How many parts and headers a message has had so far, and its headers that were parsed."""
 
     def __init__(self) -> None:
-        self.parts = self.headers = 0
+        self.parts = self.headers = self.work = 0
         self.parsed: dict[tuple[str, str], Any] = {}
 
 
@@ -95,9 +98,13 @@ class _Policy(EmailPolicy):
         return name, value[: MAX_PART_HEADER if name.lower().startswith("content-") else MAX_HEADER]
 
     def header_fetch_parse(self, name: str, value: str) -> Any:  # noqa: ANN401  (a header or its source)
-        """Return a header, parsed once however often it is asked for."""
+        """Return a header, parsed once however often it is asked for; what it costs to parse is bounded."""
         key = (name, value)
         if key not in self.count.parsed:
+            self.count.work += len(value) ** 2
+            if self.count.work > MAX_HEADER_WORK:
+                kind = Unreadable if name.lower().startswith("content-") else ValueError  # the others can stay as is
+                raise kind("headers that take too long to read")
             self.count.parsed[key] = super().header_fetch_parse(name, value)
         return self.count.parsed[key]
 
@@ -228,9 +235,12 @@ def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterat
 def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:
     """Return the plain text, or the page where that is blank or far shorter ("your program cannot show this")."""
     plain = next((each for each in alternatives if each.get_content_type() == "text/plain"), None)
-    page = next((each for each in reversed(alternatives) if _html_of(each)), None)
-    if plain is None or page is None:
-        return plain or page
+    pages: list[EmailMessage] = [each for each in alternatives if _html_of(each) is not None]
+    page = pages[-1] if pages else None
+    if plain is None:
+        return page
+    if page is None:
+        return plain
     length = len(_or_none(plain, settings).strip())
     markup = _html_of(page)
     if not length:
@@ -241,8 +251,10 @@ def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> Emai
 
 
 def _html_of(part: EmailMessage) -> EmailMessage | None:
-    every = (each for each in part.walk() if isinstance(each, EmailMessage))
-    return next((each for each in every if each.get_content_type() == "text/html"), None)
+    for each in part.walk():
+        if isinstance(each, EmailMessage) and each.get_content_type() == "text/html":
+            return each
+    return None
 
 
 def _or_none(part: EmailMessage, settings: InputSettings) -> str:

@@ -1,13 +1,28 @@
 """Names of files: how they are stored, and which are passed over."""
 
+import re
 from collections.abc import Iterable
 
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", "settings.yaml"})
 
 
 def storable(name: str) -> str:
     """Return a file name with ? for each byte that is no UTF-8 (Python shows them as lone surrogates)."""
     return name.encode("utf-8", "replace").decode("utf-8")
+
+
+def visible(text: str) -> str:
+    r"""Return a text with its control signs written out: none moves a terminal's cursor, or turns what follows around.
+
+    >>> print(visible("a\x1b[31m.txt\nread: b.txt"))
+    a\x1b[31m.txt\x0aread: b.txt
+    """
+    return _UNSEEN.sub(lambda found: _code(ord(found[0])), text)
+
+
+def _code(sign: int) -> str:
+    return f"\\x{sign:02x}" if sign < 0x100 else f"\\u{sign:04x}"
 
 
 def is_wanted(parts: Iterable[str], hidden_too: bool = False) -> bool:

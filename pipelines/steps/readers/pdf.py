@@ -9,7 +9,7 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from pipelines.steps.readers.draft import sensible_title
 from pipelines.steps.readers.encodings import Unreadable, clean
 from pipelines.steps.readers.furniture import without_furniture
+from pipelines.steps.readers.pdf_extras import embedded_files, filled_fields
 from pipelines.steps.readers.reflow import flow, lines_of
-from pipelines.steps.readers.rows import Lost, Row, as_title, too_long
+from pipelines.steps.readers.rows import Lost, Row, as_title, listed, too_long
 from storage.records import Place
 from storage.settings import InputSettings
 
@@ -36,7 +37,7 @@ _OPERATIONS_A_FAILURE = 200_000
 
 _BYTES_AN_OPERATION = 10
 _OPERATIONS_A_FONT = 10
-_BYTES_OF_A_FONT_AN_OPERATION = 20
+_MOST_ENTRIES = 200_000  # of a font; pypdf gives up before
 _MOST_FORMS = 1_000
 _LIMITS = {
     "zlib_maximum_output_length": 30_000_000,
@@ -62,9 +63,9 @@ _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
 def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the text of a PDF as one row, and what of it is lost.
 
-    Pages and bookmarks are places. Pages without a text layer that show an image are lost, and named. Raises
-    Unreadable for an encrypted file (one with an empty password is read), one without any text, and one that is
-    damaged beyond reading.
+    Pages and bookmarks are places; what was filled into a form follows the last page. Pages without a text layer
+    that show an image are lost, and named, and so are embedded files. Raises Unreadable for an encrypted file (one
+    with an empty password is read), one without any text, and one that is damaged beyond reading.
     """
     from pypdf import Configuration, PdfReader, apply_configuration
     from pypdf.errors import DependencyError
@@ -89,14 +90,22 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         labels = _labels(reader, n_pages)
         outline = _outline(reader)
         information = _information(reader)
+        fields, embedded = _beside(reader)
     if not any(pages.lines):
         if pages.lost:
             raise Unreadable("not a readable PDF", f"{pages.lost[0].reason}: {pages.lost[0].detail}")
         raise Unreadable(
             "no text", f"{n_pages} {'page' if n_pages == 1 else 'pages'} without a text layer; run OCR first"
         )
-    yield _row(pages.lines, labels, outline, information, n_pages)
+    row = _row(pages.lines, labels, outline, information, n_pages)
+    if fields:
+        row = replace(row, text="\n\n".join([row.text, "\n".join(fields)]))
+        if len(row.text) > settings.max_characters:
+            raise too_long(settings)
+    yield row
     yield from pages.lost
+    if embedded:
+        yield Lost(None, "embedded files are not read", listed(embedded))
     if pages.images:
         where = ", ".join(labels[page] for page in pages.images[:50])
         yield Lost(None, f"{len(pages.images)} of {n_pages} pages are images without a text layer", f"pages {where}")
@@ -261,7 +270,7 @@ def _font_cost(font: Any) -> int:  # noqa: ANN401  (whatever stands where a font
             widths = inner.get(key) if isinstance(inner, DictionaryObject) else None
             widths = widths.get_object() if widths is not None else None
             entries += _widths(widths) if isinstance(widths, ArrayObject) else 0
-    return _OPERATIONS_A_FONT + size // _BYTES_OF_A_FONT_AN_OPERATION + min(entries, MAX_OPERATIONS) // 10
+    return _OPERATIONS_A_FONT + size // _BYTES_AN_OPERATION + min(entries, _MOST_ENTRIES) // 10
 
 
 def _widths(widths: Sequence[object]) -> int:
@@ -304,6 +313,14 @@ def _bookmarks(reader: "PdfReader", entries: Sequence[Any], level: int) -> Itera
         title = as_title(str(entry.title))
         if page is not None and page >= 0 and title:
             yield _Bookmark(title, page, level)
+
+
+def _beside(reader: "PdfReader") -> tuple[list[str], list[str]]:
+    """Return what was filled into the form, and the names of embedded files; none where they are damaged."""
+    try:
+        return filled_fields(reader), embedded_files(reader)
+    except _errors():
+        return [], []
 
 
 def _information(reader: "PdfReader") -> Mapping[str, str]:

@@ -19,6 +19,8 @@ MAX_ROW_GROUP = 8_000_000_000
 """Bytes that a row group of a Parquet file may unpack to; a common one has a hundred million."""
 
 _ROWS_AT_ONCE = 8
+"""Rows of a Parquet file in memory: a text that it holds once, for a thousand rows, is copied for each that is read."""
+
 _DELIMITERS = ",;\t|"
 _DELIMITERS_OF_TSV = "\t,;|"
 
@@ -117,8 +119,7 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
 
     number = 0
     try:
-        # Of a text that a dictionary holds once and a thousand rows have, each row is a copy when it is read.
-        with pq.ParquetFile(path, read_dictionary=[settings.text_column]) as file:
+        with pq.ParquetFile(path) as file:
             columns = file.schema_arrow.names
             refuse_doubles(columns)
             if settings.text_column not in columns:

@@ -143,7 +143,7 @@ def _symbol(element: "_Element") -> str:
     code = int(found, 16) if re.fullmatch("[0-9A-Fa-f]{4}", found := value(element, "char") or "") else 0
     if value(element, "font") == "Symbol":
         return _SYMBOLS.get(code & 0xFF, "")
-    return chr(code) if 0x20 < code < 0xD800 or 0xF900 <= code else ""
+    return chr(code) if 0x20 < code < 0xD800 or code >= 0xF900 else ""
 
 
 def _is_hidden(run: "_Element") -> bool:

@@ -36,7 +36,7 @@ def refuse_memory(error: Exception) -> None:
     """Raise Unreadable where a parser ended for want of memory, which is no fault of the markup's."""
     from lxml import etree
 
-    if isinstance(error, etree.XMLSyntaxError) and error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+    if isinstance(error, etree.XMLSyntaxError) and getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:
         raise Unreadable("takes too much memory", "its markup is too large") from error
 
 

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.steps.documents import read_documents
+from pipelines.steps.readers import texts
 from storage.errors import InputError
 from storage.hashing import short_id
 from storage.records import Document, Failure
@@ -335,3 +336,52 @@ def test_nothing_depends_on_where_the_folder_lies(tmp_path: Path) -> None:
     put(tmp_path, "here/c.jsonl", '{"text": "Row."}\nbad\n')
     shutil.copytree(tmp_path / "here", tmp_path / "further" / "down")
     assert read_documents([tmp_path / "here"], SETTINGS) == read_documents([tmp_path / "further/down"], SETTINGS)
+
+
+def test_many_columns_take_no_long_time_and_are_not_all_told(tmp_path: Path) -> None:
+    columns = ",".join(f"column{number}" for number in range(60_000))
+    assert only(put(tmp_path, "a.csv", f"text,{columns}\nhello\n")).text == "hello"
+    message = why(put(tmp_path, "b.csv", f"{columns}\nhello\n"))
+    assert message.endswith("column49 and 59950 more)")
+    assert len(why(put(tmp_path, "c.csv", "word " * 100_000))) < 300
+
+
+def test_rows_without_text_are_not_kept(tmp_path: Path) -> None:
+    rows = "".join(f'{{"{name}": 1}}\n' for name in ("body", "b2")) + '{"body": 1}\n' * 20_000
+    path = put(tmp_path, "a.jsonl", rows + '{"text": "Late."}\n')
+    assert "columns: b2, body" in why(path)
+    documents, failures = read(put(tmp_path, "b.jsonl", '{"text": "Early."}\n' + rows))
+    assert (len(documents), len(failures)) == (1, 20_002)
+    late, before = read(put(tmp_path, "c.jsonl", '{"a": 1}\n{"b": 1}\n{"text": "Late."}\n'))
+    assert (list(late), [each.detail for each in before.values()]) == (["c.jsonl#3"], ["columns: a", "columns: b"])
+
+
+def test_a_text_that_parquet_stores_once_is_read_row_by_row(tmp_path: Path) -> None:
+    table = pa.table({"id": [str(number) for number in range(40)], "text": ["word " * 1_000] * 40})
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert {each.n_chars for each in read(tmp_path / "a.parquet")[0].values()} == {5_000}
+    pq.write_table(pa.table({"text": [{"a": 1}]}), tmp_path / "b.parquet")
+    assert "the text is not a string" in why(tmp_path / "b.parquet")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"), [(MemoryError(), "takes too much memory"), (RecursionError(), "nested too deeply")]
+)
+def test_a_file_that_exhausts_the_machine_is_one_failure(
+    error: Exception, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, settings: InputSettings) -> None:
+        if path.name == "a.txt":
+            raise error
+
+    monkeypatch.setattr(texts, "read_plain", fail)
+    put(tmp_path, "a.txt", "Text.")
+    documents, failures = read(put(tmp_path, "b.md", "Text."), tmp_path / "a.txt")
+    assert (list(documents), failures["a.txt"].reason) == (["b.md"], reason)
+
+
+def test_what_is_told_is_short_and_without_control_signs(tmp_path: Path) -> None:
+    message = why(put(tmp_path, "a\x1b[31m\nb.txt", BINARY))
+    assert "a\\x1b[31m\\x0ab.txt: binary data" in message
+    long = put(tmp_path, "c.csv", ",".join("x" * 100 for _ in range(60)) + "\n")
+    assert len(why(long)) < 1_200

@@ -52,3 +52,19 @@ def test_at_most_two_lines_go_at_an_edge(pages: list[list[str]]) -> None:
         assert any(list(after) == before[first : first + len(after)] for first in range(5))
         assert len(before) - len(after) <= 8
         assert bool(before) == bool(after)
+
+
+def test_headings_that_are_numbered_as_the_pages_are_stay() -> None:
+    names = ["Definitions", "Scope", "Term", "Payment", "Liability", "Notices"]
+    clauses = [[f"{i} {name}", *body] for (i, name), body in zip(enumerate(names, 1), BODY, strict=True)]
+    assert without_furniture(clauses, PLAIN) == clauses
+    questions = [[f"Question {number}", *body] for number, body in enumerate(BODY, 1)]
+    assert without_furniture(questions, PLAIN) == questions
+    pages = [[f"Page {number}", *body] for number, body in enumerate(BODY, 1)]
+    assert without_furniture(pages, PLAIN) == BODY
+
+
+def test_lines_that_are_kept_stay() -> None:
+    pages = [["Annual report", *body, str(number)] for number, body in enumerate(BODY, 1)]
+    found = without_furniture(pages, PLAIN, [{"Annual report"}, *[()] * 5])
+    assert found == [["Annual report", *BODY[0]], *BODY[1:]]

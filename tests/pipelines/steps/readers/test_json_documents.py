@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.readers import json_documents
+from pipelines.steps.readers import json_documents, tabular
 from storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
 
@@ -68,3 +68,11 @@ def test_values_that_are_nested_deeply_do_no_harm(tmp_path: Path) -> None:
 def test_the_number_of_values_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_documents, "MAX_VALUES", 1_000)
     assert read(put(tmp_path, [[]] * 1_001))[1] == {"!": "more than 1000 values"}
+
+
+def test_the_number_of_values_of_a_line_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tabular, "MAX_VALUES", 1_000)
+    path = tmp_path / "a.jsonl"
+    path.write_text(f'{{"text": "One."}}\n{{"text": "Two.", "x": {[[]] * 1_001}}}\n')
+    rows, lost = read(path)
+    assert (list(rows), lost) == (["#1"], {"#2": "line 2 holds more than 1000 values"})

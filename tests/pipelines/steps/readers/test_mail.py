@@ -189,3 +189,43 @@ def test_each_message_of_a_mailbox_is_a_row(tmp_path: Path, monkeypatch: pytest.
     assert read(put(tmp_path / "c.mbox", b""))[1] == {"!": "empty"}
     monkeypatch.setattr(mail, "MAX_BYTES", 400)
     assert read(tmp_path / "a.mbox")[1] == {"#2": "message of more than 400 bytes", "#3": "not a message"}
+
+
+def test_lines_and_headers_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folded = put(tmp_path / "a.eml", b"Subject: n\nX-Long: a\n" + b" b\n" * 50_000 + b"\nText.")
+    assert texts(read(folded)[0]) == {"": "Text."}
+    part = b"--x\nContent-Type: text/plain; n=%d;" + b' a*0="x";' * 200 + b"\n\nText.\n"
+    parts = b"".join(part % number for number in range(30))
+    many = put(tmp_path / "b.eml", b"Content-Type: multipart/mixed; boundary=x\n\n" + parts + b"--x--\n")
+    assert texts(read(many)[0])[""].count("Text.") == 30
+    monkeypatch.setattr(mail, "MAX_HEADER_WORK", 10_000_000)
+    assert read(many)[1] == {"!": "headers that take too long to read"}
+    monkeypatch.setattr(mail, "MAX_LINES", 1_000)
+    assert read(folded)[1] == {"!": "message of more than 1000 lines"}
+
+
+PICTURE = '<p><img src="cid:a"></p>'
+
+
+@pytest.mark.parametrize(
+    ("plain", "page", "text"),
+    [
+        ("", "<p>The content.</p>", "The content."),
+        (" \n", "<p>The content.</p>", "The content."),
+        ("Needs HTML.\n", f"<p>{'The real content. ' * 9}</p>", ("The real content. " * 9).strip()),
+        ("All is said here.\n", "<p>All is said here.</p>" + "<!-- x -->" * 99, "All is said here.\n"),
+        ("The text.\n", PICTURE, "The text.\n"),
+    ],
+)
+def test_of_alternatives_the_one_that_says_something_is_read(tmp_path: Path, plain: str, page: str, text: str) -> None:
+    assert texts(read(put(tmp_path / "a.eml", message(text=plain, html=page)))[0]) == {"": text}
+
+
+def test_a_part_that_is_only_pictures_loses_nothing(tmp_path: Path) -> None:
+    mixed = message(text="The text.\n")
+    mixed.make_mixed()
+    page = EmailMessage()
+    page.set_content(PICTURE, subtype="html")
+    mixed.attach(page)
+    rows, lost = read(put(tmp_path / "a.eml", mixed))
+    assert (texts(rows), lost) == ({"": "The text.\n"}, {})

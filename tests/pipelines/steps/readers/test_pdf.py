@@ -12,6 +12,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
+from pipelines.steps.readers import pdf
 from pipelines.steps.readers.pdf import read_pdf
 from pipelines.steps.readers.rows import Lost, Row
 from storage.settings import InputSettings
@@ -195,3 +196,62 @@ def test_damage(path: Path) -> None:
 def test_the_same_file_gives_the_same_row(path: Path) -> None:
     written(path, made())
     assert only_row(read_pdf, path) == only_row(read_pdf, path)
+
+
+def test_a_bookmark_stands_at_its_line_and_not_at_one_that_begins_like_it(path: Path) -> None:
+    content = made(("Overview\nRisky things are old.\nRisks\nAll of them.", "Other things.\n2. Costs\nAre high."))
+    row = only_row(read_pdf, written(path, content))
+    assert [row.text[each.start :].split("\n")[0] for each in row.places if each.kind == "heading"] == [
+        "Risks",
+        "2. Costs",
+    ]
+
+
+def test_headings_of_pages_that_are_bookmarked_stay(path: Path) -> None:
+    pages = tuple(f"Risks\nText {word} stands here.\nAnd more of it." for word in "abcdef")
+    assert only_row(read_pdf, written(path, made(pages))).text.count("Risks") == 1
+
+
+def test_bookmarks_are_looked_up_in_bounded_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "_MOST_SEARCHED", 0)
+    row = only_row(read_pdf, written(path, made()))
+    starts = {each.label: each.start for each in row.places}
+    assert (starts["Risks"], starts["2. Costs"]) == (starts["1"], starts["2"])
+
+
+def test_fonts_that_many_pages_read_anew_are_counted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "MAX_OPERATIONS", 30_000)
+    ranges = b"1 beginbfrange <0000> <fff0> <0041> endbfrange"
+    font = b"<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H/ToUnicode 30 0 R>>"
+    page = b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R/Resources<</Font<<%b>>>>>>"
+    fonts = [b"/F%d 31 0 R" % number for number in range(9)]
+    few, many = (by_hand(o3=page % b"".join(each), o30=stream(ranges), o31=font) for each in (fonts[:1], fonts))
+    assert "too much work" in refusal(read_pdf, written(path, many)).detail
+    assert only_row(read_pdf, written(path, few)).metadata == {"pages": "1"}
+
+
+def test_what_was_filled_in_is_read_and_what_is_embedded_is_named(path: Path) -> None:
+    content = io.BytesIO()
+    sheet = canvas.Canvas(content, pagesize=A4, invariant=1)
+    sheet.drawString(50, 700, "Application.")
+    sheet.acroForm.textfield(name="applicant", value="Zebediah Quill", x=300, y=770)
+    sheet.save()
+    writer = PdfWriter(clone_from=content)
+    writer.add_attachment("data.txt", b"x")
+    writer.write(path)
+    row, lost = read_pdf(path, InputSettings())
+    assert isinstance(row, Row)
+    assert row.text == "Application.\n\napplicant: Zebediah Quill"
+    assert lost == Lost(None, "embedded files are not read", "data.txt")
+
+
+def test_forms_and_lists_of_files_that_go_in_circles(path: Path) -> None:
+    content = by_hand(
+        o1=b"<</Type/Catalog/Pages 2 0 R/AcroForm<</Fields[30 0 R]>>/Names<</EmbeddedFiles 31 0 R>>>>",
+        o30=b"<</FT/Tx/T(a)/V(filled)/Kids[30 0 R 30 0 R 1 0 R null]>>",
+        o31=b"<</Kids[31 0 R]/Names[(x.txt) null (y.txt)]>>",
+    )
+    row, lost = read_pdf(written(path, content), InputSettings())
+    assert isinstance(row, Row)
+    assert isinstance(lost, Lost)
+    assert (row.text, lost.detail) == ("Hello world.\n\na: filled", "x.txt, y.txt")

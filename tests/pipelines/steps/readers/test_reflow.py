@@ -1,5 +1,7 @@
 """Printed lines become sentences again."""
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,3 +65,10 @@ def test_nothing_is_lost_but_hyphens_and_blanks(texts: list[str]) -> None:
         assert (start is None) == (not page)
         if start is not None:
             assert flowing.text[start:].startswith(page[0][:-1])
+
+
+def test_a_word_of_any_length_takes_linear_time() -> None:
+    began = time.process_time()
+    assert text_of(f"{'a' * 200_000} b\n{'a-' * 100_000} b").startswith("aaa")
+    assert time.process_time() - began < 2
+    assert text_of(f"{FILLED} of the 3-com-\npany rule.").endswith("the 3-company rule.")

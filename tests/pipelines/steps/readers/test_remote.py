@@ -28,6 +28,8 @@ PAGES: dict[str, tuple[int, str, bytes]] = {
     "/closed.txt": (403, "text/plain", b"no"),
     "/broken.txt": (500, "text/plain", b"no"),
     "/long.txt": (200, "text/plain", b"x" * 5_000),
+    "/packed.txt": (200, "text/plain", b"x" * 5_000),
+    "/packed.txt.gz": (200, "text/plain", b"A file that is packed itself."),
 }
 
 
@@ -56,7 +58,7 @@ class Pages(BaseHTTPRequestHandler):
             self.close_connection = True
             return
         status, kind, content = PAGES.get(path, (404, "text/plain", b"none"))
-        packed = path == "/long.txt"
+        packed = path.startswith("/packed")
         self.send_response(status)
         self.send_header("Content-Type", kind)
         content = gzip.compress(content) if packed else content
@@ -204,6 +206,18 @@ def test_the_length_of_what_is_fetched_is_bounded(server: str, memory: str) -> N
     assert read(memory, settings=limit)[1]["long.txt"] == "longer than input.max_download_bytes (1000)"
 
 
+def test_what_a_server_compresses_is_not_unpacked_on_the_way(server: str) -> None:
+    texts, failures = read(*(f"http://{server}/{name}" for name in ("b.txt", "packed.txt", "packed.txt.gz")))
+    assert failures == {"packed.txt": "cannot be fetched"}
+    assert texts["packed.txt.gz"] == "A file that is packed itself."
+
+
+def test_a_server_that_never_ends_is_given_up(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "MAX_SECONDS", 0.0)
+    with pytest.raises(InputError, match="timed out"):
+        read(f"http://{server}/b.txt")
+
+
 def test_a_file_that_is_gone_when_it_is_read_is_a_failure(memory: str) -> None:
     from contextlib import ExitStack
 
@@ -243,5 +257,8 @@ def test_what_is_shown_of_a_url_holds_no_secret() -> None:
         f"ftp://me:{SECRET}@host/a?b/c={SECRET}",
         f"https://me:{SECRET}/x@host/a",
         f"abfs://c@account/x?sv=1&sig={SECRET}/y",
+        f"https://host/a.pdf?{SECRET}",
+        f"HTTPS://host/a.pdf;jsessionid={SECRET}",
+        f"zip://a::https://host/b.zip?{SECRET}",
     ):
         assert SECRET not in shown(url), url

@@ -7,6 +7,7 @@ from zipfile import ZipFile
 import pptx
 import pytest
 
+from pipelines.steps.readers import office
 from pipelines.steps.readers.rows import Lost, Row
 from pipelines.steps.readers.slides import read_slides
 from storage.settings import InputSettings
@@ -89,3 +90,19 @@ def test_refusals(path: Path, tmp_path: Path) -> None:
 def test_damage(path: Path) -> None:
     survives(read_slides, path, damaged(made(), 60))
     survives(read_slides, path, damaged_inside(made(), 60))
+
+
+def test_a_slide_that_is_listed_often_is_read_once(path: Path) -> None:
+    with ZipFile(path) as archive:
+        parts = {each: archive.read(each) for each in archive.namelist()}
+    main = parts["ppt/presentation.xml"].decode()
+    first = main[main.index("<p:sldId ") : main.index("/>", main.index("<p:sldId ")) + 2]
+    parts["ppt/presentation.xml"] = main.replace(first, first * 500).encode()
+    plain = only_row(read_slides, path)
+    path.write_bytes(archive_of(parts))
+    assert only_row(read_slides, path) == plain
+
+
+def test_the_bytes_of_all_parts_are_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(office, "MAX_READ", 1_000)
+    assert refusal(read_slides, path).reason == "document too large"

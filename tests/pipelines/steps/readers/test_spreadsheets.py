@@ -150,3 +150,23 @@ def test_what_is_told_of_a_broken_workbook_does_not_depend_on_where_it_lies(tmp_
             list(spreadsheets.read_workbook(with_rows(tmp_path / name, "", LAUGHS), InputSettings()))
         told.add(error.value.why)
     assert len(told) == 1
+
+
+def test_parts_that_are_read_whole_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path / "a.xlsx", One=[["word " * 9_000]])
+    monkeypatch.setattr(spreadsheets, "MAX_PART", 20_000)
+    assert list(read(path)[0]) == [""]
+    patched(path, lambda name, content: content + b" " * 30_000 if name == "xl/styles.xml" else content)
+    assert read(path)[1] == {"!": "workbook part too large"}
+
+
+def test_a_part_may_be_one_sheet_only(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.xlsx", One=[["x"]], Two=[["y"]])
+    patched(path, lambda name, content: content.replace(b"rId2", b"rId1") if name == "xl/workbook.xml" else content)
+    assert read(path)[1] == {"!": "damaged workbook"}
+
+
+def test_empty_rows_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreadsheets, "MAX_CELLS", 50)
+    cell = '<row r="60"><c r="A60" t="inlineStr"><is><t>far</t></is></c></row>'
+    assert read(with_rows(tmp_path / "a.xlsx", cell))[1] == {"!": "more than 50 cells"}

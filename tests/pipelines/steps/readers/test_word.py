@@ -168,3 +168,23 @@ def test_pictures_stay_packed(path: Path) -> None:
 def test_damage(path: Path) -> None:
     survives(read_word, path, damaged(made(), 60))
     survives(read_word, path, damaged_inside(made(), 60))
+
+
+def test_a_note_that_a_table_repeats_is_counted_each_time(path: Path) -> None:
+    reference = '<w:r><w:footnoteReference w:id="2"/></w:r>'
+    content = by_hand(
+        f"<w:document {W}><w:body><w:tbl><w:tr><w:tc><w:p>{reference * 50_000}</w:p></w:tc></w:tr></w:tbl>"
+        "</w:body></w:document>",
+        footnotes=f'<w:footnotes {W}><w:footnote w:id="2">{paragraph("word " * 2_000)}</w:footnote></w:footnotes>',
+    )
+    assert refusal(read_word, written(path, content)).reason.startswith("longer than input.max_characters")
+
+
+def test_signs_and_fractions(path: Path) -> None:
+    m = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+    body = (
+        '<w:r><w:t>45</w:t><w:sym w:font="Symbol" w:char="F0B0"/><w:sym w:font="Wingdings" w:char="F0E0"/></w:r>'
+        "<m:f><m:num><m:r><m:t>a</m:t></m:r></m:num><m:den><m:r><m:t>2</m:t></m:r></m:den></m:f>"
+    )
+    content = by_hand(f"<w:document {W} {m}><w:body><w:p>{body}</w:p></w:body></w:document>")
+    assert only_row(read_word, written(path, content)).text == "45\u00b0a/2"
