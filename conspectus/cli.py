@@ -202,12 +202,12 @@ def ask(
 
     def say(piece: str) -> None:
         said.append(piece)
-        typer.echo(piece, nl=False)
+        typer.echo(show.said(piece), nl=False)
 
     answer = opened.ask(question, name, say)
     typer.echo()
     if "".join(said).strip() != answer.text:  # a model said what no passage supports
-        typer.echo(f"\n{answer.text}")
+        typer.echo(f"\n{show.said(answer.text)}")
     typer.echo(show.support(answer, trace))
 
 

@@ -42,6 +42,11 @@ def _spent(each: Mapping[str, Any]) -> str:
     return f"{each['step']}: {_count(each['calls'], 'calls')} to {each['model']}, {tokens:,} tokens, {cost}{remembered}"
 
 
+def said(text: str) -> str:
+    """Return the text of an answer, or a piece of it, as it may be shown on a terminal."""
+    return "\n".join(visible(line) for line in text.split("\n"))
+
+
 def support(found: Answer, trace: bool) -> str:
     """Return what stands below an answer: its citations, what it took, and the steps behind it where wanted."""
     lines = citations(found.citations)
