@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
@@ -17,6 +17,9 @@ CUT_OFF = "cut off"
 LONGEST_CHOICE = 500
 """Characters: a forced choice is a word or a sentence; an error page or an essay is none."""
 
+_WRAPPERS = {"answer", "result", "output", "response", "data", "json", "reply", "object"}
+_SPELLED_OUT = ("yes", "no", "true", "false")
+_NEGATION = re.compile(r"\b(?:no|not|never|neither|nor|cannot)\b|n['’ʼ]t\b")
 _LISTS = (list, tuple, set, frozenset, Sequence)
 
 
@@ -25,13 +28,21 @@ def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
 
     A reply that is JSON is taken as it stands. One that is not may have thinking, prose, fences or the schema around
     it, and wrong punctuation inside: it is mended if what it says (every key, string, number and literal, in order)
-    stays exactly the same. A bare list is read as the schema's only list, an object in an object of one unknown key as
-    the record. `cut_off` tells that the server stopped it ("length").
+    stays exactly the same. A bare list is read as the schema's only list; an object under a single key that is the
+    schema's name or a word like "result" as the record. Keys that the schema does not know are no matter only beside
+    all that it knows: any other could be one of these, misspelt. `cut_off` tells that the server stopped it ("length").
 
     Raises BadAnswer: where there is no such record, more than one, or any doubt which. Its `reason` is "cut off" where
     the reply ends too early; `salvaged` is then the record of what was complete before (of the outermost list its
     complete elements), None if the schema wants more.
     """
+    try:
+        return _read(text, schema, cut_off)
+    except RecursionError as error:
+        raise BadAnswer("it is nested too deeply", text) from error
+
+
+def _read(text: str, schema: type[T], cut_off: bool) -> T:
     reading = read_values(text)
     if reading.cut and not cut_off and not reading.values and (record := _closed(schema, reading.cut)) is not None:
         return record
@@ -53,8 +64,9 @@ def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
 def read_choice(text: str, choices: Sequence[str]) -> str:
     """Return the one of the choices that a reply names, whatever case, punctuation or thinking is around it.
 
-    A choice is named as a whole word. A reply of a single word may also be the beginning of one choice, or begin
-    with one ("Yes" for "Y", "N" for "No"). Raises BadAnswer where it is none or more than one.
+    A choice is named as a whole word. A single word or letter may also be short for a choice, or spell one out ("Y"
+    for "Yes", "Yes" for "Y"). Raises BadAnswer where it is none or more than one, and where anything is negated
+    beside it ("not yes", "there is no doubt").
 
     >>> read_choice("**Yes.**", ("Yes", "No")), read_choice("n", ("YES", "NO"))
     ('Yes', 'NO')
@@ -62,20 +74,31 @@ def read_choice(text: str, choices: Sequence[str]) -> str:
     answer = without_thinking(text).strip().casefold()
     if len(answer) > LONGEST_CHOICE:
         raise BadAnswer("too long for a choice", text)
-    named = [choice for choice in choices if _names(answer, choice.casefold())]
+    any_choice = re.compile("|".join(_as_a_word(each.casefold()) for each in sorted(choices, key=len, reverse=True)))
+    found = any_choice.findall(answer)
+    named = [choice for choice in choices if choice.casefold() in found]
     words = re.findall(r"\w+", re.sub(r"^(?:```|~~~)\w*\n", "", answer))
     if not named and len(words) == 1:
-        word = words[0]
-        named = [c for c in choices if word.startswith(c.casefold()) or c.casefold().startswith(word)]
+        named = [choice for choice in choices if _is_short_for(choice.casefold(), words[0])]
+    elif _NEGATION.search(any_choice.sub(" ", answer)):
+        raise BadAnswer("a negation in it leaves the choice in doubt", text)
     if len(named) != 1:
-        found = " and ".join(map(repr, named)) if named else "none"
-        raise BadAnswer(f"{found} of the choices {', '.join(choices)}", text)
+        said = " and ".join(map(repr, named)) if named else "none"
+        raise BadAnswer(f"{said} of the choices {', '.join(choices)}", text)
     return named[0]
 
 
-def _names(answer: str, choice: str) -> bool:
-    """Return whether the choice stands there as a word of its own, not in "no-one" or "y'all"."""
-    return bool(re.search(rf"(?<!\w)(?<!\w['’\-]){re.escape(choice)}(?!\w)(?!['’\-]\w)", answer))
+def _as_a_word(choice: str) -> str:
+    """Return the pattern of the choice as a word of its own: not in "no-one", "y'all", "n/a", "3.5" or "no doubt"."""
+    after = r"(?!\w|['’\-/]\w|\.\d)" + (r"(?![ \t]+\w)" if choice == "no" else "")
+    return rf"(?<!\w)(?<!\w['’\-/])(?<!\d\.){re.escape(choice)}{after}"
+
+
+def _is_short_for(choice: str, word: str) -> bool:
+    """Return whether one is the first letter of the other."""
+    return (len(word) == 1 and choice.startswith(word)) or (
+        len(choice) == 1 and word in _SPELLED_OUT and word.startswith(choice)
+    )
 
 
 def _records(schema: type[T], values: Sequence[Value], reasons: list[str]) -> list[T]:
@@ -91,14 +114,19 @@ def _records(schema: type[T], values: Sequence[Value], reasons: list[str]) -> li
 def _fitted(schema: type[T], value: Value, reasons: list[str]) -> T | None:
     names, content = _names_of(schema), value.content
     if isinstance(content, dict) and len(content) == 1 and not names & content.keys() and names:
-        (inner,) = content.values()
-        if isinstance(inner, dict) and inner:
+        ((key, inner),) = content.items()
+        if isinstance(inner, dict) and inner and _plain(key) in {*_WRAPPERS, _plain(schema.__name__)}:
             content = inner
     elif isinstance(content, list) and names:
         field = _only_list(schema)
         if field and (value.alone or (content and all(isinstance(element, dict) for element in content))):
             content = {field: content}
     return _validated(schema, content, value.alone, reasons)
+
+
+def _plain(name: str) -> str:
+    """Return a name without what differs between MyName, my_name and "my name"."""
+    return re.sub(r"[\W_]", "", name).casefold()
 
 
 def _validated(schema: type[T], content: object, alone: bool, reasons: list[str]) -> T | None:
@@ -112,13 +140,17 @@ def _validated(schema: type[T], content: object, alone: bool, reasons: list[str]
             return None
     try:
         record = schema.model_validate(content)
+        unknown = _unknown_key(schema.model_validate(content, extra="allow"))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         reasons.append(f"not of the form asked for: {where + ': ' if where else ''}{first['msg']}")
         return None
-    if not _is_finite(record):
-        reasons.append("not of the form asked for: a number in it is not finite")
+    if unknown:
+        reasons.append(f"not of the form asked for: {unknown}")
+        return None
+    if any(isinstance(part, float) and not math.isfinite(part) for part in _parts(record)):
+        reasons.append("not of the form asked for: a number in it is not finite")  # pydantic reads "nan" as a number
         return None
     return record
 
@@ -172,19 +204,27 @@ def _is_list(annotation: object) -> bool:
     return annotation in _LISTS or origin in _LISTS
 
 
-def _is_finite(record: BaseModel) -> bool:
-    """Return whether every number is: pydantic reads the strings "nan" and "inf" as numbers."""
+def _unknown_key(record: BaseModel) -> str:
+    """Return what is wrong where an object has a key that the schema does not know and lacks one that it knows."""
+    for part in _parts(record):
+        if not isinstance(part, BaseModel) or part.model_config.get("extra") == "allow":
+            continue
+        missing = type(part).model_fields.keys() - part.model_fields_set
+        if part.model_extra and missing:
+            return f"it has the unknown key {next(iter(part.model_extra))[:50]!r} but not {', '.join(sorted(missing))}"
+    return ""
+
+
+def _parts(record: BaseModel) -> Iterator[object]:
+    """Yield the record and all that is in it."""
     pending: list[object] = [record]
     while pending:
         part = pending.pop()
-        if isinstance(part, float):
-            if not math.isfinite(part):
-                return False
-        elif isinstance(part, BaseModel):
+        yield part
+        if isinstance(part, BaseModel):
             pending.extend(part.__dict__.values())
             pending.extend((part.model_extra or {}).values())
         elif isinstance(part, dict):
             pending.extend(part.values())
         elif isinstance(part, list | tuple | set | frozenset):
             pending.extend(part)
-    return True

@@ -15,8 +15,13 @@ LONGEST_MENDED = 500_000
 MOST_VALUES = 200
 """A reply with more values than this is not an answer."""
 
-_TOP = re.compile(r"\s*(?:<(?:think|thinking|thought|reasoning)>|\[THINK\])", re.IGNORECASE)
-_TAIL = re.compile(r"</(?:think|thinking|thought|reasoning)>|\[/THINK\]", re.IGNORECASE)
+_TAGS = "think|thinking|thought|reasoning|reasoning_content"
+_OPENS = rf"<(?:{_TAGS})>|\[THINK\]|◁think▷|<\|channel\|>\s*+(?:analysis|commentary)"
+_CLOSES = rf"</(?:{_TAGS})>|\[/THINK\]|◁/think▷|<\|channel\|>\s*+final(?:[^<]|<\|constrain\|>)*+<\|message\|>"
+_TOP = re.compile(rf"\s*(?:(?:<\|start\|>)?assistant)?(?:{_OPENS})", re.IGNORECASE)
+_TAIL = re.compile(_CLOSES, re.IGNORECASE)
+_THINKING = re.compile(f"{_OPENS}|{_CLOSES}", re.IGNORECASE)
+_END_OF_TURN = re.compile(r"<\|(?:end|return|call|start)\|>")
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _START = re.compile(
     r"\{(?=\s*+(?:\Z|```|~~~|[\"'“”‘’}]|/[/*]|[A-Za-z_]\w*+\s*+:))"
@@ -25,7 +30,13 @@ _START = re.compile(
 _FENCES = re.compile(r"\s*+(?:(?:`{3,}|~{3,})[ \t]*+(?:json\w*+)?\s*+)*+", re.IGNORECASE)
 _INSIDE_BEFORE = re.compile(r"(?:[\"'”’]\s*[:,]?|^\s*,)\s*$")
 _INSIDE_AFTER = re.compile(r"\s*+[\"',:}\]]")
+_SURROGATE = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2}|[\ud800-\udfff])|\\.",
+    re.DOTALL,
+)
+_HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_ASTRAY = "it cannot be told what of it is thinking"
 _BRACKET = (Token("}", "}", 0, 0),)
 _LITERALS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 
@@ -72,12 +83,13 @@ class _UnreadableError(ValueError):
 def read_values(reply: str) -> Reading:
     """Return the JSON values of a reply, thinking, prose and fences around them left out.
 
-    A value that is not strict JSON is mended only if its contents stay exactly what the reply spells.
+    A value that is not strict JSON is mended only if its contents stay exactly what the reply spells. Half of a
+    surrogate pair, which no file can hold, is read as U+FFFD.
 
     >>> read_values("Here you are: {'a': [1, 2,]} Anything else?").values[0].content
     {'a': [1, 2]}
     """
-    text = reply.strip().removeprefix("\ufeff").strip()
+    text = _without_lone_surrogates(reply.strip().removeprefix("\ufeff").strip())
     try:
         return Reading((Value(_decode(text), alone=True),))
     except json.JSONDecodeError:
@@ -90,6 +102,12 @@ def read_values(reply: str) -> Reading:
     if _HTML.match(answer):
         return Reading(flaw="an HTML page, not JSON")
     return _read_all(answer)
+
+
+def _without_lone_surrogates(text: str) -> str:
+    if not _HAS_SURROGATE.search(text):
+        return text
+    return _SURROGATE.sub(lambda match: r"\ufffd" if match["lone"] else match[0], text)
 
 
 def without_thinking(reply: str) -> str:
@@ -106,7 +124,7 @@ def _without_thinking(text: str) -> str | None:
         end = match.end()
     if end is None:
         return None if opened else text
-    return text[end:]
+    return _END_OF_TURN.split(text[end:], maxsplit=1)[0]
 
 
 def _read_all(text: str) -> Reading:
@@ -115,6 +133,8 @@ def _read_all(text: str) -> Reading:
     at = 0
     while (match := _START.search(text, at)) is not None:
         start = match.start()
+        if _THINKING.search(text, at, start):
+            return Reading(flaw=_ASTRAY)
         if len(found) == MOST_VALUES:
             return Reading(flaw=f"more than {MOST_VALUES} JSON values")
         try:
@@ -128,6 +148,8 @@ def _read_all(text: str) -> Reading:
             return Reading(_placed(text, found), _cut(text, start, value))
         content, at = value
         found.append((start, at, content))
+    if found and _THINKING.search(text, at):
+        return Reading(flaw=_ASTRAY)
     return Reading(_placed(text, found), flaw="" if found else flaw)
 
 

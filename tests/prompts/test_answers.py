@@ -60,6 +60,16 @@ class Choice(BaseModel):
     tags: list[str] = []
 
 
+class TwoWords(BaseModel):
+    a: int
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    score: int = 0
+    note: str = ""
+
+
 SCROOGE = Entity(name="Scrooge", type="person", description="a miser")
 MARLEY = Entity(name="Marley", type="person", description="his partner, dead")
 BOTH = Graph(entities=[SCROOGE, MARLEY], relationships=[Relationship(source="Scrooge", target="Marley", weight=9)])
@@ -83,6 +93,16 @@ READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
     ("thinking", f'<think>Maybe {{"score": 3, "reason": "no"}}?</think>\n{SCORE.model_dump_json()}', Score, SCORE),
     ("thinking, opened by the prompt", f'First {{"score": 3}}.\n</think>\n{SCORE.model_dump_json()}', Score, SCORE),
     ("thinking, other tag", f"[THINK]8, I think.[/THINK]{SCORE.model_dump_json()}", Score, SCORE),
+    ("thinking, named as the field", f'<reasoning_content>{{"score": 3}}</reasoning_content>{PLAIN}', Graph, BOTH),
+    ("thinking, triangles", f'◁think▷{{"score": 3, "reason": ""}}◁/think▷{SCORE.model_dump_json()}', Score, SCORE),
+    (
+        "thinking, channels",
+        '<|channel|>analysis<|message|>{"score": 3, "reason": ""}<|end|><|start|>assistant<|channel|>commentary'
+        "<|message|>So:<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>"
+        f"{SCORE.model_dump_json()}<|return|>",
+        Score,
+        SCORE,
+    ),
     ("tag in a string", '{"score": 8, "reason": "a </think> tag",}', Score, Score(score=8, reason="a </think> tag")),
     ("trailing comma", '{"score": 8, "reason": "it is clear",}', Score, SCORE),
     (
@@ -132,6 +152,18 @@ READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
     ),
     ("number as a string", '{"score": "8", "reason": "it is clear"}', Score, SCORE),
     ("in an object of one key", f'{{"result": {SCORE.model_dump_json()}}}', Score, SCORE),
+    ("under its own name", f'{{"graph": {PLAIN}}}', Graph, BOTH),
+    ("under its own name, in a prompt's case", '{"Two_words": {"a": 1}}', TwoWords, TwoWords(a=1)),
+    ("unknown key beside all", '{"note": 1, "score": 8, "reason": "it is clear"}', Score, SCORE),
+    ("unknown key, allowed", '{"score": 8, "nte": 1}', Open, Open.model_validate({"score": 8, "nte": 1})),
+    (
+        "half a pair",
+        r'{"score": 8, "reason": "\ud83d \udE00\ud83d\ude00 \\ud83d"}',
+        Score,
+        Score(score=8, reason="� �😀 \\ud83d"),
+    ),
+    ("half a pair, mended", r"{'score': 8, 'reason': '\udfff',}", Score, Score(score=8, reason="�")),
+    ("half a pair, raw", '{"score": 8, "reason": "\ud83d"}', Score, Score(score=8, reason="�")),
     ("bare list", '[{"name": "a"}, {"name": "b"}]', Entities, Entities(entities=[Entity(name="a"), Entity(name="b")])),
     ("bare list in a fence", '```json\n[{"name": "a"}]\n```', Entities, Entities(entities=[Entity(name="a")])),
     ("bare empty list", "[]", Entities, Entities(entities=[])),
@@ -202,7 +234,35 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
     ("too deep", "[" * 100_000, Entities, "it is nested too deep"),
     ("too deep to mend", "[ 'a', " + "[" * 70 + "]" * 71, Entities, "not JSON: it is nested more than"),
     ("integer of too many digits", '{"score": ' + "8" * 10_000 + ', "reason": ""}', Score, "it holds a number that is"),
+    ("too deep for a strict reader", "[" * 100_000 + "]" * 100_000, Entities, "it is nested too deep"),
     ("thinking without an end", f"<think>Well. {PLAIN}", Graph, CUT),
+    ("only thinking", f"<reasoning_content>{PLAIN}</reasoning_content>I do not know", Graph, "no JSON"),
+    ("only thinking, triangles", f"◁think▷{PLAIN}◁/think▷ none", Graph, "no JSON"),
+    (
+        "only thinking, channels",
+        f"<|channel|>analysis<|message|>{PLAIN}<|end|><|channel|>final<|message|>No answer",
+        Graph,
+        "no JSON",
+    ),
+    ("no final channel", f"<|start|>assistant<|channel|>commentary<|message|>{PLAIN}<|call|>", Graph, CUT),
+    ("thinking after all", f"{PLAIN}</think> I do not know", Graph, "it cannot be told what of it is thinking"),
+    ("thinking again", f"Sure. <think>Is it {PLAIN}", Graph, "it cannot be told what of it is thinking"),
+    *(
+        (f"under {key}", f'{{"{key}": {PLAIN}}}', Graph, "not of the form asked for: it has none of the keys")
+        for key in ("rejected", "error", "example", "not_graph")
+    ),
+    (
+        "key misspelt",
+        '{"answer": "x", "tag": ["a"]}',
+        Choice,
+        "not of the form asked for: it has the unknown key 'tag'",
+    ),
+    (
+        "key misspelt inside",
+        '{"entities": [{"name": "a", "type": "b", "descripton": "c"}]}',
+        Entities,
+        "not of the form asked for: it has the unknown key 'descripton' but not description",
+    ),
 ]
 # What is salvaged of a reply that is cut.
 CUT_REPLIES: list[tuple[str, str, type[BaseModel], BaseModel | None]] = [
@@ -566,6 +626,9 @@ def test_work_is_bounded(length: int) -> None:
         '{"a": "x "y" ',
         '["a",b:',
         '[: "x" ',
+        "<|channel|>final<|constrain|>",
+        "{} <think>",
+        '["\\ud83d',
     )
     for unit in units:
         text = (unit * (length // len(unit) + 1))[:length]
@@ -573,6 +636,13 @@ def test_work_is_bounded(length: int) -> None:
         with pytest.raises(BadAnswer):
             read_answer(text, Graph)
         assert time.perf_counter() - began < 4, unit  # measured 0.5 s and less; a quadratic step takes minutes
+
+
+@pytest.mark.parametrize("depth", [900, 980, 990, 200_000])
+def test_no_depth_is_too_much(depth: int) -> None:
+    deep = '{"a":' * depth + "1" + "}" * depth
+    for reply in (deep, deep[:-1], deep.replace('"', "'"), f"{deep} or {deep}", f"{deep} or {deep.replace('1', '2')}"):
+        assert isinstance(answer_or_bad(reply, RootModel[Any]), RootModel | BadAnswer)
 
 
 def test_a_long_answer_is_read() -> None:
@@ -624,6 +694,10 @@ YES_NO = ("Yes", "No")
         ("Answer: B", ("A", "B"), "B"),
         ("no", ("No", "None"), "No"),
         ("JA", ("ja", "nein"), "ja"),
+        ("True", ("T", "F"), "T"),
+        ("I would say: not supported.", ("supported", "not supported"), "not supported"),
+        ("No, there are none.", YES_NO, "No"),
+        ("<|channel|>analysis<|message|>No?<|end|><|channel|>final<|message|>Yes<|return|>", YES_NO, "Yes"),
     ],
 )
 def test_a_choice_is_read(reply: str, choices: tuple[str, ...], choice: str) -> None:
@@ -645,6 +719,23 @@ def test_a_choice_is_read(reply: str, choices: tuple[str, ...], choice: str) -> 
         ("I cannot say.", YES_NO),
         ("?", YES_NO),
         ("yes " * 1_000, YES_NO),
+        ("not yes", YES_NO),
+        ("I would not say yes.", YES_NO),
+        ("The answer isn't yes", YES_NO),
+        ("The answer isn’t yes", YES_NO),
+        ("NOT SUPPORTED", ("SUPPORTED", "REFUTED")),
+        ("There is no doubt: it is true", YES_NO),
+        ("There is no way it is true", ("true", "false")),
+        ("No doubt", YES_NO),
+        ("noon", YES_NO),
+        ("notable", YES_NO),
+        ("Nothing", ("Y", "N")),
+        ("Yesterday", YES_NO),
+        ("Yesterday", ("Y", "N")),
+        ("unknown", ("known", "un")),
+        ("n/a", ("Y", "N")),
+        ("3.9", tuple("012345")),
+        ("supported, or not supported", ("supported", "not supported")),
     ],
 )
 def test_a_reply_that_names_no_one_choice_is_refused(reply: str, choices: tuple[str, ...]) -> None:
