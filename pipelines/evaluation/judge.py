@@ -21,6 +21,7 @@ from pipelines.evaluation.suites import Question
 from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import prompt_text, render
+from query.answer.together import settled
 from query.context import Context
 from query.methods import find_method
 from query.types import Answer, Answerer
@@ -116,20 +117,17 @@ async def answer_all(
     turn = asyncio.Semaphore(_ANSWERS_AT_ONCE)
     answerers = {name: find_method(name).answerer(context) for name in methods}
 
-    async def ask(answerer: Answerer, question: Question) -> Answer | ModelError:
+    async def ask(answerer: Answerer, question: Question) -> Answer:
         async with turn:
-            try:
-                return await answerer.answer(question.question, lambda piece: None)
-            except ModelError as error:
-                return error
+            return await answerer.answer(question.question, lambda piece: None)
 
     wanted = [(name, each) for name in methods for each in questions]
-    made = await asyncio.gather(*(ask(answerers[name], each) for name, each in wanted))
+    made = await settled(ask(answerers[name], each) for name, each in wanted)
     texts: dict[tuple[str, str], Text] = {}
     failures = []
     for (name, question), answer in zip(wanted, made, strict=True):
         if isinstance(answer, ModelError):
-            failures.append(Failure("answer", f"{name}: {question.id}", type(answer).__name__, str(answer)))
+            failures.append(Failure("answer", f"{name}: {question.id}", "no answer could be had", str(answer)))
         else:
             texts[name, question.id] = Text(without_marks(answer.text), _sources(context, answer))
     return texts, failures
@@ -171,15 +169,14 @@ async def compare(
         mine, theirs = texts[first, question.id], texts[second, question.id]
         if mine.text == theirs.text:
             return Match(question.id, criterion, first, second, repeat, 0.5, 0.5)
-        orders = await asyncio.gather(
-            _verdict(model, question.question, mine, theirs, criterion, repeat),
-            _verdict(model, question.question, theirs, mine, criterion, repeat),
+        straight, swapped = await settled(
+            _verdict(model, question.question, one, other, criterion, repeat)
+            for one, other in ((mine, theirs), (theirs, mine))
         )
-        for each in orders:
-            if isinstance(each, ModelError):
-                item = f"{question.id}: {first}, {second}: {criterion}, {repeat}"
-                return Failure(STEP, item, type(each).__name__, str(each))
-        straight, swapped = (each for each in orders if not isinstance(each, ModelError))
+        item = f"{question.id}: {first}, {second}: {criterion}, {repeat}"
+        if isinstance(straight, ModelError) or isinstance(swapped, ModelError):
+            error = straight if isinstance(straight, ModelError) else swapped
+            return Failure(STEP, item, "no verdict could be had", str(error))
         return Match(question.id, criterion, first, second, repeat, straight, 1.0 - swapped)
 
     played = await asyncio.gather(
@@ -197,7 +194,7 @@ async def compare(
 
 async def _verdict(
     model: LanguageModel, question: str, first: Text, second: Text, criterion: str, repeat: int
-) -> float | ModelError:
+) -> float:
     """Return what the answer shown first scores."""
     prompt = render(
         "judge/compare",
@@ -208,10 +205,7 @@ async def _verdict(
     )
     sources = tuple(sorted({*first.sources, *second.sources}))
     request = Request((Message("user", prompt),), STEP, temperature=_TEMPERATURE, sample=repeat, sources=sources)
-    try:
-        verdict = await ask_for(model, request, Verdict)
-    except ModelError as error:
-        return error
+    verdict = await ask_for(model, request, Verdict)
     return {"1": 1.0, "2": 0.0, "tie": 0.5}[verdict.better]
 
 

@@ -4,18 +4,17 @@ The generator of GraphRAG (Edge et al. 2024, section 4.1.2): people who would st
 for each task. What the model has not seen it cannot ask for: no question can be answered by copying one passage.
 """
 
-import asyncio
 import json
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from pydantic import BaseModel
 
 from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
+from query.answer.together import settled
 from query.answer.units import report_units, sources
 from query.context import Context
 from storage.errors import ModelError
@@ -24,8 +23,6 @@ from storage.records import Community, Failure, Report
 STEP = "questions"
 _MOST_TOPICS = 60
 """Reports named in a description made here: it is to be short."""
-
-Answer = TypeVar("Answer")
 
 
 class Person(BaseModel):
@@ -116,27 +113,23 @@ async def generate(model: LanguageModel, about: Description, users: int, tasks: 
     failures = [*_short("users", "people", len(people), users)]
 
     persons = [f"{each.role}: {each.interest}" for each in people]
-    of_persons = await asyncio.gather(
-        *(_tried(ask_for(model, _request(about, "tasks", tasks, user=each), Tasks)) for each in persons)
-    )
+    of_persons = await settled(ask_for(model, _request(about, "tasks", tasks, user=each), Tasks) for each in persons)
     todo: list[_Task] = []
     for number, (person, made) in enumerate(zip(persons, of_persons, strict=True)):
         if isinstance(made, ModelError):
-            failures.append(_failure(f"u{number}", made))
+            failures.append(Failure(STEP, f"u{number}", "no tasks could be had", str(made)))
             continue
         todo += [_Task(f"u{number}t{i}", person, task) for i, task in enumerate(made.tasks[:tasks])]
         failures += _short(f"u{number}", "tasks", len(made.tasks), tasks)
 
-    of_tasks = await asyncio.gather(
-        *(
-            _tried(ask_for(model, _request(about, "questions", questions, user=each.user, task=each.task), Questions))
-            for each in todo
-        )
+    of_tasks = await settled(
+        ask_for(model, _request(about, "questions", questions, user=each.user, task=each.task), Questions)
+        for each in todo
     )
     found: dict[str, MadeQuestion] = {}
     for task, answer in zip(todo, of_tasks, strict=True):
         if isinstance(answer, ModelError):
-            failures.append(_failure(task.id, answer))
+            failures.append(Failure(STEP, task.id, "no questions could be had", str(answer)))
             continue
         failures += _short(task.id, "questions", len(answer.questions), questions)
         for i, text in enumerate(answer.questions[:questions]):
@@ -174,17 +167,6 @@ def write_questions(path: Path, questions: Sequence[MadeQuestion]) -> None:
 def _request(about: Description, kind: str, count: int, **places: str) -> Request:
     prompt = render(f"judge/{kind}", description=about.text, count=str(count), **places)
     return Request((Message("user", prompt),), STEP, sources=about.sources)
-
-
-async def _tried(asking: Awaitable[Answer]) -> Answer | ModelError:
-    try:
-        return await asking
-    except ModelError as error:
-        return error
-
-
-def _failure(item: str, error: ModelError) -> Failure:
-    return Failure(STEP, item, type(error).__name__, str(error))
 
 
 def _short(item: str, what: str, found: int, wanted: int) -> list[Failure]:

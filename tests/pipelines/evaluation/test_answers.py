@@ -98,7 +98,7 @@ def of_letters(texts: Sequence[str]) -> npt.NDArray[np.float32]:
 def test_a_sentence_is_held_where_one_of_the_answer_is_near() -> None:
     reference = ["ab ab. Cd cd."]
     assert sentence_coverage("Ab ab.", [*reference], of_letters, 0.9) == 0.5
-    assert sentence_coverage("Xd cx ba. Dc cd. B a.", reference, of_letters, 0.9) == 1
+    assert sentence_coverage("Xd cx. Dc cd. Ba ba.", reference, of_letters, 0.9) == 1
     assert sentence_coverage("Xy.", reference, of_letters) == 0
     assert sentence_coverage("", reference, of_letters) == 0
     assert sentence_coverage("Ab.", [], of_letters) == sentence_coverage("Ab.", [""], of_letters) == 0

@@ -3,11 +3,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.evaluation.evaluate import MethodScores, as_json, evaluate
+from pipelines.evaluation.evaluate import MethodScores, as_json, evaluate, measured, quality
 from pipelines.evaluation.suites import Question, Suite, read_suite
 from pipelines.runner import no_progress
+from prompts.fake import FakeReply, FakeRequest, FakeServer
 from query.context import Context
 from storage.errors import InputError, UnknownMethod
+from storage.settings import LlmSettings
 from tests.conftest import ENCYCLOPEDIA
 
 
@@ -49,13 +51,14 @@ def test_the_documented_json(scores: dict[str, MethodScores], suite: Suite, cont
     written = json.loads(json.dumps(as_json(suite, settings, scores, 12.3456)))
     assert written["suite"] == "encyclopedia"
     assert written["questions"] == 20
+    assert written["measured"] == {"retrieval": 20}
     assert written["settings"] == settings
     assert written["build_seconds"] == 12.35
     assert list(written["methods"]) == ["bm25", "dense", "ppr"]
     for name, values in written["methods"].items():
         assert set(values) == {
             "recall@2", "all@2", "recall@5", "all@5",
-            "seconds_per_question", "calls_per_question", "tokens_per_question",
+            "seconds_per_question", "calls_per_question", "tokens_per_question", "remembered_per_question", "failures",
         }  # fmt: skip
         for metric, interval in scores[name].metrics.items():
             assert values[metric] == {"mean": interval.mean, "low": interval.low, "high": interval.high}
@@ -68,8 +71,10 @@ def test_what_cannot_be_measured_is_refused(suite: Suite, context: Context) -> N
         evaluate(without, context, ["ppr"], [5], no_progress)
     with pytest.raises(UnknownMethod, match="did you mean 'ppr'"):
         evaluate(suite, context, ["bm25", "pprr"], [5], no_progress)
-    with pytest.raises(UnknownMethod, match="reads reports"):
-        evaluate(suite, context, ["global"], [5], no_progress)
+    unanswered = replace(suite, questions=(Question("q", "Who?", (), ("d0",)),))
+    for methods, answers in ((["global"], False), (["bm25"], True)):
+        with pytest.raises(InputError, match="no question has accepted answers"):
+            evaluate(unanswered, context, methods, [5], no_progress, answers)
 
 
 def test_questions_without_supporting_documents_do_not_count(suite: Suite, context: Context) -> None:
@@ -80,6 +85,51 @@ def test_questions_without_supporting_documents_do_not_count(suite: Suite, conte
         for each in (replace(suite, questions=asked), more)
     )
     assert one == other
+
+
+def test_answers_are_measured_where_asked_and_where_a_method_finds_no_passages(suite: Suite, context: Context) -> None:
+    said = [each for each in suite.questions if each.answers[0].lower() not in ("yes", "no")][:3]
+    some = replace(suite, questions=(*said, Question("a", "Who?", ("me",), ()), Question("b", "?", (), ())))
+    scores = evaluate(some, context, ["bm25", "global:c0"], [5], no_progress)
+    of_answers = {"rougeL", "coverage", "coverage_words", "exact_match", "f1"}
+    assert set(scores["bm25"].metrics) == {"recall@5", "all@5"}
+    assert set(scores["global:c0"].metrics) == of_answers | {"units", "context_tokens"}
+    for metric in of_answers:
+        interval = scores["global:c0"].metrics[metric]
+        assert 0 <= interval.low <= interval.mean <= interval.high <= 1
+    assert scores["global:c0"].metrics["units"].mean > 0
+    assert measured(some, scores) == {"retrieval": 3, "answers": 4}
+
+    both = evaluate(some, context, ["bm25"], [5], no_progress, answers=True)
+    assert set(both["bm25"].metrics) == {"recall@5", "all@5"} | of_answers
+    assert both["bm25"].metrics["coverage_words"].mean > 0
+    assert both["bm25"].metrics["recall@5"] == scores["bm25"].metrics["recall@5"]
+
+
+def test_an_answer_that_does_not_know_scores_nothing(suite: Suite, context: Context) -> None:
+    question = suite.questions[0]
+    assert set(quality("", question, context).values()) == {0.0}
+    perfect = quality(f"{question.answers[0]} [1]", question, context)
+    assert set(perfect.values()) == {1.0}
+
+
+def test_a_model_s_calls_are_counted_and_its_failures_harm_nothing_else(suite: Suite, sample_context: Context) -> None:
+    first, second = (replace(each, answers=("Eva Brandt wrote it.",)) for each in suite.questions[:2])
+
+    def reply(request: FakeRequest) -> FakeReply:
+        if first.question in request.prompt:
+            return FakeReply("no", status=400)
+        return FakeReply("Eva Brandt wrote it [1].")
+
+    with FakeServer(reply) as server:
+        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
+        served = replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
+        asked = replace(suite, questions=(first, second))
+        found = evaluate(asked, served, ["dense"], [5], no_progress, answers=True)["dense"]
+    assert found.failures == 1
+    assert found.metrics["exact_match"].mean == 0.5
+    assert found.calls_per_question + found.remembered_per_question == 0.5
+    assert found.tokens_per_question > 10
 
 
 def test_documents_that_are_not_in_the_index_are_not_found(context: Context, suite: Suite) -> None:

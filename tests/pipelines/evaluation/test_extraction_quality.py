@@ -79,14 +79,18 @@ def test_both_checks_must_pass() -> None:
 
 
 def test_only_what_is_near_in_the_graph_is_looked_at() -> None:
-    far = [Node(f"Marie n{i}") for i in range(8)]
-    chain = TextGraph(
-        (*far, Node("one"), Node("two"), Node("three"), Node("four")),
-        (Edge("Marie n0", "to", "one"), Edge("one", "to", "two"), Edge("two", "to", "three"), Edge("three", "x y", "four")),
-    )  # fmt: skip
-    assert not held("Marie three x y four", graph=chain), "three hops away"
-    near = TextGraph(chain.nodes, (*chain.edges, Edge("Marie n1", "to", "three")))
-    assert held("Marie three x y four", graph=near)
+    nodes = [Node(name) for name in ("one", "two", "red", "blue", *(f"x{i} y" for i in range(8)))]
+    chain = [Edge("x0 y", "to", "one"), Edge("one", "to", "two"), Edge("two", "to", "red"), Edge("red", "z", "blue")]
+    fact = "x0 x1 x2 x3 x4 x5 x6 x7 y z z"  # the eight nodes are nearest
+    (far,) = check_facts(TextGraph(tuple(nodes), tuple(chain)), [fact], Embedder(), weigh_z, False)
+    assert far.words == 0, "the edge that says z is four away"
+    short = [*chain, Edge("x1 y", "to", "red")]
+    (near,) = check_facts(TextGraph(tuple(nodes), tuple(short)), [f"{fact} red blue"], Embedder(), weigh_z, False)
+    assert near.words == 1
+
+
+def weigh_z(key: str) -> float:
+    return float(key == "z")
 
 
 def test_an_empty_graph_holds_nothing() -> None:

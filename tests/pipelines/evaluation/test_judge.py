@@ -27,7 +27,7 @@ from query.context import Context
 from storage.memo import Memo
 from storage.settings import LlmSettings
 
-QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(4))
+QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))
 METHODS = ("good", "bad", "worse")
 TEXTS = {(name, each.id): Text(f"{name} on {each.id}", ("s",)) for name in METHODS for each in QUESTIONS}
 Reply = Callable[[FakeRequest], str | FakeReply]
@@ -49,7 +49,7 @@ def fair(request: FakeRequest) -> str:
     return verdict("1" if first < second else "2")
 
 
-def judged(reply: Reply | str, repeats: int = 2, memo: Path | None = None) -> tuple[Judgement, FakeServer]:
+def judged(reply: Reply | str, repeats: int = 1, memo: Path | None = None) -> tuple[Judgement, FakeServer]:
     with FakeServer(reply) as server:
         settings = LlmSettings(model="m", base_url=server.url, attempts=1)
         model = ModelClient(settings, Memo(memo) if memo else None)
@@ -62,14 +62,14 @@ def rate(found: Judgement, criterion: str, method: str, other: str) -> float:
 
 
 def test_a_steady_judge() -> None:
-    found, server = judged(fair)
+    found, server = judged(fair, 2)
     assert [each.criterion for each in found.criteria] == list(CRITERIA)
     for each in found.criteria:
         assert rate(found, each.criterion, "good", "bad") == 1
         assert rate(found, each.criterion, "worse", "bad") == 0
         assert len(each.rates) == 6
         assert (each.ties, each.first_shown, each.inconsistent, each.reliable) == (0, 0.5, 0, True)
-    assert len(server.requests) == 4 * 3 * 4 * 2 * 2, "questions x pairs x criteria x orders x repeats"
+    assert len(server.requests) == 2 * 3 * 4 * 2 * 2, "questions x pairs x criteria x orders x repeats"
     prompts = [each.body["messages"][0]["content"] for each in server.requests if each.body]
     for criterion in CRITERIA:
         assert sum(f"The criterion: {criterion.capitalize()}." in each for each in prompts) == len(prompts) / 4
@@ -105,14 +105,14 @@ def test_repeats_are_replies_of_their_own_and_are_remembered(tmp_path: Path) -> 
     def changing(request: FakeRequest) -> str:
         return verdict("1" if next(turns) % 3 else "2")
 
-    first, server = judged(changing, 3, tmp_path / "memo.sqlite")
-    assert len(server.requests) == 4 * 3 * 4 * 2 * 3
-    again, server = judged(changing, 3, tmp_path / "memo.sqlite")
+    first, server = judged(changing, 2, tmp_path / "memo.sqlite")
+    assert len(server.requests) == 2 * 3 * 4 * 2 * 2
+    again, server = judged(changing, 2, tmp_path / "memo.sqlite")
     assert server.requests == []
     assert first == again
-    wider, server = judged(changing, 4, tmp_path / "memo.sqlite")
-    assert len(server.requests) == 4 * 3 * 4 * 2, "only the new repeat"
-    assert wider.repeats == 4
+    wider, server = judged(changing, 3, tmp_path / "memo.sqlite")
+    assert len(server.requests) == 2 * 3 * 4 * 2, "only the new repeat"
+    assert wider.repeats == 3
 
 
 def test_a_verdict_that_fails_takes_its_pair_along_and_nothing_else() -> None:
@@ -123,18 +123,18 @@ def test_a_verdict_that_fails_takes_its_pair_along_and_nothing_else() -> None:
         return fair(request)
 
     found, _ = judged(reply)
-    assert [each.item_id for each in found.failures] == ["q1: good, bad: diversity, 0", "q1: good, bad: diversity, 1"]
-    assert {each.reason for each in found.failures} == {"ModelRefused"}
+    assert [each.item_id for each in found.failures] == ["q1: good, bad: diversity, 0"]
+    assert {each.reason for each in found.failures} == {"no verdict could be had"}
     assert rate(found, "diversity", "good", "bad") == 1
 
 
 def test_questions_that_one_method_did_not_answer_are_left_out() -> None:
-    texts = {key: each for key, each in TEXTS.items() if key != ("bad", "q2")}
+    texts = {key: each for key, each in TEXTS.items() if key != ("bad", "q1")}
     with FakeServer(fair) as server:
         model = ModelClient(LlmSettings(model="m", base_url=server.url))
         matches, failures = asyncio.run(compare(model, QUESTIONS, METHODS, texts, 1))
     assert not failures
-    assert {each.question for each in matches if "bad" in (each.first, each.second)} == {"q0", "q1", "q3"}
+    assert {each.question for each in matches if "bad" in (each.first, each.second)} == {"q0"}
     assert {each.question for each in matches if (each.first, each.second) == ("good", "worse")} == {
         each.id for each in QUESTIONS
     }
@@ -174,14 +174,14 @@ def test_an_answer_that_fails_is_a_failure(sample_context: Context) -> None:
         served = replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
         texts, failures = asyncio.run(answer_all(served, ["ppr"], QUESTIONS[:1]))
     assert not texts
-    assert [(each.item_id, each.reason) for each in failures] == [("ppr: q0", "ModelRefused")]
+    assert [(each.item_id, each.reason) for each in failures] == [("ppr: q0", "no answer could be had")]
 
 
 def test_the_json() -> None:
     found, _ = judged(fair, 1)
     written = json.loads(json.dumps(as_json(found)))
     assert written["methods"] == list(METHODS)
-    assert (written["questions"], written["repeats"], written["failures"]) == (4, 1, [])
+    assert (written["questions"], written["repeats"], written["failures"]) == (2, 1, [])
     assert list(written["criteria"]) == list(CRITERIA)
     one = written["criteria"]["diversity"]
     assert one["win_rates"]["good"] == {other: {"mean": 1, "low": 1, "high": 1} for other in ("bad", "worse")}

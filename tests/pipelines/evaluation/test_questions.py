@@ -55,7 +55,7 @@ def test_users_times_tasks_times_questions() -> None:
 def test_calls_of_one_stage_are_in_flight_together() -> None:
     with FakeServer(thoughts, latency=0.05) as server:
         made(server, 2, 4, 1)
-        assert server.measures.most_in_flight == 8
+        assert server.measures.in_flight_peak == 8
 
 
 def test_what_cannot_be_had_is_listed_and_harms_nothing_else() -> None:
@@ -73,7 +73,7 @@ def test_what_cannot_be_had_is_listed_and_harms_nothing_else() -> None:
     assert [each.question for each in found.questions][:2] == ["Only one?", "Another?"]
     assert len(found.questions) == 4
     assert [(each.item_id, each.reason) for each in found.failures] == [
-        ("u0t0", "ModelRefused"),
+        ("u0t0", "no questions could be had"),
         ("u0t1q1", "an empty question"),
         ("u1t0q0", "the same question again"),
     ]
