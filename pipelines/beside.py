@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from functools import cache
 from typing import ParamSpec, Protocol, TypeVar
 
 Result = TypeVar("Result")
@@ -11,23 +12,23 @@ Parameters = ParamSpec("Parameters")
 
 
 class Later(Protocol):
-    """Begins work and returns a function that gives its result."""
+    """Begins work, or notes it, and returns a function that gives its result."""
 
     def __call__(
         self, work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
     ) -> Callable[[], Result]:
-        """Begin `work`."""
+        """Begin `work`, or note it."""
         ...
 
 
 @contextmanager
 def beside(waits: bool) -> Iterator[Later]:
-    """Give a way to begin work: in one thread beside what follows where that `waits`, otherwise done at once.
+    """Give a way to begin work: in one thread beside what follows where that `waits`, otherwise done when asked for.
 
-    At the end all of it is done. What it raises is raised where its result is asked for.
+    What it raises is raised where its result is asked for.
     """
     if not waits:
-        yield _now
+        yield _when_asked
         return
     with ThreadPoolExecutor(1, thread_name_prefix="beside") as thread:
 
@@ -40,8 +41,7 @@ def beside(waits: bool) -> Iterator[Later]:
         yield later
 
 
-def _now(
+def _when_asked(
     work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
 ) -> Callable[[], Result]:
-    result = work(*args, **kwargs)
-    return lambda: result
+    return cache(lambda: work(*args, **kwargs))
