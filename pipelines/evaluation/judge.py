@@ -21,7 +21,7 @@ from pipelines.evaluation.suites import Question
 from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import prompt_text, render
-from query.answer.together import settled
+from prompts.together import settled
 from query.context import Context
 from query.methods import find_method
 from query.types import Answer, Answerer

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
-from query.answer.together import settled
+from prompts.together import settled
 from query.answer.units import report_units, sources
 from query.context import Context
 from storage.errors import ModelError

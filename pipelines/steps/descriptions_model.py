@@ -6,10 +6,10 @@ sum up: where what one thing was called in several places is longer than `descri
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipelines.steps.together import together
 from prompts.llm import LanguageModel, Message, Request
 from prompts.mending import without_thinking
 from prompts.render import render
+from prompts.together import together
 from prompts.windows import cut
 from storage.errors import BadAnswer, ModelError
 from storage.records import Failure

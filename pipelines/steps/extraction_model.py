@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.runner import Progress, no_progress
-from pipelines.steps.together import together
 from prompts.asking import choose
 from prompts.llm import LanguageModel, Message, Request
 from prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from prompts.render import prompt_text, render
+from prompts.together import together
 from storage.errors import BudgetReached, ModelError
 from storage.hashing import digest
 from storage.records import Chunk, Failure

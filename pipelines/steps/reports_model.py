@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pipelines.steps.report_elements import Element, Elements, finding_text, report_element
 from pipelines.steps.report_findings import ReportAnswer, Supported, supported, without_labels
 from pipelines.steps.report_prompt import largest_first, listed, packed, tokens_of, without
-from pipelines.steps.together import together
 from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
+from prompts.together import together
 from storage.errors import BadAnswer, ModelError
 from storage.hashing import short_id
 from storage.records import Community, Failure, Report

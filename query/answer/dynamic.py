@@ -13,9 +13,9 @@ import numpy as np
 from prompts.asking import choose
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
+from prompts.together import settled
 from query.answer.hierarchy import Descent, Hierarchy, hierarchy_of
 from query.answer.selection import Selected, accounted
-from query.answer.together import settled
 from query.answer.units import Unit, report_units, sources
 from query.context import Context
 from query.types import Step

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
-from query.answer.together import settled
+from prompts.together import settled
 from query.answer.units import Unit, sources
 from query.answer.windows import Window, cut
 from query.context import Context

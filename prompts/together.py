@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
+from storage.errors import ModelError
+
 Result = TypeVar("Result")
 
 
@@ -16,3 +18,15 @@ async def together(works: Iterable[Awaitable[Result]]) -> list[Result]:
     tasks = [asyncio.ensure_future(work) for work in works]
     await asyncio.gather(*tasks, return_exceptions=True)
     return [task.result() for task in tasks]
+
+
+async def settled(works: Iterable[Awaitable[Result]]) -> list[Result | ModelError]:
+    """Return the same, with the ModelError of a work in the place of its result; other errors are raised."""
+    return await together(_settled(each) for each in works)
+
+
+async def _settled(work: Awaitable[Result]) -> Result | ModelError:
+    try:
+        return await work
+    except ModelError as error:
+        return error
