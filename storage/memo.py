@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock
+
 from storage.errors import IndexUnusable
 
 _MOST_VARIABLES = 500
@@ -23,7 +25,8 @@ class Memo:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._connection() as connection:
+        # Two that make the file at the same moment would find it locked, without the wait that SQLite otherwise has.
+        with FileLock(f"{path}.lock"), self._connection() as connection:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS results "
