@@ -133,7 +133,7 @@ class ModelServer:
         try:
             return await retrying(attempt)
         except TryAgain as error:
-            raise ModelUnavailable(f"gave up after {call.attempts} tries: {error}") from error
+            raise ModelUnavailable(self._without_key(f"gave up after {call.attempts} tries: {error}")) from error
 
     def _without_key(self, text: str) -> str:
         """Return a text without the key, which some gateways send back in their errors."""
@@ -186,7 +186,7 @@ class ModelServer:
         response = await self.openai.post(call.path, cast_to=httpx2.Response, body=dict(call.body))
         self._limiter.learn(response.headers)
         content: bytes = response.content
-        return content.replace(self._key.encode(), b"***") if self._key else content
+        return content
 
     async def _open_stream(self, call: Call[Value]) -> "openai.AsyncStream[ChatCompletionChunk]":
         from openai import AsyncStream

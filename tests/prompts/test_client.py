@@ -339,6 +339,12 @@ def test_a_key_that_a_server_sends_back_is_not_shown(monkeypatch: pytest.MonkeyP
             assert "your key *** is wrong" in str(error)
 
 
+def test_a_reply_keeps_its_words_where_the_key_is_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_KEY", "ollama")  # what people set for a server that needs no key
+    with FakeServer("ollama is a server") as server:
+        assert texts_of(complete(client(server, api_key_variable="OUR_KEY"), "a")) == ["ollama is a server"]
+
+
 def test_a_key_that_was_put_right_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with FakeServer("x", api_key="right") as server:
         monkeypatch.setenv("OUR_KEY", "wrong")
