@@ -1,0 +1,121 @@
+"""The program, and the options that several of its commands take."""
+
+import importlib.metadata
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from storage.errors import NeedsModel, UsageError
+from storage.settings import Settings, load_settings, parse_override
+
+if TYPE_CHECKING:
+    from prompts.llm import LanguageModel
+    from query.context import Context
+
+DEFAULT_INDEX = Path(".conspectus/index")
+
+
+def examples(*lines: str) -> str:
+    """Return the text that shows a command in use."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
+app = typer.Typer(
+    name="conspectus",
+    help="One knowledge index over your documents, and every Graph RAG method to ask it.\n\n"
+    "First make an index, then ask it. No model, key or server is needed.",
+    epilog=examples(
+        "conspectus index docs",
+        'conspectus ask "Who founded the company?"',
+    )
+    + "\n\nExit statuses: 0 success, 1 unexpected error, 2 wrong usage, 3 unreadable input, 4 unusable index, "
+    "5 published with too many failures, 6 a model is needed, 7 something is not installed, "
+    "8 a model's server gave no usable answer, 9 the budget is reached, 130 interrupted.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+IndexOption = Annotated[Path, typer.Option("--index", help="The index folder.", metavar="FOLDER")]
+SettingsOption = Annotated[
+    Path | None,
+    typer.Option("--settings", help="A settings file. [default: ./settings.yaml where there is one]", metavar="FILE"),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Outweigh one setting; repeatable."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+MethodOption = Annotated[
+    str, typer.Option("--method", help="How to find evidence; see: conspectus methods.", metavar="NAME")
+]
+
+
+def _question(text: str) -> str:
+    if not text.strip():
+        raise typer.BadParameter("the question is empty")
+    return text.encode("utf-8", "replace").decode("utf-8")  # bytes that are no UTF-8 arrive as lone surrogates
+
+
+QuestionArgument = Annotated[
+    str, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=_question)
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"conspectus {importlib.metadata.version('conspectus')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None: ...
+
+
+def model_of(context: "Context", work: str) -> "LanguageModel":
+    """Return the configured model; NeedsModel says what work takes one."""
+    if context.model is None:
+        raise NeedsModel(f"{work} takes a language model: set llm.model (and llm.base_url, unless it is OpenAI's)")
+    return context.model
+
+
+def check_folder_of(option: str, file: Path | None) -> None:
+    """Refuse a file whose folder does not exist before any work is done for it."""
+    if file and not file.parent.is_dir():
+        raise UsageError(f"{option} {file}: there is no folder {file.parent}")
+
+
+def chosen_settings(file: Path | None, overrides: list[str] | None) -> Settings:
+    """Return the settings of the file, ./settings.yaml where none is named, the environment and --set."""
+    if file is None and Path("settings.yaml").is_file():
+        file = Path("settings.yaml")
+    sections: dict[str, dict[str, object]] = {}
+    for text in overrides or ():
+        section, key, value = parse_override(text)
+        sections.setdefault(section, {})[key] = value
+    return load_settings(file, sections)
+
+
+def json_text(value: object) -> str:
+    """Return a value as the JSON that commands print."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)
+    """Print a value as JSON."""
+    typer.echo(json_text(value))
+
+
+def complain(message: str) -> None:
+    """Say on stderr what is wrong."""
+    sys.stderr.write(f"conspectus: {message}\n")

@@ -1,0 +1,108 @@
+"""Asking an index."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from conspectus import show
+from conspectus.cli.app import (
+    DEFAULT_INDEX,
+    IndexOption,
+    JsonOption,
+    MethodOption,
+    QuestionArgument,
+    SetOption,
+    SettingsOption,
+    app,
+    chosen_settings,
+    examples,
+    print_json,
+)
+from storage.errors import UsageError
+
+
+@app.command(
+    short_help="Answer a question, with citations into the documents.",
+    epilog=examples(
+        'conspectus ask "Who directed the film of the novel?"',
+        'conspectus ask "What are the main themes?" --method global --level c0 --index docs.index',
+    ),
+)
+def ask(
+    question: QuestionArgument,
+    index: IndexOption = DEFAULT_INDEX,
+    method: MethodOption = "auto",
+    level: Annotated[
+        Literal["c0", "c1", "c2", "c3"] | None,
+        typer.Option(
+            "--level",
+            help="For global search (which --method auto then is): c0 (coarsest) to c3.",
+            metavar="C0..C3",
+            case_sensitive=False,
+        ),
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace", help="Print the steps that led to the answer.")] = False,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question, with numbered citations into the documents."""
+    from conspectus.api import open_index
+
+    if level and method not in {"auto", "global"}:
+        raise UsageError(f"the method {method!r} has no --level; only global has")
+    opened = open_index(index, chosen_settings(settings, overrides))
+    name = f"global:{level}" if level else method
+    if as_json:
+        print_json(show.answer_json(opened.ask(question, name)))
+        return
+    said: list[str] = []
+
+    def say(piece: str) -> None:
+        said.append(piece)
+        typer.echo(show.said(piece), nl=False)
+
+    answer = opened.ask(question, name, say)
+    typer.echo()
+    if "".join(said).strip() != answer.text:  # a model said what no passage supports
+        typer.echo(f"\n{show.said(answer.text)}")
+    typer.echo(show.support(answer, trace))
+
+
+@app.command(
+    short_help="Find passages, without answering.",
+    epilog=examples(
+        'conspectus retrieve "Who directed the film?"',
+        'conspectus retrieve "Who directed the film?" --method hybrid --k 3 --json',
+    ),
+)
+def retrieve(
+    question: QuestionArgument,
+    index: IndexOption = DEFAULT_INDEX,
+    method: MethodOption = "ppr",
+    k: Annotated[int, typer.Option("--k", min=1, help="How many passages.", metavar="N")] = 5,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the passages that bear on a question, best first, without answering it."""
+    from conspectus.api import open_index
+
+    opened = open_index(index, chosen_settings(settings, overrides))
+    evidence = opened.retrieve(question, method, k)
+    if as_json:
+        print_json(show.evidence_json(question, method, evidence))
+    else:
+        typer.echo(show.evidence(evidence))
+
+
+@app.command(short_help="List the ways to ask.", epilog=examples("conspectus methods"))
+def methods(as_json: JsonOption = False) -> None:
+    """List the ways to ask, by the name that --method takes."""
+    from query.methods import METHODS
+
+    about = {name: each.about for name, each in METHODS.items()}
+    if as_json:
+        print_json(about)
+    else:
+        typer.echo(show.methods(about))

