@@ -2,9 +2,10 @@
 
     python benchmarks/sensemaking.py --books BOOK.txt [BOOK.txt ...] --suite QMSUM [--questions 60] [--together]
 
-Conditions: the reports of the levels c0 to c3, all passages (ts), the nearest passages that one call holds (ss). For
-the books: units and tokens that one question about the whole is answered from. For the suite also how answers compare
-with the accepted ones. A question of the suite is put to an index of its own supporting document (a meeting is
+Conditions: the reports of the levels c0 to c3 and of a walk down (global:dynamic), all passages (ts), the nearest
+passages that one call holds (ss). For the books: units and tokens that one question about the whole is answered from.
+For the suite also how answers compare with the accepted ones; `answered` is the share of questions that are, and those
+that are not score 0. A question of the suite is put to an index of its own supporting document (a meeting is
 summarised by itself); with --together to one index of all. Without a model answers are those of the `:offline`
 stand-ins; where settings.yaml or the environment name one, it answers (calls: those of a global search for each
 condition and question).
@@ -23,7 +24,7 @@ from pipelines.evaluation.evaluate import context_size, quality
 from pipelines.evaluation.metrics import bootstrap
 from pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
 
-CONDITIONS = ("global:c0", "global:c1", "global:c2", "global:c3", "ts", "ss")
+CONDITIONS = ("global:c0", "global:c1", "global:c2", "global:c3", "global:dynamic", "ts", "ss")
 WHOLE = "What are the main themes of the book?"
 MEASURES = ("rougeL", "coverage", "coverage_words")
 
@@ -33,10 +34,10 @@ def book_table(book: Path, settings: Settings) -> Iterator[str]:
     index = build(book, Path(".conspectus", "books", book.stem), settings)
     sizes = {name: context_size(index.ask(WHOLE, name)) for name in CONDITIONS}
     yield f"{book.stem}: {WHOLE}"
-    yield f"{'condition':12}{'units':>8}{'context tokens':>17}{'fewer than ts':>15}"
+    yield f"{'condition':16}{'units':>8}{'context tokens':>17}{'fewer than ts':>15}"
     for name, size in sizes.items():
         units, tokens = size.get("units", 0.0), size.get("context_tokens", 0.0)
-        yield f"{name:12}{units:8,.0f}{tokens:17,.0f}{1 - tokens / sizes['ts']['context_tokens']:15.1%}"
+        yield f"{name:16}{units:8,.0f}{tokens:17,.0f}{1 - tokens / sizes['ts']['context_tokens']:15.1%}"
 
 
 def indexes_of(suite: Suite, settings: Settings, wanted: set[str], together: bool) -> dict[str, Index]:
@@ -64,13 +65,13 @@ def suite_table(suite: Suite, settings: Settings, most: int, together: bool) -> 
     asked = "one index of all" if together else "each asked of its own document"
     yield f"{suite.name}: {len(questions)} questions, {asked}; means with bootstrap 95 % intervals"
     head = "".join(f"{each:>25}" for each in MEASURES)
-    yield f"{'condition':12}{'units':>8}{'context tokens':>17}{'known':>8}{head}"
+    yield f"{'condition':16}{'units':>8}{'context tokens':>17}{'answered':>10}{head}"
     for name in CONDITIONS:
         values = asyncio.run(measured(name, questions, indexes))
         mean = {metric: sum(each) / len(questions) for metric, each in values.items()}
         intervals = [bootstrap(values[each]) for each in MEASURES]
         shown = "".join(f"{f'{each.mean:.4f} [{each.low:.4f}, {each.high:.4f}]':>25}" for each in intervals)
-        yield f"{name:12}{mean['units']:8,.1f}{mean['context_tokens']:17,.0f}{mean['known']:8.2f}{shown}"
+        yield f"{name:16}{mean['units']:8,.1f}{mean['context_tokens']:17,.0f}{mean['known']:10.2f}{shown}"
 
 
 async def measured(name: str, questions: Sequence[Question], indexes: dict[str, Index]) -> dict[str, list[float]]:

@@ -6,7 +6,8 @@ index = conspectus.build(["examples/corpus"], ".conspectus/demo")
 print(index.ask("Who wrote the novel that the film was made from?").text)
 """
 
-from conspectus.api import Index, build, open_index
+from conspectus.api import Chat, Index, build, open_index
+from query.conversation import Conversation
 from query.types import Answer, Citation, Evidence, Passage
 from storage.errors import ConspectusError
 from storage.settings import Settings, load_settings
@@ -15,8 +16,10 @@ open = open_index  # noqa: A001  (conspectus.open reads as gzip.open does)
 
 __all__ = [
     "Answer",
+    "Chat",
     "Citation",
     "ConspectusError",
+    "Conversation",
     "Evidence",
     "Index",
     "Passage",

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from query.conversation import Conversation
 from query.types import Answer, Evidence, Say
 from storage.errors import UsageError
 from storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from query.context import Context
+    from query.explain.types import Explanation
     from storage.records import Report
     from storage.verify import Problem
 
@@ -25,30 +27,76 @@ class Index:
 
     context: "Context"
 
-    def ask(self, question: str, method: str = "auto", say: Say | None = None) -> Answer:
+    def ask(
+        self,
+        question: str,
+        method: str = "auto",
+        say: Say | None = None,
+        history: Conversation | None = None,
+    ) -> Answer:
         """Return a cited answer; UnknownMethod names the nearest known method.
 
-        `say` is called with the answer piece by piece as a model makes it.
+        `say` is called with the answer piece by piece as a model makes it. With `history` the question may be a
+        follow-up: what the turns before it add is looked up too, and stands in the answer's `standalone`.
         """
-        return _wait(self.ask_async(question, method, say))
+        return _wait(self.ask_async(question, method, say, history))
 
-    async def ask_async(self, question: str, method: str = "auto", say: Say | None = None) -> Answer:
+    async def ask_async(
+        self,
+        question: str,
+        method: str = "auto",
+        say: Say | None = None,
+        history: Conversation | None = None,
+    ) -> Answer:
         """The same for code that is asynchronous already."""
         from query.methods import find_method
+        from query.shaping import ShapedAnswerer
 
-        return await find_method(method).answerer(self.context).answer(question, say or _nobody)
+        answerer = find_method(method).answerer(self.context)
+        if history is not None:
+            answerer = ShapedAnswerer(self.context, answerer, history)
+        return await answerer.answer(question, say or _nobody)
 
-    def retrieve(self, question: str, method: str = "ppr", k: int = 5) -> Evidence:
-        """Return the `k` best passages without answering."""
-        return _wait(self.retrieve_async(question, method, k))
+    def retrieve(self, question: str, method: str = "ppr", k: int = 5, history: Conversation | None = None) -> Evidence:
+        """Return the `k` best passages without answering; with `history` the question may be a follow-up."""
+        return _wait(self.retrieve_async(question, method, k, history))
 
-    async def retrieve_async(self, question: str, method: str = "ppr", k: int = 5) -> Evidence:
+    async def retrieve_async(
+        self, question: str, method: str = "ppr", k: int = 5, history: Conversation | None = None
+    ) -> Evidence:
         """The same for code that is asynchronous already."""
         from query.methods import find_retriever
+        from query.shaping import ShapedRetriever
 
         if k < 1:
             raise UsageError(f"k is the number of passages wanted, at least 1, not {k}")
-        return await find_retriever(method, self.context).retrieve(question, k)
+        retriever = find_retriever(method, self.context)
+        if history is not None:
+            retriever = ShapedRetriever(self.context, retriever, history)
+        return await retriever.retrieve(question, k)
+
+    def explain(
+        self,
+        question: str,
+        method: str = "ppr",
+        k: int = 5,
+        *,
+        passage: int | None = None,
+        chunk: str | None = None,
+        paths: int = 5,
+    ) -> "Explanation":
+        """Return why the `k` best passages were found, at most `paths` paths for each.
+
+        `passage` asks for the one of that rank only, `chunk` for the one with that chunk id, found or not. UsageError
+        for a method that cannot be explained; `conspectus.drawing.svg` draws what this returns.
+        """
+        from query.explain.explain import explain
+
+        return _wait(explain(self.context, question, method, k, passage=passage, chunk=chunk, paths=paths))
+
+    def chat(self, method: str = "auto", history: Conversation | None = None) -> "Chat":
+        """Begin a conversation, or go on with one."""
+        return Chat(self, method, history)
 
     def reports(self, level: str | None = None) -> "list[Report]":
         """Return the reports of one level, "c0" the coarsest, or all of them; best rated first on each level.
@@ -64,6 +112,41 @@ class Index:
         from storage.verify import verify
 
         return verify(self.context.index)
+
+
+class Chat:
+    """A conversation with an index: each question may build on those before it. One question at a time."""
+
+    def __init__(self, index: Index, method: str = "auto", history: Conversation | None = None) -> None:
+        self._index = index
+        self._method = method
+        self._history = history or Conversation()
+
+    @property
+    def history(self) -> Conversation:
+        """What was said so far."""
+        return self._history
+
+    def ask(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
+        """Return a cited answer and remember it; where there is none, the conversation stays as it was.
+
+        `method` is for this question only.
+        """
+        return _wait(self.ask_async(question, method, say))
+
+    async def ask_async(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
+        """The same for code that is asynchronous already."""
+        answer = await self._index.ask_async(question, method or self._method, say, self._history)
+        self._history = self._history.after(answer)
+        return answer
+
+    def retrieve(self, question: str, method: str = "ppr", k: int = 5) -> Evidence:
+        """Return the `k` best passages for what the question means here; the conversation stays as it is."""
+        return self._index.retrieve(question, method, k, self._history)
+
+    def new(self) -> None:
+        """Forget what was said."""
+        self._history = Conversation()
 
 
 def open_index(path: str | Path, settings: Settings | None = None) -> Index:

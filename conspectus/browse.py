@@ -99,7 +99,9 @@ def full(report: Opened) -> str:
         lines.append(f"  part of {entry.parent}")
     if entry.children:
         lines.append(f"  parts: {', '.join(entry.children)}")
-    lines += ["", entry.report.summary, "", *(f"- {each}" for each in report.findings)]
+    if all(entry.report.summary != each.explanation for each in entry.report.findings):
+        lines += ["", entry.report.summary]
+    lines += ["", *(f"- {each}" for each in report.findings)]
     return "\n".join([*lines, *show.citations(report.citations)])
 
 

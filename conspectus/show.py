@@ -13,6 +13,7 @@ from storage.tables import TABLES
 
 if TYPE_CHECKING:
     from conspectus.doctor import Check
+    from pipelines.tuning.tune import Tuning
 
 
 def build(done: Mapping[str, Any]) -> str:
@@ -24,14 +25,63 @@ def build(done: Mapping[str, Any]) -> str:
     rows = done["rows"]
     tables = ("documents", "chunks", "entities", "relations", "reports")
     counted = ", ".join(_count(rows[name], name) for name in tables)
-    lines = [first, f"  {counted}"]
+    lines = [first, f"  {counted}", *(f"  {each}" for each in done["notes"])]
     lines += [f"  {_spent(each)}" for each in done["usage"]]
+    if done["retried"] is not None:
+        lines.append(f"  {_retried(done)}")
     if done["failures"]:
         lines.append(
-            f"  {_count(done['failures'], 'failures')} ({done['failed_share']:.1%} of the items); "
+            f"  {_count(done['failures'], 'failures')} ({', '.join(map(lost, done['lost']))}); "
             f"see: conspectus status --failures --index {shlex.quote(done['index'])}"
         )
     return "\n".join(lines)
+
+
+def lost(each: Mapping[str, Any]) -> str:
+    """Return how many items of a stage lost something: `3 of 40 chunks`."""
+    return f"{each['lost']:,} of {_count(each['items'], _ITEMS.get(each['stage'], 'items'))}"
+
+
+_ITEMS = {"read": "documents", "extract": "chunks", "summarise": "descriptions", "report": "reports"}
+"""What the stages work on."""
+
+
+def _retried(done: Mapping[str, Any]) -> str:
+    """Return what came of --retry-failed."""
+    found = done["retried"]
+    if found["asked"]:
+        told = f"asked again for {_count(found['asked'], 'replies')}: {found['healed']:,} whole now"
+        return f"{told}, {found['unanswered']:,} without an answer" if found["unanswered"] else told
+    if done["unchanged"]:
+        return "nothing to ask again" if not done["failures"] else "tried to read again; nothing else had failed"
+    return "no remembered reply had lost anything; what had failed was tried again"
+
+
+def tuned(found: "Tuning") -> str:
+    """Return what prompts were fitted to, what they say, and what it took."""
+    lines = [
+        f"read {_count(found.chunks, 'chunks')} of {_count(found.documents, 'documents')}",
+        *(f"  {_one_line(line)}" for line in found.prompts.domain.splitlines()),
+        f"  {_one_line(found.prompts.persona)}",
+        f"  entity types: {_one_line(', '.join(found.entity_types))}",
+        f"  {_count(found.examples, 'examples')} of extraction, {found.claims_examples} of claims",
+    ]
+    if found.examples == 0:
+        lines.append("  no example was usable: the one that comes along stays in use (extract_examples.txt is empty)")
+    if found.thrown_away:
+        lines.append(
+            f"  {_count(len(found.thrown_away), 'replies')} thrown away, the first: {_short(found.thrown_away[0])}"
+        )
+    if found.left_out:
+        lines.append(f"  {_count(found.left_out, 'records')} left out of examples, whose rules they break")
+    if found.unread:
+        lines.append(f"  {_count(found.unread, 'failures')} to read the input; conspectus index lists them")
+    return "\n".join([*lines, *(f"  {_spent(asdict(each))}" for each in found.spending)])
+
+
+def _short(text: str) -> str:
+    line = _one_line(text)
+    return line if len(line) <= 200 else f"{line[:200]} ..."
 
 
 def _spent(each: Mapping[str, Any]) -> str:
@@ -88,6 +138,7 @@ def answer_json(found: Answer) -> dict[str, Any]:
         "usage": asdict(found.usage),
         "trace": [asdict(each) for each in found.trace],
         "dropped_citations": found.dropped_citations,
+        **({"standalone": found.standalone} if found.standalone else {}),
     }
 
 

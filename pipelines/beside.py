@@ -25,7 +25,7 @@ class Later(Protocol):
 def beside(waits: bool) -> Iterator[Later]:
     """Give a way to begin work: in one thread beside what follows where that `waits`, otherwise done when asked for.
 
-    What it raises is raised where its result is asked for.
+    What it raises is raised where its result is asked for. What has not begun when the block raises is not begun.
     """
     if not waits:
         yield _when_asked
@@ -38,7 +38,11 @@ def beside(waits: bool) -> Iterator[Later]:
             context = copy_context()  # Prefect and meters keep their place in it
             return thread.submit(lambda: context.run(work, *args, **kwargs)).result
 
-        yield later
+        try:
+            yield later
+        except BaseException:
+            thread.shutdown(cancel_futures=True)
+            raise
 
 
 def _when_asked(

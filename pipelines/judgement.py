@@ -1,10 +1,11 @@
 """The steps that need judgement, behind one Protocol: with a language model, and without one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from pipelines.steps.entities import Knowledge
+from prompts.retrying import Retried
 from prompts.usage import Spending
 from storage.records import Chunk, Claim, Community, Document, Entity, Failure, Relation, Report
 from storage.text.nlp import Annotation
@@ -12,12 +13,16 @@ from storage.text.nlp import Annotation
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What stands in the chunks. `annotations` are in the order of the chunks, empty where none were made."""
+    """What stands in the chunks. `annotations` are in the order of the chunks, empty where none were made.
+
+    `notes` say in words what whoever ordered the build should know.
+    """
 
     knowledge: Knowledge
     claims: list[Claim]
     annotations: list[Annotation]
     failures: list[Failure]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,10 @@ class Told:
     communities: list[Community]
     reports: list[Report]
     failures: list[Failure]
+
+
+Described = Callable[[Sequence[Relation]], None]
+"""Takes the relations as they will stand in the index."""
 
 
 class Judgement(Protocol):
@@ -43,10 +52,17 @@ class Judgement(Protocol):
         """Return what the chunks state."""
         ...
 
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found) -> Told:
-        """Return what was found with descriptions, communities and reports."""
+    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
+        """Return what was found with descriptions, communities and reports.
+
+        `described` gets the relations as soon as all have their descriptions, while reports may still be written.
+        """
         ...
 
     def spending(self) -> tuple[Spending, ...]:
         """Return what was asked of language models so far."""
+        ...
+
+    def retried(self) -> Retried:
+        """Return what came of asking again where replies had lost something."""
         ...

@@ -3,88 +3,148 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
-from pipelines.judgement import Found, Told
+from pipelines.judgement import Described, Found, Told
 from pipelines.runner import Progress
 from pipelines.steps.communities import divide
-from pipelines.steps.descriptions_model import summarise
-from pipelines.steps.extraction_model import extract_chunks
+from pipelines.steps.descriptions_model import Summaries
+from pipelines.steps.extraction_model import Guidance, extract_chunks
 from pipelines.steps.merge_model import ModelKnowledge, merge_extractions
-from pipelines.steps.report_elements import elements_of
+from pipelines.steps.report_elements import Elements
 from pipelines.steps.reports import report_communities
 from pipelines.steps.reports_model import write_reports
 from pipelines.steps.sentences import Sentences, sentences_of
 from prompts.client import ModelClient
-from prompts.usage import Spending
+from prompts.llm import LanguageModel
+from prompts.retrying import Remembering, Retried, Retrying
+from prompts.together import together
+from prompts.usage import Meter, Spending
 from storage.hashing import digest
 from storage.memo import Memo
 from storage.records import Chunk, Community, Document, Entity, Failure, Mention, Relation, Report
-from storage.settings import Settings
+from storage.settings import Settings, read_tuned
 from storage.text.nlp import NAME, Annotation, Phrase
+
+
+class MeteredModel(Remembering, Protocol):
+    """A model that remembers its replies and counts what it spends."""
+
+    @property
+    def meter(self) -> Meter:
+        """What it has spent."""
+        ...
+
+
+Thing = TypeVar("Thing", Entity, Relation)
 
 
 class ModelJudgement:
     """Has a model find entities, relationships and claims, sum descriptions up, and write reports leaf-up.
 
-    NeedsModel where the settings name no model. BudgetReached ends a step when its calls under way have ended.
+    The model is that of the settings, if no other is given (an estimate gives one that makes its replies up); `retry`
+    asks it again for the replies that lost something.
+    NeedsModel where the settings name no model, SettingsError where their prompts cannot be read. BudgetReached ends a
+    step when its calls under way have ended.
     """
 
     waits = True
 
-    def __init__(self, settings: Settings, memo: Memo, progress: Progress) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        memo: Memo,
+        progress: Progress,
+        model: MeteredModel | None = None,
+        *,
+        retry: bool = False,
+    ) -> None:
         self._settings = settings
         self._progress = progress
-        self._model = ModelClient(settings.llm, memo)
+        self._tuned = read_tuned(settings.extraction)
+        metered = model or ModelClient(settings.llm, memo)
+        self._meter = metered.meter
+        self._retrying = Retrying(metered) if retry else None
+        self._model: LanguageModel = self._retrying or metered
         self._merged: ModelKnowledge | None = None
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
         """Return what the model states of each chunk, merged."""
         settings = self._settings
-        extractions, lost = asyncio.run(extract_chunks(chunks, settings.extraction, self._model, self._progress))
+        tuned = self._tuned
+        guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
+        extractions, lost = asyncio.run(
+            extract_chunks(chunks, settings.extraction, self._model, self._progress, guidance)
+        )
         self._merged = merge_extractions(documents, chunks, extractions, settings.names)
-        leads = _leads(chunks, self._merged.knowledge.mentions)
-        return Found(self._merged.knowledge, self._merged.claims, leads, [*lost, *self._merged.failures])
+        begins = leads(chunks, self._merged.knowledge.mentions)
+        return Found(self._merged.knowledge, self._merged.claims, begins, [*lost, *self._merged.failures])
 
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found) -> Told:
+    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
         """Return summed-up descriptions, communities of the stated relations, and the model's reports on them."""
-        return asyncio.run(self._tell(documents, chunks, found))
+        return asyncio.run(self._tell(documents, chunks, found, described))
 
     def spending(self) -> tuple[Spending, ...]:
         """Return what was asked of the model so far, by step and model."""
-        return self._model.meter.spending()
+        return self._meter.spending()
 
-    async def _tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found) -> Told:
-        knowledge, settings = found.knowledge, self._settings
-        dividing = asyncio.create_task(
-            asyncio.to_thread(
-                divide, knowledge.entities, knowledge.relations, knowledge.mentions, None, settings.communities
-            )
-        )
-        entities, relations, lost = await self._described(chunks, found)
-        communities = await dividing
-        elements = elements_of(entities, relations, found.claims, knowledge.mentions, chunks)
-        stand_in = _Extractive(documents, chunks, knowledge.mentions, entities, settings)
-        reports, unwritten = await write_reports(communities, elements, self._model, settings.reports, stand_in)
-        return Told(entities, relations, communities, reports, [*lost, *unwritten])
+    def retried(self) -> Retried:
+        """Return what came of asking again so far."""
+        return self._retrying.retried if self._retrying else Retried()
 
-    async def _described(
-        self, chunks: Sequence[Chunk], found: Found
-    ) -> tuple[list[Entity], list[Relation], list[Failure]]:
+    async def _tell(
+        self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described
+    ) -> Told:
         assert self._merged  # find comes first
-        entities, relations = found.knowledge.entities, found.knowledge.relations
+        knowledge, settings = found.knowledge, self._settings
+        entities, relations = knowledge.entities, knowledge.relations
         name_of = {each.id: each.name for each in entities}
         ends = {each.id: f"{name_of[each.source_id]} and {name_of[each.target_id]}" for each in relations}
-        told = {**self._merged.entity_descriptions, **self._merged.relation_descriptions}
-        sources = _sources(found.knowledge.mentions, chunks)
-        texts, failures = await summarise({**name_of, **ends}, told, self._model, self._settings.descriptions, sources)
-        return (
-            [replace(each, description=texts.get(each.id, each.description)) for each in entities],
-            [replace(each, description=texts.get(each.id, each.description)) for each in relations],
-            failures,
+        summaries = Summaries(
+            {**name_of, **ends},
+            {**self._merged.entity_descriptions, **self._merged.relation_descriptions},
+            self._model,
+            settings.descriptions,
+            _sources(knowledge.mentions, chunks),
         )
 
+        async def told() -> tuple[list[Entity], list[Relation], list[Failure]]:
+            lost = await summaries.all()
+            every = _with(summaries.texts, entities), _with(summaries.texts, relations)
+            described(every[1])
+            return (*every, lost)
 
-def _leads(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:
+        async def reported() -> tuple[list[Community], list[Report], list[Failure]]:
+            communities = await asyncio.to_thread(
+                divide, entities, relations, knowledge.mentions, None, settings.communities
+            )
+            elements = Elements(entities, relations, found.claims, knowledge.mentions, chunks, summaries.texts)
+            stand_in = _Extractive(documents, chunks, knowledge.mentions, entities, settings)
+            reports, lost = await write_reports(
+                communities,
+                elements,
+                self._model,
+                settings.reports,
+                stand_in,
+                self._tuned.reports_as(),
+                summaries.ready,
+            )
+            return communities, reports, lost
+
+        # A report waits for the descriptions of its own elements, not for all.
+        telling, reporting = asyncio.create_task(told()), asyncio.create_task(reported())
+        await together([telling, reporting])
+        entities, relations, lost = telling.result()
+        communities, reports, unwritten = reporting.result()
+        return Told(entities, relations, communities, reports, [*lost, *unwritten])
+
+
+def _with(texts: Mapping[str, str], rows: Sequence[Thing]) -> list[Thing]:
+    """Return entities or relations with their descriptions."""
+    return [replace(each, description=texts.get(each.id, each.description)) for each in rows]
+
+
+def leads(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:
     """Return, for each chunk, the names that stand in it: what an untitled text begins with names it."""
     named: dict[str, list[tuple[int, int, str]]] = {}
     for each in mentions:

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.judgement import Found, Told
+from pipelines.judgement import Described, Found, Told
 from pipelines.runner import Runner
 from pipelines.steps.communities import divide
 from pipelines.steps.descriptions import describe
-from pipelines.steps.entities import described, merge
+from pipelines.steps.entities import merge, with_descriptions
 from pipelines.steps.extraction_nlp import annotate_chunks
 from pipelines.steps.reports import report_communities
 from pipelines.steps.sentences import sentences_of
+from prompts.retrying import Retried
 from prompts.usage import Spending
 from storage.memo import Memo
 from storage.records import Chunk, Document
@@ -32,11 +33,12 @@ class OfflineJudgement:
         annotations, lost = annotate_chunks(chunks, settings.extraction, self.memo, self.run, settings.build.shard_size)
         return Found(merge(documents, chunks, annotations, settings.names), [], annotations, lost)
 
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found) -> Told:
+    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
         """Return extractive descriptions and reports, over communities of stated and of shared sentences."""
         settings, knowledge = self.settings, found.knowledge
+        described(knowledge.relations)
         sentences = sentences_of(documents, chunks, knowledge.mentions)
-        entities = described(knowledge.entities, describe(knowledge.entities, sentences, settings.descriptions))
+        entities = with_descriptions(knowledge.entities, describe(knowledge.entities, sentences, settings.descriptions))
         communities = divide(entities, knowledge.relations, knowledge.mentions, sentences, settings.communities)
         reports = report_communities(communities, entities, sentences, len(chunks), settings.reports)
         return Told(entities, knowledge.relations, communities, reports, [])
@@ -44,3 +46,7 @@ class OfflineJudgement:
     def spending(self) -> tuple[Spending, ...]:
         """Return nothing: no model is asked."""
         return ()
+
+    def retried(self) -> Retried:
+        """Return nothing: what had failed is remembered nowhere, and is tried in every build."""
+        return Retried()

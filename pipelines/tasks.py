@@ -69,17 +69,19 @@ def index(
     index: str,
     settings_file: str | None = None,
     settings: dict[str, dict[str, Any]] | None = None,
+    retry_failed: bool = False,
 ) -> dict[str, Any] | State[Any]:
     """Make the index at `index` equal to the documents in `inputs`.
 
     Paths are those of the machine that the flow runs on. `settings` ({section: {key: value}}) outweighs
-    `settings_file`. Returns what was done; the failures themselves are rows of the index. What the user can put
+    `settings_file`. `retry_failed` tries again what had failed, and asks a model again for replies that lost
+    something. Returns what was done; the failures themselves are rows of the index. What the user can put
     right ends the run as failed, with the error's message and no stack trace.
     """
     logging.getLogger("bm25s").propagate = False  # it sets itself to DEBUG, which Prefect's handler would show
     try:
         chosen = load_settings(Path(settings_file) if settings_file else None, settings)
-        report = build_index(inputs, Path(index), chosen, RunAsTasks(chosen.build.retries))
+        report = build_index(inputs, Path(index), chosen, RunAsTasks(chosen.build.retries), retry_failed=retry_failed)
     except ConspectusError as error:
         return Failed(message=str(error), data=error)
     done = summary(report)
@@ -87,7 +89,9 @@ def index(
     return done
 
 
-def run_flow(inputs: Sequence[str | Path], index_folder: Path, settings: Settings) -> dict[str, Any]:
+def run_flow(
+    inputs: Sequence[str | Path], index_folder: Path, settings: Settings, *, retry_failed: bool = False
+) -> dict[str, Any]:
     """Run the flow in this process, under the Prefect API that is configured; SettingsError if none answers.
 
     UsageError for a URL that holds a password: Prefect keeps and shows what a flow is given.
@@ -104,5 +108,10 @@ def run_flow(inputs: Sequence[str | Path], index_folder: Path, settings: Setting
                 f"no Prefect server answers at {client.api_url} (PREFECT_API_URL): {problem}; "
                 f"start it with `prefect server start`, or unset the variable to index without Prefect"
             )
-    done = index([str(each) for each in inputs], str(index_folder), settings=settings.model_dump(mode="json"))
+    done = index(
+        [str(each) for each in inputs],
+        str(index_folder),
+        settings=settings.model_dump(mode="json"),
+        retry_failed=retry_failed,
+    )
     return cast(dict[str, Any], done)

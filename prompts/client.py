@@ -91,6 +91,11 @@ class ModelClient:
             for each in spent:
                 record(each)
 
+    async def remember(self, request: Request, reply: Reply) -> None:
+        """Remember a reply as the one to this request, in the place of the one that is remembered."""
+        if self._memo:
+            await on_the_loop(self._memo.put(self._asked(request).key, reply, request.sources, replaces=True))
+
     def dialect(self, model: str) -> Dialect:
         """Return how a model's server is asked, as far as that is known by now."""
         return self._dialects[model]
@@ -99,7 +104,8 @@ class ModelClient:
         asked = self._asked(request)
         reply = await self._remembered(asked, spent)
         if reply is None:
-            reply, own = await self._shared.get(asked.key, lambda: self._fetch(asked, spent, self._server.post))
+            name = f"{asked.key} fresh" if request.fresh else asked.key
+            reply, own = await self._shared.get(name, lambda: self._fetch(asked, spent, self._server.post))
             if not own:
                 self._account(Spending(request.step, asked.model, remembered=1), spent)
         return reply
@@ -136,7 +142,7 @@ class ModelClient:
         )
 
     async def _remembered(self, asked: "_Asked", spent: list[Spending]) -> Reply | None:
-        reply = await self._memo.get(asked.key) if self._memo else None
+        reply = await self._memo.get(asked.key) if self._memo and not asked.request.fresh else None
         if reply:
             self._account(Spending(asked.request.step, asked.model, remembered=1), spent)
         return reply
@@ -159,7 +165,7 @@ class ModelClient:
             return reply
 
     async def _keep(self, asked: "_Asked", reply: Reply) -> None:
-        if self._memo:
+        if self._memo and not asked.request.fresh:
             try:
                 await self._memo.put(asked.key, reply, asked.request.sources)
             except IndexUnusable as error:

@@ -22,7 +22,7 @@ class Request:
     `step` names the work it is part of, for accounting. `schema` asks for JSON of that form. `max_tokens` bounds
     the answer, None for `llm.max_output_tokens`. `sample` numbers the samples where several are drawn of one
     prompt. `sources` are the hashes of the chunks that the messages were made from: what a remembered reply
-    depends on.
+    depends on. `fresh` asks the server even where a reply is remembered, and leaves that one in its place.
     """
 
     messages: tuple[Message, ...]
@@ -32,6 +32,7 @@ class Request:
     temperature: float = 0.0
     sample: int = 0
     sources: tuple[str, ...] = ()
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)

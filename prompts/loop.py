@@ -9,7 +9,7 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from functools import cache
+from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
 Result = TypeVar("Result")
@@ -17,10 +17,25 @@ Parameters = ParamSpec("Parameters")
 
 
 def once_a_process(make: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Return the function with its results kept, and forgotten in a forked process: threads do not survive a fork."""
+    """Return the function with its results kept, and forgotten in a forked process: threads do not survive a fork.
+
+    Threads that call it at the same moment get the same: a cache alone would let each make its own.
+    """
     kept = cache(make)
-    os.register_at_fork(after_in_child=kept.cache_clear)
-    return cast(Callable[Parameters, Result], kept)
+    lock = threading.RLock()
+
+    @wraps(make)
+    def once(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with lock:
+            return cast(Callable[Parameters, Result], kept)(*args, **kwargs)
+
+    def forget() -> None:
+        nonlocal lock
+        lock = threading.RLock()  # the thread that held it may not be here
+        kept.cache_clear()
+
+    os.register_at_fork(after_in_child=forget)
+    return once
 
 
 @once_a_process

@@ -32,6 +32,7 @@ class _New:
     key: str
     reply: Reply
     sources: Sequence[str]
+    replaces: bool
 
 
 class ReplyMemo:
@@ -49,9 +50,12 @@ class ReplyMemo:
             raise found
         return found
 
-    async def put(self, key: str, reply: Reply, sources: Sequence[str]) -> None:
-        """Remember a reply and what it was made from; when this returns, it outlives the process."""
-        await self._write(_New(key, reply, sources))
+    async def put(self, key: str, reply: Reply, sources: Sequence[str], *, replaces: bool = False) -> None:
+        """Remember a reply and what it was made from; when this returns, it outlives the process.
+
+        A reply already remembered stays, unless this one `replaces` it.
+        """
+        await self._write(_New(key, reply, sources, replaces))
 
     def _get_many(self, keys: Sequence[str]) -> list[Reply | IndexUnusable | None]:
         found = self._memo.get_many(KIND, keys)
@@ -64,8 +68,12 @@ class ReplyMemo:
             return IndexUnusable(f"the memo {self._memo.path} holds a damaged reply; delete it to go on")
 
     def _put_many(self, batch: Sequence[_New]) -> list[None]:
-        values = {each.key: _value(each.reply) for each in batch}
-        self._memo.put_many(KIND, values, {each.key: each.sources for each in batch})
+        for put, some in (
+            (self._memo.put_many, [each for each in batch if not each.replaces]),
+            (self._memo.replace_many, [each for each in batch if each.replaces]),
+        ):
+            if some:
+                put(KIND, {each.key: _value(each.reply) for each in some}, {each.key: each.sources for each in some})
         return [None] * len(batch)
 
 

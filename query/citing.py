@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 import regex
 
+from query.nothing import SIGNS, behind_nothing, may_be_nothing
 from storage.text.sentences import sentence_spans
 
 _MARK = regex.compile(r"(\s*)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
@@ -18,12 +19,13 @@ class Citing:
     """Takes an answer piece by piece and gives it back with its citations, as soon as each is certain.
 
     A sentence is cited by what stands before its marks, which may be before or behind the full stop. What is dropped
-    leaves no empty mark. A reply that is the word `nothing` is given back as nothing.
+    leaves no empty mark. Of a reply that begins with the word for nothing (see `query.nothing`) what stands behind it
+    is given back, and `is_nothing` tells so.
     """
 
-    def __init__(self, cite: Cite, nothing: str) -> None:
+    def __init__(self, cite: Cite) -> None:
         self._cite = cite
-        self._nothing = nothing
+        self.is_nothing = False
         self._waiting = ""
         self._passage = ""
         """What has come since the last mark."""
@@ -31,15 +33,21 @@ class Citing:
         self._made: set[int] = set()
         self._space = ""
         self._begun = False
+        self._told = False
 
     def take(self, piece: str) -> str:
         """Return what of the answer is certain with this piece."""
         self._waiting += piece
         if not self._begun:
             self._waiting = self._waiting.lstrip()
-            if self._nothing.startswith(self._bare()):
+            if may_be_nothing(self._waiting):
                 return ""
             self._begun = True
+            behind = behind_nothing(self._waiting)
+            self.is_nothing = behind is not None
+            self._waiting = self._waiting if behind is None else behind
+        elif self.is_nothing and not self._told:
+            self._waiting = self._waiting.lstrip(SIGNS)
         ready = []
         while mark := _MARK.search(self._waiting):
             ready += [self._text(self._waiting[: mark.start()]), self._mark(mark)]
@@ -52,15 +60,15 @@ class Citing:
 
     def end(self) -> str:
         """Return what was held back, now that nothing more comes."""
-        rest = "" if not self._begun and self._bare() == self._nothing else self._waiting.rstrip()
-        self._waiting = ""
+        if not self._begun and behind_nothing(self._waiting) is not None:
+            self.is_nothing = True
+            self._waiting = ""
+        rest, self._waiting = self._waiting.rstrip(), ""
         return rest
-
-    def _bare(self) -> str:
-        return self._waiting.strip(' \t\r\n.*"')
 
     def _text(self, text: str) -> str:
         if text:
+            self._told = True
             self._passage += text
             self._space = ""
         return text

@@ -58,6 +58,11 @@ class Context:
         return self.index.rows(Chunk)
 
     @property
+    def chunk_rows(self) -> dict[str, int]:
+        """The row of each chunk by its id."""
+        return self.index.keep("chunk rows", lambda: {each.id: row for row, each in enumerate(self.chunks)})
+
+    @property
     def titles(self) -> dict[str, str]:
         """Document titles by document id, without loading the texts."""
 

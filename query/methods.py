@@ -4,10 +4,15 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from prompts.llm import LanguageModel
 from query.answer.auto import AutoAnswerer
+from query.answer.drift import Drift
+from query.answer.drift_offline import ExtractiveDrift
 from query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
 from query.answer.global_model import MapReduce
 from query.answer.global_search import ExtractiveVectorSearch, GlobalSearch
+from query.answer.ircot import Ircot
+from query.answer.local import ExtractiveLocalSearch, LocalRetriever, LocalSearch
 from query.answer.read import ExtractiveReader
 from query.answer.read_model import ModelReader
 from query.answer.selection import EveryPassage, LevelReports, Selector
@@ -15,20 +20,26 @@ from query.answer.vector_search import VectorSearch
 from query.context import Context
 from query.retrieve.bm25 import Bm25Retriever
 from query.retrieve.dense import DenseRetriever
+from query.retrieve.hipporag import HippoRag1, HippoRag2
 from query.retrieve.hybrid import HybridRetriever
+from query.retrieve.ircot import IrcotRetriever
 from query.retrieve.ppr import PprRetriever
 from query.retrieve.rerank import RerankRetriever
 from query.types import Answerer, Retriever
-from storage.errors import UnknownMethod
+from storage.errors import NeedsModel, UnknownMethod
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A way to ask: `retriever` finds passages (None where the method has no such step), `answerer` answers."""
+    """A way to ask: `retriever` finds passages (None where the method has no such step), `answerer` answers.
+
+    Where a method `needs_model`, both raise NeedsModel without one: it has no honest stand-in.
+    """
 
     about: str
     retriever: Callable[[Context], Retriever] | None
     answerer: Callable[[Context], Answerer]
+    needs_model: bool = False
 
 
 def _reading(name: str, about: str, retriever: Callable[[Context], Retriever]) -> Method:
@@ -67,12 +78,44 @@ def _vector_search(context: Context) -> Answerer:
     return VectorSearch("ss", context, model) if model else ExtractiveVectorSearch("ss:offline", context)
 
 
+def _local(context: Context) -> Answerer:
+    model = context.model
+    if model is None:
+        return ExtractiveLocalSearch("local:offline", context)
+    return LocalSearch("local", context, model)
+
+
+def _drift(context: Context) -> Answerer:
+    model = context.model
+    if model is None:
+        return ExtractiveDrift("drift:offline", context)
+    return Drift("drift", context, model)
+
+
 def _auto(context: Context) -> Answerer:
     return AutoAnswerer(context, METHODS["global"].answerer(context), METHODS["ppr"].answerer(context))
 
 
 def _rerank(context: Context) -> Retriever:
     return RerankRetriever(context, find_retriever(context.settings.rerank.candidates, context))
+
+
+def _ircot_retriever(context: Context) -> Retriever:
+    model = _needed_model("ircot", context)
+    return IrcotRetriever(context, find_retriever(context.settings.ircot.retriever, context), model)
+
+
+def _ircot(context: Context) -> Answerer:
+    return Ircot("ircot", context, _ircot_retriever(context), _needed_model("ircot", context))
+
+
+def _needed_model(name: str, context: Context) -> LanguageModel:
+    model = context.model
+    if model is None:
+        raise NeedsModel(
+            f"the method {name!r} takes a language model: set llm.model (and llm.base_url, unless it is OpenAI's)"
+        )
+    return model
 
 
 METHODS: dict[str, Method] = {
@@ -82,6 +125,14 @@ METHODS: dict[str, Method] = {
     "hybrid": _reading("hybrid", "reciprocal rank fusion of bm25 and dense", HybridRetriever),
     "rerank": _reading("rerank", "candidates of another method, ranked again by a cross-encoder", _rerank),
     "ppr": _reading("ppr", "personalised PageRank over names, entities and passages: several hops", PprRetriever),
+    "ppr:hipporag1": _reading("ppr:hipporag1", "HippoRAG: from the question's entities over triples", HippoRag1),
+    "ppr:hipporag2": _reading("ppr:hipporag2", "HippoRAG 2: from facts over triples and passages", HippoRag2),
+    "ircot": Method(
+        "a model thinks sentence by sentence, each looked up with another method (ircot.retriever)",
+        _ircot_retriever,
+        _ircot,
+        needs_model=True,
+    ),
     "global": _global("global", "map-reduce over the community reports of a level: questions about the whole"),
     "global:c0": _global("global:c0", "the same over the coarsest communities", "c0"),
     "global:c1": _global("global:c1", "the same one level down", "c1"),
@@ -90,6 +141,8 @@ METHODS: dict[str, Method] = {
     "global:dynamic": _map_reduce(
         "global:dynamic", "the same over the reports that a walk from the roots down finds relevant", _dynamic
     ),
+    "local": Method("all that is known of the things in the question, in one window", LocalRetriever, _local),
+    "drift": Method("a first answer from reports, then follow-up questions by local search", None, _drift),
     "ts": _map_reduce("ts", "map-reduce over all passages: what global search is compared with", EveryPassage),
     "ss": Method("as many of the nearest passages as one call holds: the other comparison", None, _vector_search),
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from storage.records import Report
+from storage.records import Claim, Entity, Relation, Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,9 @@ class Evidence:
     passages: tuple[Passage, ...] = ()
     reports: tuple[ScoredReport, ...] = ()
     trace: tuple[Step, ...] = ()
+    entities: tuple[Entity, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,8 @@ class Answer:
     usage: Usage = field(default_factory=Usage)
     trace: tuple[Step, ...] = ()
     dropped_citations: int = 0
+    standalone: str = ""
+    """In a conversation: what was answered, `question` with what the turns before it add. "" outside of one."""
 
     @property
     def known(self) -> bool:

@@ -66,11 +66,19 @@ class Memo:
 
         A key already known keeps its first value.
         """
+        self._put("INSERT OR IGNORE INTO results VALUES (?, ?, ?)", kind, results, sources)
+
+    def replace_many(
+        self, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None = None
+    ) -> None:
+        """Remember results in the place of those known under their keys: all or none of it."""
+        self._put("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", kind, results, sources)
+
+    def _put(
+        self, statement: str, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None
+    ) -> None:
         with self._connection() as connection:
-            connection.executemany(
-                "INSERT OR IGNORE INTO results VALUES (?, ?, ?)",
-                [(kind, key, value) for key, value in results.items()],
-            )
+            connection.executemany(statement, [(kind, key, value) for key, value in results.items()])
             connection.executemany(
                 "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
                 [(source, kind, key) for key, each in (sources or {}).items() for source in each],

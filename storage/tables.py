@@ -57,7 +57,8 @@ def write_table(path: Path, record: type[Record], rows: Sequence[Record]) -> Non
     import pyarrow.parquet as pq
 
     shape = schema(record)
-    columns = [pa.array([_plain(getattr(row, column.name)) for row in rows], type=column.type) for column in shape]
+    makers = _plainers(typing.cast(Hashable, record))
+    columns = [pa.array(_column(rows, each.name, makers[each.name]), type=each.type) for each in shape]
     pq.write_table(pa.Table.from_arrays(columns, schema=shape), path, compression="zstd")
 
 
@@ -123,15 +124,31 @@ def _without_none(hint: Any) -> Any:  # noqa: ANN401
     return hint
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
-    """Turn a record's value into what Arrow takes: dicts for records, sorted pairs for mappings."""
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return sorted(value.items())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {name: _plain(getattr(value, name)) for name in _hints(type(value))}
-    return value
+def _column(rows: Sequence[object], name: str, make: Any) -> list[Any]:  # noqa: ANN401
+    values = [getattr(row, name) for row in rows]
+    return [None if each is None else make(each) for each in values] if make else values
+
+
+@cache
+def _plainers(record: Hashable) -> dict[str, Any]:
+    """Return, by column, the function that turns our value into what Arrow takes, or None where it takes ours."""
+    return {name: _plainer(_without_none(hint)) for name, hint in _hints(record).items()}
+
+
+def _plainer(hint: Any) -> Any:  # noqa: ANN401
+    if isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        inner = _plainers(hint)
+        return lambda value: {
+            name: make(getattr(value, name)) if make and getattr(value, name) is not None else getattr(value, name)
+            for name, make in inner.items()
+        }
+    origin = typing.get_origin(hint)
+    if origin is tuple:
+        make = _plainer(typing.get_args(hint)[0])
+        return (lambda value: [make(item) for item in value]) if make else list
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
+        return lambda value: sorted(value.items())
+    return None
 
 
 @cache

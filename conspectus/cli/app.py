@@ -50,11 +50,27 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Outweigh one setting; repeatable."),
 ]
+OpenieOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--openie",
+        exists=True,
+        dir_okay=False,
+        help="An extraction made elsewhere, in the place of the extractor: JSON lines with id, entities, triples.",
+        metavar="FILE",
+    ),
+]
+SessionOption = Annotated[
+    Path | None,
+    typer.Option("--session", help="A file of what was asked before, which the question may build on.", metavar="FILE"),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 MethodOption = Annotated[
     str, typer.Option("--method", help="How to find evidence; see: conspectus methods.", metavar="NAME")
 ]
+
+TraceOption = Annotated[bool, typer.Option("--trace", help="Print the steps that led to the answer.")]
 
 
 def _question(text: str) -> str:
@@ -95,14 +111,16 @@ def check_folder_of(option: str, file: Path | None) -> None:
         raise UsageError(f"{option} {file}: there is no folder {file.parent}")
 
 
-def chosen_settings(file: Path | None, overrides: list[str] | None) -> Settings:
-    """Return the settings of the file, ./settings.yaml where none is named, the environment and --set."""
+def chosen_settings(file: Path | None, overrides: list[str] | None, openie: Path | None = None) -> Settings:
+    """Return the settings of the file, ./settings.yaml where none is named, the environment, --set and --openie."""
     if file is None and Path("settings.yaml").is_file():
         file = Path("settings.yaml")
     sections: dict[str, dict[str, object]] = {}
     for text in overrides or ():
         section, key, value = parse_override(text)
         sections.setdefault(section, {})[key] = value
+    if openie is not None:
+        sections.setdefault("extraction", {})["openie"] = str(openie)
     return load_settings(file, sections)
 
 

@@ -1,6 +1,7 @@
 """Asking an index."""
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,8 +12,10 @@ from conspectus.cli.app import (
     JsonOption,
     MethodOption,
     QuestionArgument,
+    SessionOption,
     SetOption,
     SettingsOption,
+    TraceOption,
     app,
     chosen_settings,
     examples,
@@ -20,12 +23,16 @@ from conspectus.cli.app import (
 )
 from storage.errors import UsageError
 
+if TYPE_CHECKING:
+    from query.types import Answer, Say
+
 
 @app.command(
     short_help="Answer a question, with citations into the documents.",
     epilog=examples(
         'conspectus ask "Who directed the film of the novel?"',
         'conspectus ask "What are the main themes?" --method global --level c0 --index docs.index',
+        'conspectus ask "And who wrote it?" --session talk.jsonl',
     ),
 )
 def ask(
@@ -41,32 +48,50 @@ def ask(
             case_sensitive=False,
         ),
     ] = None,
-    trace: Annotated[bool, typer.Option("--trace", help="Print the steps that led to the answer.")] = False,
+    session: SessionOption = None,
+    trace: TraceOption = False,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Answer a question, with numbered citations into the documents."""
+    """Answer a question, with numbered citations into the documents.
+
+    With --session the question may be a follow-up ("And who wrote it?"). The question and its answer are added to the
+    file, which is made if it is missing.
+    """
     from conspectus.api import open_index
+    from query.conversation import turn_of
+    from query.session import append_turn, read_session
 
     if level and method not in {"auto", "global"}:
         raise UsageError(f"the method {method!r} has no --level; only global has")
+    history = read_session(session) if session else None
     opened = open_index(index, chosen_settings(settings, overrides))
     name = f"global:{level}" if level else method
     if as_json:
-        print_json(show.answer_json(opened.ask(question, name)))
-        return
+        answer = opened.ask(question, name, history=history)
+    else:
+        answer = told(lambda say: opened.ask(question, name, say, history), trace)
+    if session:
+        append_turn(session, turn_of(answer))
+    if as_json:
+        print_json(show.answer_json(answer))
+
+
+def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
+    """Print an answer as it is made, then what supports it, and return it."""
     said: list[str] = []
 
     def say(piece: str) -> None:
         said.append(piece)
         typer.echo(show.said(piece), nl=False)
 
-    answer = opened.ask(question, name, say)
+    answer = ask(say)
     typer.echo()
     if "".join(said).strip() != answer.text:  # a model said what no passage supports
         typer.echo(f"\n{show.said(answer.text)}")
     typer.echo(show.support(answer, trace))
+    return answer
 
 
 @app.command(
@@ -81,15 +106,21 @@ def retrieve(
     index: IndexOption = DEFAULT_INDEX,
     method: MethodOption = "ppr",
     k: Annotated[int, typer.Option("--k", min=1, help="How many passages.", metavar="N")] = 5,
+    session: SessionOption = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the passages that bear on a question, best first, without answering it."""
-    from conspectus.api import open_index
+    """Find the passages that bear on a question, best first, without answering it.
 
+    With --session the question may be a follow-up to what stands in the file, which is not changed.
+    """
+    from conspectus.api import open_index
+    from query.session import read_session
+
+    history = read_session(session) if session else None
     opened = open_index(index, chosen_settings(settings, overrides))
-    evidence = opened.retrieve(question, method, k)
+    evidence = opened.retrieve(question, method, k, history)
     if as_json:
         print_json(show.evidence_json(question, method, evidence))
     else:
@@ -101,7 +132,9 @@ def methods(as_json: JsonOption = False) -> None:
     """List the ways to ask, by the name that --method takes."""
     from query.methods import METHODS
 
-    about = {name: each.about for name, each in METHODS.items()}
+    about = {
+        name: f"{each.about}; needs a model" if each.needs_model else each.about for name, each in METHODS.items()
+    }
     if as_json:
         print_json(about)
     else:

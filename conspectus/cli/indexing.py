@@ -1,6 +1,7 @@
 """Making an index."""
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,
     JsonOption,
+    OpenieOption,
     QuietOption,
     SetOption,
     SettingsOption,
@@ -20,7 +22,8 @@ from conspectus.cli.app import (
     print_json,
 )
 from conspectus.progress import progress
-from storage.errors import FAILURES_PAST_THRESHOLD
+from storage.errors import FAILURES_PAST_THRESHOLD, UsageError
+from storage.settings import Settings
 
 
 @app.command(
@@ -28,6 +31,8 @@ from storage.errors import FAILURES_PAST_THRESHOLD
     epilog=examples(
         "conspectus index docs notes/*.md",
         "conspectus index docs --index docs.index --set chunks.chunk_size=300",
+        "conspectus index docs --retry-failed",
+        "conspectus index docs --estimate",
     ),
 )
 def index(
@@ -35,6 +40,22 @@ def index(
     index: IndexOption = DEFAULT_INDEX,
     settings: SettingsOption = None,
     overrides: SetOption = None,
+    openie: OpenieOption = None,
+    retry_failed: Annotated[
+        bool,
+        typer.Option(
+            "--retry-failed", help="Try again what had failed, and ask again for replies that lost something."
+        ),
+    ] = False,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Only say what it would take: tokens, calls, cost and time. Asks nobody.")
+    ] = False,
+    latency: Annotated[
+        float | None,
+        typer.Option(
+            "--latency", min=0.0, help="With --estimate: seconds a call. [default: from its reply]", metavar="SECONDS"
+        ),
+    ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -44,26 +65,57 @@ def index(
     on disk or behind a URL (https://..., s3://...). What cannot be read is listed by: conspectus status
     --failures. A killed run goes on where it was; an unchanged input is a no-op. Where PREFECT_API_URL is set, the same
     steps run as a Prefect flow.
+
+    A model's reply that lost something (a record, a report, an answer) is remembered like any other. --retry-failed
+    asks again for exactly these, and for the calls that failed; a better reply takes the place of the remembered one.
+
+    With --openie the named entities and triples of each document come from a file; a document that it does not name is
+    read by extraction.pipeline, and how many these are is told. What cannot be used of it is listed among the failures.
+
+    The exit status is 5 where more items of one kind (documents, chunks, descriptions, reports) lost something than
+    build.failure_threshold allows. An item counts once, whether it lost a part or the whole.
+
+    With --estimate no server is called and nothing is written: the build is rehearsed with replies that are remembered
+    or made up, and what it would take is told by step.
     """
-    chosen = chosen_settings(settings, overrides)
+    chosen = chosen_settings(settings, overrides, openie)
+    if latency is not None and not estimate:
+        raise UsageError("--latency is for --estimate: how long a call really takes nobody sets")
+    if estimate:
+        _estimate(inputs, index, chosen, latency, retry_failed=retry_failed, as_json=as_json)
+        return
     if os.environ.get("PREFECT_API_URL"):
         if quiet:
             os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "WARNING")
         from pipelines.tasks import run_flow
 
-        done = run_flow(inputs, index, chosen)
+        done = run_flow(inputs, index, chosen, retry_failed=retry_failed)
     else:
         from pipelines.index import build_index, summary
         from pipelines.runner import RunHere
 
         with progress(quiet) as report:
-            done = summary(build_index(inputs, index, chosen, RunHere(report), report))
+            made = build_index(inputs, index, chosen, RunHere(report), report, retry_failed=retry_failed)
+            done = summary(made)
     if as_json:
         print_json(done)
     else:
         typer.echo(show.build(done))
     threshold = chosen.build.failure_threshold
     if done["failed_share"] > threshold:
-        share = f"{done['failed_share']:.1%} of the items failed, more than build.failure_threshold ({threshold:.1%})"
-        complain(f"the index is published, but {share}")
+        share = f"{show.lost(done['lost'][0])} ({done['failed_share']:.1%}) lost something"
+        complain(f"the index is published, but {share}, more than build.failure_threshold ({threshold:.1%})")
         raise typer.Exit(FAILURES_PAST_THRESHOLD)
+
+
+def _estimate(
+    inputs: list[str], index: Path, chosen: Settings, latency: float | None, *, retry_failed: bool, as_json: bool
+) -> None:
+    from conspectus import show_estimate
+    from pipelines.estimate import estimate, summary
+
+    made = summary(estimate(inputs, index, chosen, latency=latency, retry_failed=retry_failed))
+    if as_json:
+        print_json(made)
+    else:
+        typer.echo(show_estimate.estimate(made))

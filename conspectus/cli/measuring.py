@@ -11,6 +11,7 @@ from conspectus import show
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,
+    OpenieOption,
     QuietOption,
     SetOption,
     SettingsOption,
@@ -55,9 +56,12 @@ def evaluate(
     ] = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
+    openie: OpenieOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Measure methods side by side on a question set: recall and answers, with bootstrap 95 % intervals, and seconds.
+
+    With --openie the suite's index is made from an extraction of that file, and kept apart from others.
 
     Answers are compared with the accepted ones: ROUGE-L, coverage (the share of the accepted answer's sentences, and of
     its weighed words, that the answer holds), exact match and token F1. The index is built on first use and kept; SUITE
@@ -69,7 +73,7 @@ def evaluate(
     from pipelines.index import build_index
     from pipelines.runner import RunHere
 
-    chosen = chosen_settings(settings, overrides)
+    chosen = chosen_settings(settings, overrides, openie)
     ranks = _ranks(k)
     names = _method_names(methods)
     check_folder_of("--json", json_file)

@@ -3,12 +3,12 @@
 import io
 import sys
 
-from conspectus.cli import asking, indexing, looking, measuring, start
+from conspectus.cli import asking, chatting, explaining, indexing, looking, measuring, start
 from conspectus.cli.app import app, complain
 from storage.errors import ConspectusError
 
 INTERRUPTED = 130
-COMMANDS = (start, indexing, asking, looking, measuring)
+COMMANDS = (start, indexing, asking, explaining, chatting, looking, measuring)
 """Each module adds its commands to the program, in the order that --help shows."""
 
 

@@ -4,14 +4,18 @@ The element summaries of GraphRAG (Edge et al. 2024, section 3.1.3). A model is 
 sum up: where what one thing was called in several places is longer than `descriptions.summary_threshold` tokens.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 
+from pydantic import BaseModel, Field
+
+from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
-from prompts.mending import without_thinking
 from prompts.render import render
+from prompts.retrying import Outcome, least_lost
 from prompts.together import together
 from prompts.windows import cut
-from storage.errors import BadAnswer, ModelError
+from storage.errors import ModelError
 from storage.records import Failure
 from storage.settings import DescriptionSettings
 from storage.text.tokens import count_each, count_tokens, token_spans
@@ -22,36 +26,69 @@ _LINE = "- "
 _LINE_TOKENS = 1
 
 
-async def summarise(
-    names: Mapping[str, str],
-    descriptions: Mapping[str, Sequence[str]],
-    model: LanguageModel,
-    settings: DescriptionSettings,
-    sources: Mapping[str, tuple[str, ...]],
-) -> tuple[dict[str, str], list[Failure]]:
-    """Return one description for each id of `descriptions`, and a failure for each that the model did not give.
+# JSON, because nobody can tell of plain text whether it is whole, or an apology.
+class DescriptionAnswer(BaseModel):
+    """A description as a model states it."""
+
+    description: str = Field(pattern=r"\S")
+
+
+class Summaries:
+    """One description for each thing, while they are summed up: begun when this is made, in a running event loop.
 
     `names` says what to call each (an entity's name; "A and B" for a relation), `sources` the digests of the chunks
     that its descriptions come from. Descriptions are taken sorted, each once, blank ones not at all. One stands as it
     is; several stand joined up to `summary_threshold` tokens; more become one by the model: all at once up to
     `max_input_tokens`, beyond that in batches whose results are summed up in turn. A description longer than half a
     batch is divided first, so that nothing is left out. Where a call fails, as many whole descriptions as keep to the
-    threshold stand joined. BudgetReached is passed on, when the calls under way have ended.
+    threshold stand joined.
     """
-    told = {id_: _distinct(descriptions[id_]) for id_ in sorted(descriptions)}
-    joined = {id_: _joined(each) for id_, each in told.items()}
-    several = [id_ for id_, each in told.items() if len(each) > 1]
-    tokens = dict(zip(several, count_each([joined[id_] for id_ in several]), strict=True))
-    long = [id_ for id_ in several if tokens[id_] > settings.summary_threshold]
-    written = await together(_written(names[id_], told[id_], model, settings, sources.get(id_, ())) for id_ in long)
-    failures = []
-    for id_, text in zip(long, written, strict=True):
+
+    def __init__(
+        self,
+        names: Mapping[str, str],
+        descriptions: Mapping[str, Sequence[str]],
+        model: LanguageModel,
+        settings: DescriptionSettings,
+        sources: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        told = {id_: _distinct(descriptions[id_]) for id_ in sorted(descriptions)}
+        self.texts = {id_: _joined(each) for id_, each in told.items()}
+        """The descriptions by id: those that the model is still writing as they are joined."""
+        self._failures: list[Failure] = []
+        several = [id_ for id_, each in told.items() if len(each) > 1]
+        tokens = dict(zip(several, count_each([self.texts[id_] for id_ in several]), strict=True))
+        self._tasks = {
+            id_: asyncio.create_task(
+                self._sum_up(id_, _written(names[id_], told[id_], model, settings, sources.get(id_, ())), told[id_])
+            )
+            for id_ in several
+            if tokens[id_] > settings.summary_threshold
+        }
+        self._threshold = settings.summary_threshold
+
+    async def ready(self, ids: Iterable[str]) -> None:
+        """Wait until the descriptions of these are what they will be. BudgetReached where one cannot be paid."""
+        waited_for = [self._tasks[id_] for id_ in ids if id_ in self._tasks]
+        if waited_for:
+            await asyncio.wait(waited_for)
+            for each in waited_for:
+                each.result()
+
+    async def all(self) -> list[Failure]:
+        """Wait for all, and return a failure for each that the model did not give, sorted by id.
+
+        BudgetReached is passed on, when the calls under way have ended.
+        """
+        await together(self._tasks.values())
+        return sorted(self._failures, key=lambda each: each.item_id)
+
+    async def _sum_up(self, id_: str, writing: Awaitable[str | ModelError], told: Sequence[str]) -> None:
+        text = await writing
         if isinstance(text, ModelError):
-            failures.append(Failure(STAGE, id_, "the descriptions could not be summed up", str(text)))
-            joined[id_] = _joined(_whole(told[id_], settings.summary_threshold))
-        else:
-            joined[id_] = text
-    return joined, failures
+            self._failures.append(Failure(STAGE, id_, "the descriptions could not be summed up", str(text)))
+            text = _joined(_whole(told, self._threshold))
+        self.texts[id_] = text
 
 
 def _distinct(descriptions: Iterable[str]) -> list[str]:
@@ -100,11 +137,13 @@ async def _one(name: str, batch: Sequence[str], model: LanguageModel, words: int
         return batch[0]
     listed = "\n".join(f"{_LINE}{each}" for each in batch)
     prompt = render("index/summarise", words=str(words), thing=name, descriptions=listed)
-    reply = await model.complete(Request((Message("user", prompt),), "summarise", sources=sources))
-    text = " ".join(without_thinking(reply.text).split())
-    if not text or reply.finish == "length":
-        raise BadAnswer("cut off" if text else "empty", reply.text)
-    return text
+    request = Request((Message("user", prompt),), "summarise", sources=sources)
+
+    async def exchange(model: LanguageModel) -> Outcome[str]:
+        answer = await ask_for(model, request, DescriptionAnswer)
+        return Outcome(" ".join(answer.description.split()))
+
+    return await least_lost(model, exchange)
 
 
 def _pieces(text: str, most: int) -> list[str]:

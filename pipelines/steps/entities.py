@@ -8,6 +8,7 @@ frequent surface and its type the majority, ties in alphabetical order. Two ment
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from pipelines.steps.names import ChunkSightings, Sighting, known_names, see, title_sightings
 from storage.hashing import short_id
@@ -44,13 +45,18 @@ def merge(
     seen = [see(chunk, annotation, matcher) for chunk, annotation in zip(chunks, annotations, strict=True)]
     sightings = [each for one in seen for each in one.sightings]
     sightings += title_sightings(documents, chunks, known)
-    stated = list(_statements(seen, annotations))
+    return knowledge_of(sightings, list(statements(seen, annotations)))
+
+
+def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["Statement"]) -> Knowledge:
+    """Return the entities that were seen, what is stated of those worth a node, and the mentions of both."""
     kept = _kept_keys(sightings, stated)
     relations, relation_mentions = _relations(stated, kept)
     entities, entity_mentions = entities_of((each for each in sightings if each.key in kept), relations)
     return Knowledge(entities, relations, sorted_by_id([*entity_mentions, *relation_mentions]))
 
 
+@lru_cache(maxsize=100_000)
 def entity_id(key: str) -> str:
     """Return the id of the entity with this key (see storage.text.normalise.entity_key)."""
     return short_id("entity", key)
@@ -58,22 +64,34 @@ def entity_id(key: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A triple of one chunk between entity keys; [start, end) is its sentence, in document offsets."""
+    """A triple of one chunk between entity keys; [start, end) is its sentence, in document offsets.
+
+    Where no sentence is known both are None, and `told` are the words of the triple.
+    """
 
     chunk: Chunk
     source: str
     predicate: str
     target: str
-    start: int
-    end: int
+    start: int | None
+    end: int | None
+    told: str = ""
 
     @property
     def sentence(self) -> str:
-        """The words that state it."""
+        """The words that state it; "" where no sentence is known."""
+        if self.start is None or self.end is None:
+            return ""
         return self.chunk.text[self.start - self.chunk.start : self.end - self.chunk.start]
 
+    @property
+    def place(self) -> tuple[str, int | None, int | None]:
+        """Where it is stated: two statements of one place count once."""
+        return (self.chunk.document_id if self.start is not None else self.chunk.id, self.start, self.end)
 
-def _statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[Statement]:
+
+def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[Statement]:
+    """Yield the triples of annotated chunks between what their phrases stand for."""
     for one, annotation in zip(seen, annotations, strict=True):
         for triple in annotation.triples:
             statement = _statement(one, triple)
@@ -184,24 +202,25 @@ def _relations(stated: Iterable[Statement], kept: set[str]) -> tuple[list[Relati
 
 
 def _relation(source: str, predicate: str, target: str, group: Sequence[Statement]) -> Relation:
-    sentences = {(each.chunk.document_id, each.start, each.end): each.sentence for each in group}
-    shortest = min(sentences.values(), key=lambda text: (len(text), text))
+    sentences = {each.sentence for each in group} - {""} or {each.told for each in group}
+    shortest = min(sentences, key=lambda text: (len(text), text))
     return Relation(
         id=short_id("relation", source, predicate, target),
         source_id=entity_id(source),
         target_id=entity_id(target),
         predicate=min(each.predicate for each in group),
         description=" ".join(shortest.split()),
-        weight=float(len(sentences)),
+        weight=float(len({each.place for each in group})),
         chunk_ids=tuple(sorted({each.chunk.id for each in group})),
     )
 
 
 def _relation_mention(relation_id: str, each: Statement) -> Mention:
     id_ = short_id("mention", each.chunk.id, relation_id, str(each.start), str(each.end))
-    return Mention(id_, each.chunk.id, None, relation_id, each.start, each.end, "exact", each.sentence, "")
+    match = "exact" if each.start is not None else "chunk"
+    return Mention(id_, each.chunk.id, None, relation_id, each.start, each.end, match, each.sentence, "")
 
 
-def described(entities: Iterable[Entity], descriptions: dict[str, str]) -> list[Entity]:
+def with_descriptions(entities: Iterable[Entity], descriptions: dict[str, str]) -> list[Entity]:
     """Return the entities with their descriptions (by entity id) filled in."""
     return [replace(each, description=descriptions.get(each.id, "")) for each in entities]

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.runner import Progress, no_progress
+from pipelines.steps.usable import flaw
 from prompts.asking import choose
-from prompts.llm import LanguageModel, Message, Request
+from prompts.llm import LanguageModel, Message, Reply, Request
 from prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from prompts.render import prompt_text, render
+from prompts.retrying import Outcome, least_lost
 from prompts.together import together
 from storage.errors import BudgetReached, ModelError
 from storage.hashing import digest
@@ -161,13 +163,21 @@ class _Conversation:
         """Read the next reply: to what was said so far, and `text` where there is one."""
         if text:
             self._messages = (*self._messages, Message("user", text))
+        request = Request(self._messages, step, sources=self._sources)
+
+        async def exchange(model: LanguageModel) -> Outcome[tuple[Reply, Records]]:
+            reply = await model.complete(request)
+            records = read_records(reply.text, cut_off=reply.finish == "length")
+            usable = [not flaw(each) for kind in (records.entities, records.relations, records.claims) for each in kind]
+            lost = len(records.lost) + usable.count(False)
+            return Outcome((reply, records), kept=usable.count(True), lost=lost)
+
         try:
-            reply = await self._model.complete(Request(self._messages, step, sources=self._sources))
+            reply, records = await least_lost(self._model, exchange)
         except ModelError as error:
             self._end(step, error)
             return
         self._messages = (*self._messages, Message("assistant", reply.text))
-        records = read_records(reply.text, cut_off=reply.finish == "length")
         self._records.append(records)
         self._losses += [Loss(LOST_RECORD, f"{each.reason}: {each.text}") for each in records.lost]
         # Many servers refuse a conversation in which the model said nothing.
@@ -175,9 +185,13 @@ class _Conversation:
 
     async def agrees(self, step: str, question: str) -> bool:
         """Return whether the model says yes to a question, which is then forgotten."""
-        messages = (*self._messages, Message("user", question))
+        request = Request((*self._messages, Message("user", question)), step, sources=self._sources)
+
+        async def exchange(model: LanguageModel) -> Outcome[str]:
+            return Outcome(await choose(model, request, ("Yes", "No")))
+
         try:
-            return await choose(self._model, Request(messages, step, sources=self._sources), ("Yes", "No")) == "Yes"
+            return await least_lost(self._model, exchange) == "Yes"
         except ModelError as error:
             self._end(step, error)
             return False

@@ -13,18 +13,40 @@ Noun phrases that are no names stay out: they join what has little to do with ea
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from pipelines.steps.entities import Knowledge
 from pipelines.steps.names import is_capitalised, is_other_word, is_worth_looking_for
 from storage.graph.adjacency import Adjacency
 from storage.hashing import short_id
 from storage.records import Chunk, Document, Entity, Mention, Name
-from storage.settings import NameSettings, WalkGraphSettings
+from storage.settings import NameSettings, Settings, WalkGraphSettings
 from storage.tables import sorted_by_id
 from storage.text.names import NameMatcher
 from storage.text.nlp import CONCEPT, Annotation, lead
 from storage.text.normalise import entity_key, title_names
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a walk goes over: the names that stand for chunks, and the graph."""
+
+    names: list[Name]
+    graph: Adjacency
+
+
+def walk(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    annotations: Sequence[Annotation],
+    knowledge: Knowledge,
+    settings: Settings,
+) -> Walk:
+    """Return the names that stand for chunks, and the graph over chunks and entities."""
+    names, held_by = name_chunks(documents, chunks, annotations, settings.names)
+    return Walk(names, walk_graph(chunks, knowledge.entities, knowledge.mentions, names, held_by, settings.walk_graph))
 
 
 def name_chunks(

@@ -19,8 +19,9 @@ from dataclasses import dataclass, replace
 
 from pipelines.steps.entities import TITLE, Knowledge, entities_of, entity_id
 from pipelines.steps.extraction_model import LOST_RECORD, STAGE, ChunkExtraction
-from pipelines.steps.names import KnownName, Sighting, known_names, see, title_sightings
-from prompts.records import ClaimRecord, RelationRecord
+from pipelines.steps.names import KnownName, Sighting, known_names, own_sightings, see, title_sightings
+from pipelines.steps.usable import flaw, name_key
+from prompts.records import ClaimRecord, EntityRecord, RelationRecord
 from storage.hashing import short_id
 from storage.records import Chunk, Claim, Document, Failure, Mention, Relation
 from storage.settings import NameSettings
@@ -99,42 +100,27 @@ class _Stated:
 def _stated(chunk: Chunk, extraction: ChunkExtraction) -> _Stated:
     one = _Stated(chunk, {}, [], [], [], [], [])
 
-    def lost(detail: str) -> None:
-        one.failures.append(Failure(STAGE, chunk.id, LOST_RECORD, detail))
+    def usable(record: EntityRecord | RelationRecord | ClaimRecord) -> bool:
+        found = flaw(record)
+        if found:
+            one.failures.append(Failure(STAGE, chunk.id, LOST_RECORD, found))
+        return not found
 
-    for entity in dict.fromkeys(extraction.entities):
-        key = _key(entity.name)
-        if not key:
-            lost(f"the entity {entity.name!r} has no name: {entity.description}")
-            continue
+    for entity in filter(usable, dict.fromkeys(extraction.entities)):
+        key = name_key(entity.name)
         one.names.setdefault(key, entity.name)
         one.types.append((key, entity_key(entity.type)))
         one.descriptions.append((key, entity.description))
-    for relation in dict.fromkeys(extraction.relations):
-        source, target = _key(relation.source), _key(relation.target)
-        if not (source and target):
-            lost(f"an end of {relation.source!r} and {relation.target!r} has no name: {relation.description}")
-        elif source == target:
-            lost(f"the relationship joins {relation.source!r} with itself: {relation.description}")
-        else:
-            one.names.setdefault(source, relation.source)
-            one.names.setdefault(target, relation.target)
-            one.relations.append(relation)
-    for claim in dict.fromkeys(extraction.claims):
-        if not _key(claim.subject):
-            lost(f"the subject {claim.subject!r} of the claim has no name: {claim.description}")
-            continue
+    for relation in filter(usable, dict.fromkeys(extraction.relations)):
+        one.names.setdefault(name_key(relation.source), relation.source)
+        one.names.setdefault(name_key(relation.target), relation.target)
+        one.relations.append(relation)
+    for claim in filter(usable, dict.fromkeys(extraction.claims)):
         for name in (claim.subject, claim.object or ""):
-            if _key(name):
-                one.names.setdefault(_key(name), name)
+            if name_key(name):
+                one.names.setdefault(name_key(name), name)
         one.claims.append(claim)
     return one
-
-
-def _key(name: str) -> str:
-    """Return the key of a name; nothing for one in which nothing can be seen."""
-    key = entity_key(name)
-    return key if any(each.isprintable() for each in key) else ""
 
 
 def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
@@ -147,23 +133,11 @@ def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
     folded = entity_key(one.chunk.text) if one.names.keys() - first.keys() else ""
     for key, name in one.names.items():
         if key not in first:
-            own = list(_own_sightings(one.chunk, key, name, folded))
+            own = list(own_sightings(one.chunk, key, name, folded))
             found += own
             first[key] = own[0]
     # A second sighting at the same place counts no second time: it only brings the type.
     return found + [replace(first[key], type=kind) for key, kind in one.types if kind]
-
-
-def _own_sightings(chunk: Chunk, key: str, name: str, folded: str) -> Iterator[Sighting]:
-    """Yield where a chunk's own name stands that is too short to be looked for elsewhere, or part of another name."""
-    matches = []
-    if all(word.key in folded for word in words(name)):  # looking for it properly costs far more
-        matches = NameMatcher({name: key}).find(chunk.text)
-    for each in matches:
-        surface = chunk.text[each.start : each.end]
-        yield Sighting(chunk, key, surface, None, chunk.start + each.start, chunk.start + each.end, "exact")
-    if not matches:
-        yield Sighting(chunk, key, name, None, None, None, "chunk")
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +265,7 @@ def _joined(descriptions: Mapping[str, Sequence[str]], id_: str) -> str:
 
 
 def _claim(chunk: Chunk, record: ClaimRecord) -> Claim:
-    subject, target = _key(record.subject), _key(record.object or "")
+    subject, target = name_key(record.subject), name_key(record.object or "")
     start, end = record.start_date, record.end_date
     said = (subject, target, record.type, record.status, start or "", end or "", record.description)
     span = _quoted(chunk, record.quote or "")

@@ -114,6 +114,21 @@ class ChunkSightings:
     stands_for: dict[Phrase, str]
 
 
+def own_sightings(chunk: Chunk, key: str, name: str, folded: str, type_: str | None = None) -> Iterator[Sighting]:
+    """Yield where a chunk's own name stands that is too short to be looked for elsewhere, or part of another name.
+
+    Where it stands nowhere in the text, the chunk as a whole. `folded` is the key of the chunk's text.
+    """
+    matches = []
+    if all(word.key in folded for word in words(name)):  # looking for it properly costs far more
+        matches = NameMatcher({name: key}).find(chunk.text)
+    for each in matches:
+        surface = chunk.text[each.start : each.end]
+        yield Sighting(chunk, key, surface, type_, chunk.start + each.start, chunk.start + each.end, "exact")
+    if not matches:
+        yield Sighting(chunk, key, name, type_, None, None, "chunk")
+
+
 def title_sightings(
     documents: Iterable[Document], chunks: Iterable[Chunk], known: Mapping[str, KnownName]
 ) -> Iterator[Sighting]:

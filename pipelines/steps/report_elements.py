@@ -42,15 +42,39 @@ class Element:
     n_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
 class Elements:
-    """All elements by id; `claims_of` has the claims that are linked to an entity."""
+    """All elements by id. Each is made when it is first asked for: its description may still be on its way till then.
 
-    entities: Mapping[str, Element]
-    relations: Mapping[str, Element]
-    claims_of: Mapping[str, Sequence[Element]]
-    degree: Mapping[str, int]
-    chunks: Mapping[str, Chunk]
+    `claims_of` has the claims that are linked to an entity, `degree` the degrees of the entities, `chunks` the chunks.
+    """
+
+    def __init__(
+        self,
+        entities: Iterable[Entity],
+        relations: Iterable[Relation],
+        claims: Iterable[Claim],
+        mentions: Iterable[Mention],
+        chunks: Iterable[Chunk],
+        descriptions: Mapping[str, str] | None = None,
+    ) -> None:
+        """`descriptions` by id are looked at when an element is made; what has none there keeps that of its row."""
+        of_entities = {each.id: each for each in entities}
+        self._rows: dict[str, Entity | Relation] = {**of_entities, **{each.id: each for each in relations}}
+        self._descriptions = {} if descriptions is None else descriptions
+        self._mentions: defaultdict[str, list[Mention]] = defaultdict(list)
+        for mention in mentions:
+            self._mentions[mention.entity_id or mention.relation_id or ""].append(mention)
+        self._made: dict[str, Element] = {}
+        self.chunks: Mapping[str, Chunk] = {each.id: each for each in chunks}
+        self.degree: Mapping[str, int] = {each.id: each.degree for each in of_entities.values()}
+        self._name_of = {each.id: _line(each.name) for each in of_entities.values()}
+        self._rank = {id_: self._prominence(row) for id_, row in self._rows.items()}
+        self.claims_of: Mapping[str, Sequence[Element]] = self._linked(claims)
+
+    def __getitem__(self, id_: str) -> Element:
+        """Return the element of an entity or a relation."""
+        self._make([id_])
+        return self._made[id_]
 
     def of(self, entity_ids: Iterable[str], relation_ids: Iterable[str]) -> list[Element]:
         """Return the elements of some entities and the relations among them, each once, in order of prominence.
@@ -59,65 +83,59 @@ class Elements:
         them, the relation. Then the entities without a relation in decreasing degree, each with its claims.
         Ties go by name.
         """
+        entities = sorted(entity_ids, key=self._rank.__getitem__)
+        relations = sorted(relation_ids, key=self._rank.__getitem__)
+        self._make([*entities, *relations])
         found: dict[int, Element] = {}
 
         def add(*elements: Element) -> None:
             found.update((id(each), each) for each in elements)
 
-        for relation in sorted((self.relations[id_] for id_ in relation_ids), key=self._prominence):
-            add(*(self.entities[id_] for id_ in relation.about))
+        for relation in (self._made[id_] for id_ in relations):
+            self._make(relation.about)
+            add(*(self._made[id_] for id_ in relation.about))
             for id_ in relation.about:
                 add(*self.claims_of.get(id_, ()))
             add(relation)
-        for entity in sorted((self.entities[id_] for id_ in entity_ids), key=self._prominence):
-            add(entity, *self.claims_of.get(entity.about[0], ()))
+        for id_ in entities:
+            add(self._made[id_], *self.claims_of.get(id_, ()))
         return list(found.values())
 
     def sources(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
         """Return the digests of the texts of some chunks, sorted."""
         return tuple(sorted({digest(self.chunks[id_].text) for id_ in chunk_ids}))
 
-    def _prominence(self, element: Element) -> tuple[int, tuple[str, ...], str]:
-        return (-sum(self.degree[id_] for id_ in element.about), element.order, element.text)
+    def _prominence(self, row: Entity | Relation) -> tuple[int, tuple[str, ...], str]:
+        if isinstance(row, Entity):
+            return (-row.degree, _order_of_entity(row), row.id)
+        combined = sum(self.degree[id_] for id_ in (row.source_id, row.target_id))
+        return (-combined, _order_of_relation(row, self._name_of), row.id)
 
+    def _make(self, ids: Iterable[str]) -> None:
+        new = [id_ for id_ in ids if id_ not in self._made]
+        for id_, element in zip(new, _measured([self._element(id_) for id_ in new]), strict=True):
+            self._made[id_] = element
 
-def elements_of(
-    entities: Iterable[Entity],
-    relations: Iterable[Relation],
-    claims: Iterable[Claim],
-    mentions: Iterable[Mention],
-    chunks: Iterable[Chunk],
-) -> Elements:
-    """Return all elements with their lengths and places."""
-    entities, relations, claims = list(entities), list(relations), list(claims)
-    name_of = {each.id: _line(each.name) for each in entities}
-    chunk_of = {each.id: each for each in chunks}
-    places: defaultdict[str, set[Span]] = defaultdict(set)
-    for mention in mentions:
-        owner = mention.entity_id or mention.relation_id
-        if owner is not None:
-            places[owner].add(_span(chunk_of[mention.chunk_id], mention.start, mention.end))
+    def _element(self, id_: str) -> Element:
+        row = self._rows[id_]
+        told = self._descriptions.get(id_, row.description)
+        if isinstance(row, Entity):
+            return _entity(row, told, self._standing(id_))
+        return _relation(row, told, self._name_of, self._standing(id_, row.chunk_ids))
 
-    def standing(owner: str, chunk_ids: Iterable[str] = ()) -> tuple[Span, ...]:
-        known = places.get(owner) or {_span(chunk_of[id_], None, None) for id_ in chunk_ids}
-        return tuple(sorted(known, key=in_text_order))
+    def _standing(self, owner: str, chunk_ids: Iterable[str] = ()) -> tuple[Span, ...]:
+        places = {_span(self.chunks[each.chunk_id], each.start, each.end) for each in self._mentions.get(owner, ())}
+        return tuple(sorted(places or {_span(self.chunks[id_], None, None) for id_ in chunk_ids}, key=in_text_order))
 
-    found_entities = _measured([_entity(each, standing(each.id)) for each in entities])
-    found_relations = _measured([_relation(each, name_of, standing(each.id, each.chunk_ids)) for each in relations])
-    found_claims = _measured(
-        [_claim(each, name_of, (_span(chunk_of[each.chunk_id], each.start, each.end),)) for each in claims]
-    )
-    claims_of: defaultdict[str, list[Element]] = defaultdict(list)
-    for claim in sorted(found_claims, key=lambda each: (each.order, each.text)):
-        for id_ in dict.fromkeys(claim.about):
-            claims_of[id_].append(claim)
-    return Elements(
-        {each.id: found for each, found in zip(entities, found_entities, strict=True)},
-        {each.id: found for each, found in zip(relations, found_relations, strict=True)},
-        claims_of,
-        {each.id: each.degree for each in entities},
-        chunk_of,
-    )
+    def _linked(self, claims: Iterable[Claim]) -> Mapping[str, Sequence[Element]]:
+        found = _measured(
+            [_claim(each, self._name_of, (_span(self.chunks[each.chunk_id], each.start, each.end),)) for each in claims]
+        )
+        claims_of: defaultdict[str, list[Element]] = defaultdict(list)
+        for claim in sorted(found, key=lambda each: (each.order, each.text)):
+            for id_ in dict.fromkeys(claim.about):
+                claims_of[id_].append(claim)
+        return claims_of
 
 
 def report_element(report: Report) -> Element:
@@ -154,18 +172,25 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _entity(entity: Entity, spans: tuple[Span, ...]) -> Element:
-    name, kind = _line(entity.name), _line(entity.type)
-    return Element("E", (name, kind), _described(name, [kind], entity.description), (entity.id,), spans)
+def _order_of_entity(entity: Entity) -> tuple[str, str]:
+    return (_line(entity.name), _line(entity.type))
 
 
-def _relation(relation: Relation, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
-    ends = (name_of[relation.source_id], name_of[relation.target_id])
-    predicate = _line(relation.predicate)
+def _entity(entity: Entity, told: str, spans: tuple[Span, ...]) -> Element:
+    name, kind = order = _order_of_entity(entity)
+    return Element("E", order, _described(name, [kind], told), (entity.id,), spans)
+
+
+def _order_of_relation(relation: Relation, name_of: Mapping[str, str]) -> tuple[str, str, str]:
+    return (name_of[relation.source_id], name_of[relation.target_id], _line(relation.predicate))
+
+
+def _relation(relation: Relation, told: str, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
+    *ends, predicate = order = _order_of_relation(relation, name_of)
     # Relations that a model described may have no predicate beside what is said of them.
-    facts = [] if predicate == _line(relation.description) else [predicate]
-    text = _described(" -> ".join(ends), facts, relation.description)
-    return Element("R", (*ends, predicate), text, (relation.source_id, relation.target_id), spans)
+    facts = [] if predicate == _line(told) else [predicate]
+    text = _described(" -> ".join(ends), facts, told)
+    return Element("R", order, text, (relation.source_id, relation.target_id), spans)
 
 
 def _claim(claim: Claim, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:

@@ -1,8 +1,8 @@
 """What a community is about, in the corpus's own sentences: extractive reports with citations.
 
 Each community of `reports.min_size` entities or more gets one report, however many levels it stands on. Its
-sentences are those that mention its members, ranked by centrality times log2(1 + members mentioned): a sentence
-that ties members together says more about the community than one that names a single one.
+findings are the sentences that together tell most about its members within `reports.max_tokens`, each once. Coarse
+communities get no longer reports than fine ones: they are fewer, which is what makes a coarse level short.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pipelines.steps.sentences import Rows, Sentences
+from pipelines.steps.telling import most_telling
 from storage.hashing import short_id
 from storage.records import Community, Entity, Finding, Report
 from storage.settings import ReportSettings
@@ -18,7 +19,6 @@ from storage.text.nlp import CONCEPT
 from storage.text.tokens import count_tokens
 
 _NAMES_IN_TITLE = 3
-_SENTENCES_IN_SUMMARY = 2
 
 
 def report_communities(
@@ -33,40 +33,35 @@ def report_communities(
     reports = []
     for community in communities:
         if community.same_as is None and community.size >= settings.min_size:
-            members = [by_id[id_] for id_ in community.entity_ids]
-            findings = _findings(members, sentences, settings.findings)
+            members = _leading([by_id[id_] for id_ in community.entity_ids])
+            title = ", ".join(each.name for each in members[:_NAMES_IN_TITLE])
+            findings = _findings(members, sentences, settings, count_tokens(f"# {title}"))
             if findings:
-                reports.append(_report(community, members, findings, n_chunks))
+                reports.append(_report(community, title, findings, n_chunks))
     return sorted_by_id(reports)
 
 
-def _findings(members: Sequence[Entity], sentences: Sentences, count: int) -> list[Finding]:
+def _findings(members: Sequence[Entity], sentences: Sentences, settings: ReportSettings, used: int) -> list[Finding]:
     rows_of = {each.id: sentences.of_entity[each.id] for each in members if each.id in sentences.of_entity}
-    if not rows_of:
-        return []
-    rows, members_in_row = np.unique(np.concatenate(list(rows_of.values())), return_counts=True)
-    chosen = sentences.most_central(rows, count, boost=np.log2(1.0 + members_in_row))
+    chosen = most_telling(sentences, list(rows_of.values()), settings.findings, settings.max_tokens - used)
     return [_finding(row, members, rows_of, sentences) for row in chosen]
 
 
 def _finding(row: int, members: Sequence[Entity], rows_of: dict[str, Rows], sentences: Sentences) -> Finding:
-    named = [each for each in _leading(members) if each.id in rows_of and row in rows_of[each.id]]
+    named = [each for each in members if each.id in rows_of and row in rows_of[each.id]]
     summary = ", ".join(each.name for each in named[:_NAMES_IN_TITLE])
     return Finding(summary, " ".join(sentences.texts[row].split()), (sentences.spans[row],))
 
 
-def _report(community: Community, members: Sequence[Entity], findings: list[Finding], n_chunks: int) -> Report:
-    title = ", ".join(each.name for each in _leading(members)[:_NAMES_IN_TITLE])
-    summary = " ".join(each.explanation for each in findings[:_SENTENCES_IN_SUMMARY])
-    full_text = "\n".join(
-        [f"# {title}", "", summary, "", *(f"- {each.summary}: {each.explanation}" for each in findings)]
-    )
+def _report(community: Community, title: str, findings: Sequence[Finding], n_chunks: int) -> Report:
+    # A finding's summary are names that stand in it, and the report's is its first finding: both are said once.
+    full_text = "\n".join([f"# {title}", "", *(f"- {each.explanation}" for each in findings)])
     return Report(
         id=short_id("report", community.id),
         community_id=community.id,
         level=community.level,
         title=title,
-        summary=summary,
+        summary=findings[0].explanation,
         findings=tuple(findings),
         # 10 for a community that reaches every chunk, on a logarithmic scale as corpora differ in size.
         rating=round(10 * float(np.log1p(len(community.chunk_ids)) / np.log1p(max(1, n_chunks))), 2),

@@ -7,15 +7,16 @@ into a prompt waits for the reports of its largest parts, one after the other, u
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.steps.report_elements import Element, Elements, finding_text, report_element
 from pipelines.steps.report_findings import ReportAnswer, Supported, supported, without_labels
-from pipelines.steps.report_prompt import largest_first, listed, packed, tokens_of, without
+from pipelines.steps.report_prompt import Cited, largest_first, listed, packed, tokens_of, without
 from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
+from prompts.retrying import Outcome, least_lost
 from prompts.together import together
 from storage.errors import BadAnswer, ModelError
 from storage.hashing import short_id
@@ -29,6 +30,12 @@ STAGE = "report"
 StandIn = Callable[[Community], Report | None]
 """Makes a community's report without a model."""
 
+Ready = Callable[[Sequence[str]], Awaitable[None]]
+"""Waits until entities and relations, given by their ids, have their descriptions."""
+
+_Answered = tuple[ReportAnswer, Supported, list[Failure]]
+"""A reply, its findings that rest on records, and what of it does not."""
+
 
 async def write_reports(
     communities: Sequence[Community],
@@ -36,6 +43,8 @@ async def write_reports(
     model: LanguageModel,
     settings: ReportSettings,
     stand_in: StandIn | None = None,
+    persona: str = "",
+    ready: Ready | None = None,
 ) -> tuple[list[Report], list[Failure]]:
     """Return the reports, sorted by id, and what was lost.
 
@@ -43,9 +52,9 @@ async def write_reports(
     fails, or no finding of its reply rests on a record, the report is that of `stand_in`, if there is one, and a
     failure tells so; a community above then uses the elements instead. Findings without a record, and record numbers
     that do not exist, are left out and told as failures too. BudgetReached is passed on, when the calls under way
-    have ended.
+    have ended. `persona` is who the model is told to be. A report waits until its elements are `ready`.
     """
-    return await _Writing(communities, elements, model, settings, stand_in).all()
+    return await _Writing(communities, elements, model, settings, stand_in, persona, ready).all()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +76,15 @@ class _Writing:
         model: LanguageModel,
         settings: ReportSettings,
         stand_in: StandIn | None,
+        persona: str,
+        ready: Ready | None,
     ) -> None:
         self._elements = elements
         self._model = model
         self._settings = settings
         self._stand_in = stand_in
+        self._persona = persona
+        self._ready = ready
         self._due = [each for each in communities if each.same_as is None and each.size >= settings.min_size]
         self._parts = _parts(communities, self._due)
         self._tasks: Mapping[str, asyncio.Task[_Written]] = {}
@@ -85,20 +98,15 @@ class _Writing:
         return sorted_by_id(reports), sorted_by_id(failure for each in written for failure in each.failures)
 
     async def _write(self, community: Community) -> _Written:
+        if self._ready:
+            await self._ready((*community.entity_ids, *community.relation_ids))
         text, cited = listed(await self._records(community))
         if not text:
             return self._lost(community, "no record fits into reports.max_input_tokens", "")
         try:
-            answer, failures = await self._answer(community, text), []
-        except BadAnswer as bad:
-            if not isinstance(bad.salvaged, ReportAnswer):
-                return self._lost(community, "the model gave no report", str(bad))
-            answer = bad.salvaged
-            failures = [_failure(community, "the report was cut off", "what was complete before is kept")]
+            answer, found, failures = await self._answer(community, text, cited)
         except ModelError as error:
             return self._lost(community, "the model gave no report", str(error))
-        found = supported(answer, cited, self._elements.chunks)
-        failures += _losses(community, found)
         if not found.findings:
             return self._lost(community, "no finding of the report rests on a record", "", failures)
         title, summary = (without_labels(each, cited) for each in (answer.title, answer.summary))
@@ -126,15 +134,32 @@ class _Writing:
                     break
         return packed(reports, left, most)
 
-    async def _answer(self, community: Community, records: str) -> ReportAnswer:
+    async def _answer(self, community: Community, records: str, cited: Mapping[str, Cited]) -> _Answered:
         prompt = render(
             "index/report",
+            persona=self._persona,
             records=records,
             words=str(self._settings.max_words),
             findings=str(self._settings.findings),
         )
         sources = self._elements.sources(community.chunk_ids)
-        return await ask_for(self._model, Request((Message("user", prompt),), "report", sources=sources), ReportAnswer)
+        request = Request((Message("user", prompt.strip()),), "report", sources=sources)
+
+        async def exchange(model: LanguageModel) -> Outcome[_Answered]:
+            failures = []
+            try:
+                answer = await ask_for(model, request, ReportAnswer)
+            except BadAnswer as bad:
+                if not isinstance(bad.salvaged, ReportAnswer):
+                    raise
+                answer = bad.salvaged
+                failures = [_failure(community, "the report was cut off", "what was complete before is kept")]
+            found = supported(answer, cited, self._elements.chunks)
+            failures += _losses(community, found)
+            n_lost = len(failures) or int(not found.findings)
+            return Outcome((answer, found, failures), kept=len(found.findings), lost=n_lost)
+
+        return await least_lost(self._model, exchange)
 
     def _lost(self, community: Community, reason: str, detail: str, others: Sequence[Failure] = ()) -> _Written:
         report = self._stand_in(community) if self._stand_in else None

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from storage.records import Chunk, Document, Mention, Span
 from storage.text.names import words
 from storage.text.sentences import sentence_spans
+from storage.text.tokens import count_each
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -26,27 +27,30 @@ _SAYS_THE_SAME = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Every sentence once, in document order: where it stands, its text, and its unit tf-idf row."""
+    """Every sentence once, in document order: where it stands, its text, its length, and its unit tf-idf row.
+
+    `idf` holds the inverse document frequency of each column of `weights`.
+    """
 
     spans: list[Span]
     texts: list[str]
+    n_tokens: Rows
     weights: "csr_array"
+    idf: npt.NDArray[np.float64]
     quotable: npt.NDArray[np.bool_]
     of_entity: dict[str, Rows]
     of_relation: dict[str, Rows]
 
-    def most_central(self, rows: Rows, count: int, boost: npt.NDArray[np.float64] | None = None) -> list[int]:
+    def most_central(self, rows: Rows, count: int) -> list[int]:
         """Return the `count` rows nearest to the centroid of `rows`, the nearest first, ties in text order.
 
         Centrality is the cosine of a sentence with the mean of all (Radev et al. 2004, centroid-based
-        summarisation), times `boost` (one factor a row) where given. A sentence that says what an earlier choice
-        says (cosine above .7) is passed over.
+        summarisation). A sentence that says what an earlier choice says (cosine above .7) is passed over.
         """
-        quotable = self.quotable[rows]
-        rows, boost = rows[quotable], None if boost is None else boost[quotable]
+        rows = rows[self.quotable[rows]]
         own = self.weights[rows]
         centroid = own.T @ np.full(len(rows), 1 / max(1, len(rows)))
-        scores = own @ centroid * (1.0 if boost is None else boost)
+        scores = own @ centroid
         chosen: list[int] = []
         for position in np.lexsort((rows, -scores.round(9))):
             if not chosen or (own[chosen] @ own[[position]].T).max() < _SAYS_THE_SAME:
@@ -90,15 +94,17 @@ def sentences_of(documents: Sequence[Document], chunks: Sequence[Chunk], mention
             of_entity[mention.entity_id].add(row)
         elif mention.relation_id is not None:
             of_relation[mention.relation_id].add(row)
-    return Sentences(spans, texts, _tf_idf(texts), quotable, _sorted(of_entity), _sorted(of_relation))
+    weights, idf = _tf_idf(texts)
+    n_tokens = np.array(count_each(texts), np.int64)
+    return Sentences(spans, texts, n_tokens, weights, idf, quotable, _sorted(of_entity), _sorted(of_relation))
 
 
 def _sorted(rows: dict[str, set[int]]) -> dict[str, Rows]:
     return {key: np.array(sorted(values), dtype=np.int64) for key, values in rows.items()}
 
 
-def _tf_idf(texts: Sequence[str]) -> "csr_array":
-    """Return unit rows of (1 + log tf) * log((1 + n) / df), one column a word."""
+def _tf_idf(texts: Sequence[str]) -> "tuple[csr_array, npt.NDArray[np.float64]]":
+    """Return unit rows of (1 + log tf) * log((1 + n) / df), one column a word, and the second factor of each column."""
     from scipy.sparse import csr_array
 
     vocabulary: dict[str, int] = {}
@@ -112,7 +118,8 @@ def _tf_idf(texts: Sequence[str]) -> "csr_array":
     shape = (len(texts), len(vocabulary))
     matrix = csr_array((np.array(counts, float), np.array(indices, np.int64), np.array(indptr, np.int64)), shape=shape)
     frequency = np.bincount(matrix.indices, minlength=shape[1])
-    matrix.data *= np.log((1 + shape[0]) / np.maximum(frequency, 1))[matrix.indices]
+    idf = np.log((1 + shape[0]) / np.maximum(frequency, 1))
+    matrix.data *= idf[matrix.indices]
     norms = np.sqrt(np.asarray(matrix.multiply(matrix).sum(axis=1)).ravel())
     matrix.data /= np.repeat(np.maximum(norms, 1e-12), np.diff(matrix.indptr))
-    return matrix
+    return matrix, idf

@@ -46,7 +46,7 @@ def chunk_text(chunk: Chunk, document: Document) -> str:
 
 
 def report_text(report: Report) -> str:
-    """Return a report's title and most central sentence: what a question is compared with."""
+    """Return a report's title and first finding: what a question is compared with."""
     return f"{report.title}. {report.findings[0].explanation}"
 
 

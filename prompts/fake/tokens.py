@@ -1,4 +1,7 @@
-"""Tokens without a tokenizer: a run of word characters is one token, and so is every other visible character."""
+"""Tokens without a tokenizer: a run of word characters is one token, and so is every other visible character.
+
+In Chinese and Japanese, which write no spaces, a character is a token: real tokenizers take 0.6 to 0.9 for one.
+"""
 
 import re
 from collections.abc import Callable
@@ -6,17 +9,18 @@ from collections.abc import Callable
 Count = Callable[[str], int]
 """How many tokens a text has; must not fall as a text grows."""
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
 # Word characters, space and the rest, told apart by the expression itself.
 _SIGNS = bytes(ord("w" if re.match(r"\w", chr(i)) else "." if re.match(r"\S", chr(i)) else " ") for i in range(256))
-_PIECE = re.compile(r"\s*(?:\w+|[^\w\s])|\s+")
+_PIECE = re.compile(rf"\s*(?:[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s])|\s+")
 
 
 def count_tokens(text: str) -> int:
     """Return the number of words (runs of letters, digits and underscores) and other visible characters.
 
-    >>> count_tokens('Marley was dead: to begin with.')
-    8
+    >>> count_tokens('Marley was dead: to begin with.'), count_tokens('北京 2008')
+    (8, 3)
     """
     if not text.isascii():
         return len(_TOKEN.findall(text))

@@ -7,6 +7,7 @@ import numpy as np
 from query.context import Context
 from query.types import Answer, Answerer, Say, Step
 from query.whole import closeness_to_whole
+from query.whole_in_translation import closeness_in_translation
 
 
 class AutoAnswerer:
@@ -23,7 +24,7 @@ class AutoAnswerer:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer with the method that suits the question; the first step of the trace says which and why."""
-        typical = closeness_to_whole(self._context, question)
+        typical = self._typical(question)
         nearest = self._nearest_passage(question)
         answer = await (self._whole if typical >= nearest else self._parts).answer(question, say)
         why = (
@@ -31,6 +32,16 @@ class AutoAnswerer:
             f"{nearest:.2f} with the nearest passage"
         )
         return replace(answer, trace=(Step("auto", why), *answer.trace))
+
+    def _typical(self, question: str) -> float:
+        """Return the closeness to typical questions about a whole; to those in other languages where a model answers.
+
+        Without a model the global search would then have to find support in that language, which it cannot tell.
+        """
+        english = closeness_to_whole(self._context, question)
+        if not self._context.settings.llm.model:
+            return english
+        return max(english, closeness_in_translation(self._context, question))
 
     def _nearest_passage(self, question: str) -> float:
         vector = self._context.embedder.embed_query(question)

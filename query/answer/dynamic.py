@@ -19,14 +19,12 @@ from query.answer.selection import Selected, accounted
 from query.answer.units import Unit, report_units, sources
 from query.context import Context
 from query.types import Step
-from query.whole import closeness_to_whole
+from query.whole import closeness_to_whole, is_about_the_whole
 from storage.errors import ModelError
 from storage.records import Community
 
 STEP = "rate"
 _BEST = 5
-_ABOUT_THE_WHOLE = 0.45
-"""Least cosine with a typical question about a whole for which all roots are taken, as `global:offline` asks for."""
 
 
 class Rater(Protocol):
@@ -76,9 +74,11 @@ class ClosenessRater:
 
     def is_about_the_whole(self, question: str) -> bool:
         """Return whether the question is nearer to a typical one about a whole corpus than to any report."""
+        if not is_about_the_whole(self.context, question):
+            return False
         vector = self.context.embedder.embed_query(question)[np.newaxis]
         cosines, _ = self.context.index.vectors("reports").search(vector, 1)
-        return closeness_to_whole(self.context, question) >= max(_ABOUT_THE_WHOLE, float(cosines.max(initial=0.0)))
+        return closeness_to_whole(self.context, question) >= float(cosines.max(initial=0.0))
 
 
 class DynamicReports:

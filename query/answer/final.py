@@ -21,8 +21,6 @@ from storage.records import Document, Span
 from storage.text.names import words
 
 STEP = "reduce"
-_NOTHING = "NOTHING"
-"""What a model is to reply where the material holds no answer, see prompts/query/reduce.txt."""
 _SPANS = 3
 """Most places in the documents that one cited finding leads to."""
 
@@ -37,14 +35,28 @@ class Written:
 
 
 async def write(
-    context: Context, model: LanguageModel, question: str, material: str, units: Sequence[Unit], say: Say
+    context: Context,
+    model: LanguageModel,
+    question: str,
+    material: str,
+    units: Sequence[Unit],
+    say: Say,
+    *,
+    prompt: str = "query/reduce",
+    step: str = STEP,
+    most_words: int | None = None,
 ) -> Written:
-    """Return the model's answer from the material, in which unit i is cited as i + 1; UNKNOWN without a citation."""
-    words_ = str(context.settings.global_search.reduce_words)
-    message = Message("user", render("query/reduce", material=material, question=question, words=words_))
+    """Return the model's answer from the material, in which unit i is cited as i + 1.
+
+    Without a citation that is UNKNOWN, or what the model says behind the word for nothing.
+
+    The prompt has the places material, question and words: `most_words`, by default those of global search.
+    """
+    words_ = str(most_words or context.settings.global_search.reduce_words)
+    message = Message("user", render(prompt, material=material, question=question, words=words_))
     citations = Citations(context)
     support = _Support(context, units, citations)
-    citing = Citing(support.cite, _NOTHING)
+    citing = Citing(support.cite)
     said: list[str] = []
 
     def tell(text: str) -> None:
@@ -52,12 +64,12 @@ async def write(
             said.append(text)
             say(text)
 
-    async for piece in model.stream(Request((message,), STEP, sources=sources(context, units))):
+    async for piece in model.stream(Request((message,), step, sources=sources(context, units))):
         tell(citing.take(piece))
     tell(citing.end())
     if not said:
         say(UNKNOWN)
-    text = "".join(said) if citations.made() else UNKNOWN
+    text = "".join(said) if citations.made() or (said and citing.is_nothing) else UNKNOWN
     return Written(text, citations.made(), citations.dropped)
 
 

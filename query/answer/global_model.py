@@ -12,7 +12,7 @@ from query.answer.final import Written, usage_of, write
 from query.answer.notes import Material, Notes, material_of, take_notes
 from query.answer.read import UNKNOWN
 from query.answer.selection import Selector
-from query.answer.units import ScoredUnit, evidence
+from query.answer.units import evidence
 from query.answer.windows import Window, pack, shuffled
 from query.context import Context
 from query.types import Answer, Say, Step
@@ -51,7 +51,7 @@ class MapReduce:
             method=self._name,
             text=written.text,
             citations=written.citations,
-            evidence=evidence(self._context, _scored(material)),
+            evidence=evidence(self._context, material.scored()),
             usage=usage_of(
                 meter.total(),
                 time.perf_counter() - began,
@@ -61,16 +61,6 @@ class MapReduce:
             trace=trace,
             dropped_citations=notes.dropped + written.dropped,
         )
-
-
-def _scored(material: Material) -> list[ScoredUnit]:
-    """Return the units behind the final answer with the score of the best note on each."""
-    best: dict[str, int] = {}
-    for note in material.notes:
-        for unit in note.units:
-            best[unit.id] = max(best.get(unit.id, 0), note.score)
-    scored = [ScoredUnit(each, best[each.id]) for each in material.units]
-    return sorted(scored, key=lambda each: (-each.score, each.unit.id))
 
 
 def _mapped(windows: list[Window], notes: Notes) -> Step:

@@ -1,7 +1,8 @@
 """Global search without a language model: map over reports or passages, score, reduce to cited statements.
 
 The map-reduce of GraphRAG (Edge et al. 2024, section 3.1.6) with extractive parts: each report gets a helpfulness
-score of 0-100; zeros are dropped; the most helpful reports give the findings that are nearest to the question.
+score of 0-100; zeros are dropped; of what the most helpful ones say, the answer quotes what is near to the question
+and says something new.
 """
 
 import time
@@ -11,20 +12,16 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from query.answer.quoting import diverse
 from query.answer.read import UNKNOWN, ExtractiveReader
 from query.answer.selection import NearestPassages, Selector
 from query.answer.units import ScoredUnit, Statement, Unit, evidence
 from query.citations import Citations
 from query.context import Context
 from query.types import Answer, Evidence, Say, Step, Usage
-from query.whole import closeness_to_whole
+from query.whole import closeness_to_whole, is_about_the_whole, support
 
 Vector = npt.NDArray[np.float32]
-_Place = tuple[str, int, int]
-
-_STATEMENTS_A_UNIT = 2
-_LEAST_SUPPORT = 0.45
-"""Least cosine with a typical question about a whole, or with a finding. Set by hand; no benchmark holds it yet."""
 
 
 class GlobalSearch:
@@ -34,24 +31,28 @@ class GlobalSearch:
         self._name = name
         self._context = context
         self._selector = selector
+        self._settings = context.settings.global_search
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the statements of what helps most, a line a report or passage, with citations into the documents."""
+        """Return what the most helpful reports or passages say, a statement a line, with citations into the documents.
+
+        Questions about the whole are answered, and those that the documents support; others are not.
+        """
         began = time.perf_counter()
         selected = await self._selector.select(question)
         vector = self._context.embedder.embed_query(question)
         scored = self._map(vector, selected.units)
-        best = scored[: self._context.settings.global_search.reports]
-        chosen, nearest = self._reduce(vector, [each.unit for each in best])
-        support = max(nearest, closeness_to_whole(self._context, question))
+        best = scored[: self._settings.reports]
+        reason, answerable = self._judged(question)
+        chosen = self._reduce(vector, [each.unit for each in best]) if answerable else []
         citations = Citations(self._context)
-        lines = [_line(unit, found, citations) for unit, found in chosen] if support >= _LEAST_SUPPORT else []
+        lines = [citations.cite(each.text, each.spans[0]) for each in chosen]
         trace = (
             *selected.trace,
             Step("map", f"{len(scored)} of {len(selected.units)} scored above zero"),
-            Step("reduce", f"the {len(best)} most helpful; support {support:.2f} of {_LEAST_SUPPORT}"),
+            Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
         )
-        text = "\n".join(line for line in lines if line) or UNKNOWN
+        text = "\n".join(f"- {line}" for line in lines if line) or UNKNOWN
         say(text)
         return Answer(
             question=question,
@@ -65,6 +66,13 @@ class GlobalSearch:
             trace=trace,
             dropped_citations=citations.dropped,
         )
+
+    def _judged(self, question: str) -> tuple[str, bool]:
+        """Return whether the documents have an answer to a question, and the reason before it."""
+        if is_about_the_whole(self._context, question):
+            return f"the question is about the whole ({closeness_to_whole(self._context, question):.2f})", True
+        found, least = support(self._context, question), self._settings.least_support
+        return f"the documents support it by {found:.2f}, the least is {least}", found >= least
 
     def _map(self, vector: Vector, units: Sequence[Unit]) -> list[ScoredUnit]:
         """Score each unit 0-100 by closeness times weight, drop zeros, sort best first.
@@ -82,31 +90,23 @@ class GlobalSearch:
         ]
         return sorted((each for each in scored if each.score > 0), key=lambda each: (-each.score, each.unit.id))
 
-    def _reduce(self, vector: Vector, units: Sequence[Unit]) -> tuple[list[tuple[Unit, list[Statement]]], float]:
-        """Return each unit with its statements nearest to the question, no place twice, and the best cosine."""
-        chosen: list[tuple[Unit, list[Statement]]] = []
-        seen: set[tuple[_Place, ...]] = set()
-        nearest = 0.0
-        for unit in units:
-            statements = unit.statements()
-            cosines = self._vectors_of(unit, statements) @ vector
-            nearest = max(nearest, float(cosines.max(initial=0.0)))
-            ranked = [statements[i] for i in np.argsort(-cosines, kind="stable")]
-            fresh = [each for each in ranked if _places(each) not in seen][:_STATEMENTS_A_UNIT]
-            seen.update(_places(each) for each in fresh)
-            chosen.append((unit, fresh))
-        return chosen, nearest
+    def _reduce(self, vector: Vector, units: Sequence[Unit]) -> list[Statement]:
+        """Return the statements that are near to the question and unlike each other, best first."""
+        if not units:
+            return []
+        statements = [each for unit in units for each in unit.statements()]
+        vectors = np.concatenate([self._vectors_of(unit) for unit in units])
+        return diverse(statements, vectors, vector, self._settings.quoted_words)
 
-    def _vectors_of(self, unit: Unit, statements: Sequence[Statement]) -> Vector:
-        """Return (n, dimension); those of reports are kept with the open index."""
+    def _vectors_of(self, unit: Unit) -> Vector:
+        """Return (n, dimension), kept with the open index: most questions about a whole look at the same units."""
         embedder = self._context.embedder
 
         def embed() -> Vector:
-            if not statements:
-                return np.zeros((0, embedder.dimension), np.float32)
-            return embedder.embed([embedder.windows(each.text)[0] for each in statements])
+            texts = [embedder.windows(each.text)[0] for each in unit.statements()]
+            return embedder.embed(texts) if texts else np.zeros((0, embedder.dimension), np.float32)
 
-        return self._context.index.keep(f"findings {unit.id}", embed) if unit.table == "reports" else embed()
+        return self._context.index.keep(f"statements {unit.id}", embed)
 
 
 class ExtractiveVectorSearch:
@@ -135,14 +135,3 @@ class _Found:
         scored, step = NearestPassages(self._context).nearest(question)
         self.units = tuple(each.unit for each in scored)
         return replace(evidence(self._context, scored), trace=(step,))
-
-
-def _places(statement: Statement) -> tuple[_Place, ...]:
-    """Return where a statement stands; chunks overlap, so the same sentence can stand in two."""
-    return tuple((each.document_id, each.start, each.end) for each in statement.spans)
-
-
-def _line(unit: Unit, statements: Sequence[Statement], citations: Citations) -> str:
-    cited = [citations.cite(each.text, each.spans[0]) for each in statements]
-    found = " ".join(each for each in cited if each)
-    return "- " + ": ".join(filter(None, (unit.title, found))) if found else ""

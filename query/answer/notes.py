@@ -9,7 +9,7 @@ from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
 from prompts.together import settled
-from query.answer.units import Unit, sources
+from query.answer.units import ScoredUnit, Unit, sources
 from query.answer.windows import Window, cut
 from query.context import Context
 from storage.errors import BadAnswer, ModelError
@@ -108,6 +108,15 @@ class Material:
     n_tokens: int
     notes: tuple[Note, ...]
     units: tuple[Unit, ...]
+
+    def scored(self) -> list[ScoredUnit]:
+        """Return the units with the score of the best note on each, best first."""
+        best: dict[str, int] = {}
+        for note in self.notes:
+            for unit in note.units:
+                best[unit.id] = max(best.get(unit.id, 0), note.score)
+        scored = [ScoredUnit(each, best[each.id]) for each in self.units]
+        return sorted(scored, key=lambda each: (-each.score, each.unit.id))
 
 
 def material_of(notes: Sequence[Note], limit: int) -> Material:

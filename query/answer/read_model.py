@@ -1,7 +1,8 @@
 """Reading with a language model: an answer over the passages that a retriever found, each sentence cited.
 
 What the model cites must be one of its passages, and the citation then names the very sentences. An answer that
-cites nothing is not given: without support the reader says that it does not know.
+cites nothing is not given: without support the reader says that it does not know, or what the model says where it was
+to say that the passages hold no answer, in the language of the question.
 """
 
 import time
@@ -15,13 +16,12 @@ from query.answer.read import UNKNOWN
 from query.citations import Citations
 from query.context import Context
 from query.grounding import cited_sentences, keeping, support
+from query.nothing import behind_nothing, may_be_nothing
 from query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
 from storage.hashing import digest
 from storage.records import Span
 
 STEP = "answer"
-_NOTHING = "NOTHING"
-"""What a model is to reply where the passages hold no answer, see prompts/query/read.txt."""
 
 
 class ModelReader:
@@ -36,26 +36,32 @@ class ModelReader:
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the model's answer with its citations; `say` gets it as it is made."""
         began = time.perf_counter()
-        evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
-        if not evidence.passages:
-            say(UNKNOWN)
-            return Answer(question, self._name, UNKNOWN, trace=evidence.trace)
         made, said = "", 0
-        with metered() as meter:
+        with metered() as meter:  # a retriever may ask a model too
+            evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
+            if not evidence.passages:
+                say(UNKNOWN)
+                return Answer(question, self._name, UNKNOWN, trace=evidence.trace)
             async for piece in self._model.stream(reading(question, evidence)):
                 made += piece
-                if not _NOTHING.startswith(made.strip().strip(".!*\"'`")):  # that word is for us
-                    say(made[said:])
-                    said = len(made)
+                if not may_be_nothing(made):  # that word is for us
+                    behind = behind_nothing(made)
+                    telling = made if behind is None else behind
+                    if len(telling) > said:
+                        say(telling[said:])
+                        said = len(telling)
         spent = meter.total()
-        text, citations = self._cited(made, evidence)
+        behind = behind_nothing(made)
+        text, citations = self._cited(made if behind is None else behind, evidence)
         if not said:
             say(UNKNOWN)
+        if not citations.made() and not (behind and said):
+            text = UNKNOWN
         step = f"{len(evidence.passages)} passages read, {len(citations.made())} citations made"
         return Answer(
             question=question,
             method=self._name,
-            text=text if citations.made() else UNKNOWN,
+            text=text,
             citations=citations.made(),
             evidence=evidence,
             usage=Usage(

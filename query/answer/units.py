@@ -1,4 +1,4 @@
-"""What a question about a whole corpus is answered over: reports or passages, alike to whatever reads them."""
+"""What answers are made over: reports, passages and records of the graph, alike to whatever reads them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from query.context import Context
 from query.types import Evidence, ScoredReport
 from storage.hashing import digest
-from storage.records import Chunk, Community, Report, Span
+from storage.index import Index
+from storage.records import Chunk, Claim, Community, Entity, Relation, Report, Span
 from storage.text.sentences import sentence_spans
 
 
@@ -20,42 +21,36 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A community report or a chunk, `row` of its table.
+    """A community report, a chunk, or a record of the graph, `row` of its table.
 
     `text` (of `n_tokens`) is what is read of it, `chunk_ids` what that was made from. `weight`, 0 to 1, is how much
-    of the corpus it is about, where that is known.
+    of the corpus it is about, where that is known. `stated` is where the documents say what a record says.
     """
 
-    origin: Report | Chunk
+    origin: Report | Chunk | Entity | Relation | Claim
     row: int
     title: str
     text: str
     n_tokens: int
     weight: float
     chunk_ids: tuple[str, ...]
+    stated: tuple[Statement, ...] = ()
 
     @property
     def id(self) -> str:
-        """The id of the report or chunk."""
+        """The id of what it is."""
         return self.origin.id
 
     @property
     def table(self) -> str:
         """The name of its table, and of its vectors."""
-        return "reports" if isinstance(self.origin, Report) else "chunks"
+        return Index.table_name(type(self.origin))
 
     def statements(self) -> tuple[Statement, ...]:
-        """Return what it says: the findings of a report that have citations, the sentences of a passage."""
+        """Return what it says: the findings of a report that have citations, the sentences of a passage or record."""
         if isinstance(self.origin, Report):
             return tuple(Statement(each.explanation, each.citations) for each in self.origin.findings if each.citations)
-        chunk = self.origin
-        return tuple(
-            Statement(
-                " ".join(chunk.text[start:end].split()),
-                (Span(chunk.document_id, chunk.id, chunk.start + start, chunk.start + end),),
-            )
-            for start, end in sentence_spans(chunk.text)
-        )
+        return sentences_of(self.origin) if isinstance(self.origin, Chunk) else self.stated
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +59,17 @@ class ScoredUnit:
 
     unit: Unit
     score: float
+
+
+def sentences_of(chunk: Chunk) -> tuple[Statement, ...]:
+    """Return the sentences of a chunk."""
+    return tuple(
+        Statement(
+            " ".join(chunk.text[start:end].split()),
+            (Span(chunk.document_id, chunk.id, chunk.start + start, chunk.start + end),),
+        )
+        for start, end in sentence_spans(chunk.text)
+    )
 
 
 def report_units(context: Context) -> dict[str, Unit]:
@@ -95,7 +101,11 @@ def sources(context: Context, units: Sequence[Unit]) -> tuple[str, ...]:
 
 def evidence(context: Context, scored: Sequence[ScoredUnit]) -> Evidence:
     """Return units as the evidence of an answer, in the order given."""
+    origins = [each.unit.origin for each in scored]
     return Evidence(
         tuple(context.passage(each.unit.row, each.score) for each in scored if isinstance(each.unit.origin, Chunk)),
         tuple(ScoredReport(each.unit.origin, each.score) for each in scored if isinstance(each.unit.origin, Report)),
+        entities=tuple(each for each in origins if isinstance(each, Entity)),
+        relations=tuple(each for each in origins if isinstance(each, Relation)),
+        claims=tuple(each for each in origins if isinstance(each, Claim)),
     )

@@ -10,9 +10,9 @@ from query.retrieve.bm25 import Bm25Retriever
 from query.retrieve.dense import DenseRetriever
 from query.types import Evidence, Passage, Step
 
-_CONSTANT = 60
+CONSTANT = 60
 """The k of Cormack, Clarke & Buettcher (2009), which they found to matter little."""
-_DEPTH = 100
+DEPTH = 100
 """Passages of each ranking that are fused."""
 
 
@@ -24,7 +24,7 @@ class HybridRetriever:
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` passages of highest fused score."""
-        found = await asyncio.gather(*(each.retrieve(question, max(k, _DEPTH)) for each in self._rankings))
+        found = await asyncio.gather(*(each.retrieve(question, max(k, DEPTH)) for each in self._rankings))
         passages = fuse([each.passages for each in found])[:k]
         step = Step("hybrid", f"{len(passages)} passages by reciprocal rank fusion")
         return Evidence(passages, trace=(*(step for each in found for step in each.trace), step))
@@ -36,7 +36,7 @@ def fuse(rankings: Sequence[Sequence[Passage]]) -> tuple[Passage, ...]:
     passages: dict[str, Passage] = {}
     for ranking in rankings:
         for rank, passage in enumerate(ranking, start=1):
-            scores[passage.chunk_id] += 1 / (_CONSTANT + rank)
+            scores[passage.chunk_id] += 1 / (CONSTANT + rank)
             passages[passage.chunk_id] = passage
     order = sorted(passages, key=lambda id_: (-scores[id_], id_))
     return tuple(replace(passages[id_], score=scores[id_]) for id_ in order)

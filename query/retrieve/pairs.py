@@ -4,10 +4,33 @@ A multi-hop question is answered by passages that need each other: one names the
 Among the best passages of a walk, each is scored by the passages it is linked with.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """The terms of `pair_scores`, each (n,), and the passages (their places, (n,)) that the first two come from.
+
+    Where hop or joint is 0 the passage is linked with none that adds to it, and its partner means nothing.
+    """
+
+    hop: Floats
+    hop_from: Rows
+    joint: Floats
+    joint_with: Rows
+    alone: Floats
+
+    @property
+    def scores(self) -> Floats:
+        """What each passage adds or makes up in all."""
+        total: Floats = self.hop + np.maximum(self.joint, self.alone)
+        return total
 
 
 def pair_scores(
@@ -32,14 +55,32 @@ def pair_scores(
     where fit(a, b) is the length of the question's projection on the plane of both passages' vectors: how well
     the two together say what the question says.
     """
+    return pair_parts(walk, closeness, similarity, linked, held, weights).scores
+
+
+def pair_parts(
+    walk: Floats,
+    closeness: Floats,
+    similarity: Floats,
+    linked: npt.NDArray[np.bool_],
+    held: Floats,
+    weights: Floats,
+) -> Pairs:
+    """Return the same term by term, and which passage each pair is made with."""
     cover = held @ weights
     union = cover[:, np.newaxis] + cover[np.newaxis, :] - (held * weights) @ held.T
     first = walk / max(walk.max(initial=0.0), 1e-12)
-    hop = np.where(linked, (union - cover[np.newaxis, :]) * first[np.newaxis, :], 0.0).max(axis=1, initial=0.0)
-    joint = np.where(linked, union * _fit(closeness, similarity), 0.0).max(axis=1, initial=0.0)
+    hop = np.where(linked, (union - cover[np.newaxis, :]) * first[np.newaxis, :], 0.0)
+    joint = np.where(linked, union * _fit(closeness, similarity), 0.0)
     alone = cover * np.clip(closeness, 0, 1)
-    scores: Floats = hop + np.maximum(joint, alone)
-    return scores
+    return Pairs(*_best(hop), *_best(joint), alone)
+
+
+def _best(values: Floats) -> tuple[Floats, Rows]:
+    """Return the largest value of each row, at least 0, and its column."""
+    if not values.size:
+        return np.zeros(len(values)), np.zeros(len(values), np.int64)
+    return np.maximum(values.max(axis=1), 0.0), values.argmax(axis=1)
 
 
 def _fit(closeness: Floats, similarity: Floats) -> Floats:

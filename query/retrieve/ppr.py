@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from query.context import Context
 from query.linking import Linked, open_linker
-from query.retrieve.pairs import pair_scores
+from query.retrieve.pairs import Pairs, pair_parts
 from query.terms import question_terms, telling_words
 from query.types import Evidence, Step
 from storage.graph.adjacency import Adjacency
@@ -31,6 +31,8 @@ _FLOOR = 1e-6
 """Walk score of a passage that the walk did not reach."""
 _TAIL = 0.003
 """Walk score that the passage nearest in words and meaning has at the least, so that it is in the pool."""
+FORMULA = f"(walk + near + {_FLOOR:g}) * exp({{weight:g}} * (closeness + hop + max(joint, alone)))"
+"""How a passage's score is made, in the terms of `Search` and pairs.py; `near` is the tail."""
 _CANDIDATES = 100
 """Best passages by words, and by meaning, that are considered as seeds."""
 _COSINE_WEIGHT = 2.0
@@ -44,6 +46,30 @@ class TextScores:
     scores: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Everything that made one ranking: what it is told by, and explained from.
+
+    The walk starts at `seeds` with `mass`. `pool` are the chunk rows that were ranked, in step with `prior` (the
+    walk's score and the tail for text), `closeness` (cosines with the question), `pairs` and `scores`.
+    """
+
+    linked: Linked
+    near: TextScores
+    seeds: Rows
+    mass: Floats
+    walk: PageRank
+    pool: Rows
+    prior: Floats
+    closeness: Floats
+    pairs: Pairs
+    scores: Floats
+
+    def order(self) -> Rows:
+        """Return the places in the pool, best first, ties by chunk id."""
+        return np.lexsort((self.pool, -self.scores))
+
+
 class PprRetriever:
     """Personalised PageRank, then pairs."""
 
@@ -53,32 +79,39 @@ class PprRetriever:
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages; their scores are only comparable within one question."""
+        found = self.search(question, k)
+        if isinstance(found, Step):
+            return Evidence(trace=(found,))
+        best = found.order()[:k]
+        passages = tuple(self._context.passage(int(found.pool[i]), float(found.scores[i])) for i in best)
+        return Evidence(passages, trace=self.trace(found))
+
+    def search(self, question: str, k: int) -> Search | Step:
+        """Return how the passages rank, at least `k` where there are so many, or the step that says why none does."""
         context = self._context
         n_chunks = context.index.manifest.rows["chunks"]
         if n_chunks == 0:
-            return Evidence(trace=(Step("ppr", "the index holds no chunk"),))
+            return Step("ppr", "the index holds no chunk")
         vector = context.embedder.embed_query(question)[np.newaxis]
         linked = open_linker(context).link(question)
         near = text_scores(context, question, vector)
         graph = context.index.graph()
-        nodes, mass = self._personalization(graph, linked, near, n_chunks)
+        seeds, mass = self._personalization(graph, linked, near, n_chunks)
         if not mass.sum() > 0:
-            return Evidence(trace=(Step("ppr", "the question names nothing here, and nothing is near to it"),))
-        walk = self._walk(graph, nodes, mass)
+            return Step("ppr", "the question names nothing here, and nothing is near to it")
+        walk = self._walk(graph, seeds, mass)
 
         pool, prior = _pool(walk, near, n_chunks, max(k, self._settings.pool))
-        scores = self._rank_again(question, vector, pool, prior, linked, n_chunks)
-        order = np.lexsort((pool, -scores))[:k]
-        passages = tuple(context.passage(int(pool[i]), float(scores[i])) for i in order)
-        return Evidence(passages, trace=self._trace(linked, near, walk, len(pool)))
+        closeness, pairs = self._pairs(question, vector, pool, prior, linked, n_chunks)
+        # exp of log(walk) + weight * (closeness + pairs): the order of the sum, as a positive score (FORMULA)
+        scores = (prior + _FLOOR) * np.exp(self._settings.pair_weight * (closeness + pairs.scores))
+        return Search(linked, near, seeds, mass, walk, pool, prior, closeness, pairs, scores)
 
     def _personalization(
         self, graph: Adjacency, linked: Linked, near: TextScores, n_chunks: int
     ) -> tuple[Rows, Floats]:
         """Return the seeds and their mass: named passages, named entities, and passages near in text."""
-        row_of = self._context.index.keep(
-            "chunk rows", lambda: {each.id: row for row, each in enumerate(self._context.chunks)}
-        )
+        row_of = self._context.chunk_rows
         most_owners = int(self._context.index.manifest.settings["walk_graph"]["most_owners"])
         passages: dict[int, float] = {}
         for name in linked.names:
@@ -104,7 +137,7 @@ class PprRetriever:
             return power_iteration(graph, personalization, self._settings.damping)
         return forward_push(graph, nodes, mass, self._settings.damping, self._settings.epsilon)
 
-    def _rank_again(
+    def _pairs(
         self,
         question: str,
         vector: npt.NDArray[np.float32],
@@ -112,12 +145,13 @@ class PprRetriever:
         walk: Floats,
         linked: Linked,
         n_chunks: int,
-    ) -> Floats:
+    ) -> tuple[Floats, Pairs]:
+        """Return the pool's cosines with the question, and what it gains in pairs."""
         context = self._context
         terms = question_terms(context, question)
         vectors = context.chunk_vectors.mean_vectors(pool).astype(np.float64)
         closeness = context.chunk_vectors.scores(vector, pool)[0].astype(np.float64)
-        together = pair_scores(
+        pairs = pair_parts(
             walk,
             closeness,
             vectors @ vectors.T,
@@ -125,17 +159,17 @@ class PprRetriever:
             terms.held_by(pool),
             terms.weights,
         )
-        # exp of log(walk) + weight * (closeness + pairs): the order of the sum, as a positive score
-        scores: Floats = (walk + _FLOOR) * np.exp(self._settings.pair_weight * (closeness + together))
-        return scores
+        return closeness, pairs
 
-    def _trace(self, linked: Linked, near: TextScores, walk: PageRank, pool: int) -> tuple[Step, ...]:
+    def trace(self, found: Search) -> tuple[Step, ...]:
+        """Return the steps of a search in words."""
+        linked, near, walk = found.linked, found.near, found.walk
         named = ", ".join(name.name for name in linked.names) or "no title"
         return (
             Step("link", f"the question names {named}, and {len(linked.entity_rows)} entities"),
             Step("seed", f"{min(len(near.rows), self._settings.text_seeds)} passages near in words and meaning"),
             Step("walk", f"{walk.solver}: {len(walk.nodes)} nodes reached, residual {walk.residual:.1e}"),
-            Step("pairs", f"{pool} passages ranked again with the passages they are linked with"),
+            Step("pairs", f"{len(found.pool)} passages ranked again with the passages they are linked with"),
         )
 
 

@@ -4,7 +4,16 @@ Values come, weakest first, from the defaults below, `settings.yaml`, the enviro
 (`CONSPECTUS__CHUNKS__CHUNK_SIZE=400`) and the caller. Unknown keys are refused by name.
 """
 
-from storage.settings.asking import AnswerSettings, GlobalSettings, PprSettings
+from storage.settings.asking import (
+    AnswerSettings,
+    ConversationSettings,
+    DriftSettings,
+    GlobalSettings,
+    HippoRagSettings,
+    IrcotSettings,
+    LocalSettings,
+    PprSettings,
+)
 from storage.settings.indexing import (
     Bm25Settings,
     BuildSettings,
@@ -22,6 +31,7 @@ from storage.settings.indexing import (
 from storage.settings.loading import load_settings, parse_override
 from storage.settings.section import Section
 from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, Price, RerankSettings
+from storage.settings.tuned import TunedPrompts, file_of, read_tuned
 from storage.settings.whole import ENVIRONMENT_PREFIX, INDEX_SECTIONS, Settings
 from storage.settings.writing import as_yaml
 
@@ -33,13 +43,18 @@ __all__ = [
     "BuildSettings",
     "ChunkSettings",
     "CommunitySettings",
+    "ConversationSettings",
     "DescriptionSettings",
+    "DriftSettings",
     "EmbeddingServerSettings",
     "EmbeddingSettings",
     "ExtractionSettings",
     "GlobalSettings",
+    "HippoRagSettings",
     "InputSettings",
+    "IrcotSettings",
     "LlmSettings",
+    "LocalSettings",
     "NameSettings",
     "PprSettings",
     "Price",
@@ -48,9 +63,12 @@ __all__ = [
     "Section",
     "Settings",
     "SynonymSettings",
+    "TunedPrompts",
     "VectorSettings",
     "WalkGraphSettings",
     "as_yaml",
+    "file_of",
     "load_settings",
     "parse_override",
+    "read_tuned",
 ]

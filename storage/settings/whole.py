@@ -1,12 +1,23 @@
 """All settings together, where their values come from, and which of them an index depends on."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
 
-from storage.errors import NeedsModel
-from storage.settings.asking import AnswerSettings, GlobalSettings, PprSettings
+from storage.errors import NeedsModel, SettingsError
+from storage.hashing import file_digest
+from storage.settings.asking import (
+    AnswerSettings,
+    ConversationSettings,
+    DriftSettings,
+    GlobalSettings,
+    HippoRagSettings,
+    IrcotSettings,
+    LocalSettings,
+    PprSettings,
+)
 from storage.settings.indexing import (
     Bm25Settings,
     BuildSettings,
@@ -22,8 +33,26 @@ from storage.settings.indexing import (
     WalkGraphSettings,
 )
 from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, RerankSettings
+from storage.settings.tuned import read_tuned
 
 ENVIRONMENT_PREFIX = "CONSPECTUS__"
+
+
+class _File(YamlConfigSettingsSource):
+    """The settings file. What it names for extraction lies beside it, wherever the program is run."""
+
+    def __init__(self, settings_cls: type[BaseSettings], file: Path | None) -> None:
+        super().__init__(settings_cls, yaml_file=file)
+        self._folder = file.parent if file else Path()
+
+    def __call__(self) -> dict[str, Any]:
+        found = super().__call__()
+        extraction = found.get("extraction")
+        if not isinstance(extraction, dict):
+            return found
+        given = {key: extraction.get(key) for key in ("prompts", "openie")}
+        placed = {key: str(self._folder / path) for key, path in given.items() if isinstance(path, str) and path}
+        return {**found, "extraction": {**extraction, **placed}}
 
 
 class Settings(BaseSettings):
@@ -49,9 +78,14 @@ class Settings(BaseSettings):
     embedding_server: EmbeddingServerSettings = EmbeddingServerSettings()
     build: BuildSettings = BuildSettings()
     ppr: PprSettings = PprSettings()
+    hipporag: HippoRagSettings = HippoRagSettings()
+    ircot: IrcotSettings = IrcotSettings()
     rerank: RerankSettings = RerankSettings()
     answer: AnswerSettings = AnswerSettings()
+    conversation: ConversationSettings = ConversationSettings()
     global_search: GlobalSettings = GlobalSettings()
+    local_search: LocalSettings = LocalSettings()
+    drift_search: DriftSettings = DriftSettings()
 
     _yaml_file: ClassVar[Path | None] = None
 
@@ -65,12 +99,17 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources, strongest first: the caller, the environment, the file."""
-        yaml = YamlConfigSettingsSource(settings_cls, yaml_file=cls._yaml_file)
-        return init_settings, env_settings, yaml
+        return init_settings, env_settings, _File(settings_cls, cls._yaml_file)
 
     def of_the_index(self) -> dict[str, Any]:
-        """Return the settings that an index depends on, as plain values: what its version is named after."""
+        """Return the settings that an index depends on, as plain values: what its version is named after.
+
+        The folder of prompts stands there as what its files say, the extraction made elsewhere as the hash of its file;
+        SettingsError where they cannot be read.
+        """
         sections = {name: getattr(self, name).model_dump(mode="json") for name in INDEX_SECTIONS}
+        sections["extraction"]["prompts"] = asdict(read_tuned(self.extraction)) if self.extracts_with else {}
+        sections["extraction"]["openie"] = _content(self.extraction.openie)
         if self.extracts_with:
             shaping = {"model", "step_models", "max_output_tokens"}  # where the model is does not matter
             sections["llm"] = self.llm.model_dump(mode="json", include=shaping)
@@ -79,11 +118,19 @@ class Settings(BaseSettings):
     @property
     def extracts_with(self) -> str:
         """The language model that indexing asks; "" where it works without one."""
-        if self.extraction.method == "nlp":
+        if self.extraction.openie or self.extraction.method == "nlp":
             return ""
-        if self.extraction.method == "model" and not self.llm.model:
-            raise NeedsModel("extraction.method is `model`, and none is configured: set llm.model")
+        if self.extraction.method != "auto" and not self.llm.model:
+            raise NeedsModel(f"extraction.method is `{self.extraction.method}`, and none is configured: set llm.model")
         return self.llm.model
+
+
+def _content(file: str) -> str:
+    """Return the hash of a file that extraction.openie names; "" where it names none."""
+    try:
+        return file_digest(Path(file)) if file else ""
+    except OSError as error:
+        raise SettingsError(f"extraction.openie: {file} cannot be read: {error.strerror or error}") from error
 
 
 INDEX_SECTIONS = (

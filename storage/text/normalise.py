@@ -15,6 +15,8 @@ def entity_key(name: str) -> str:
     >>> [entity_key(name) for name in ("  Dorothy\\nGale", "Straße", "C++", "Ångström", "北京大学")]
     ['dorothy gale', 'strasse', 'c++', 'ångström', '北京大学']
     """
+    if name.isascii():  # nothing to compose
+        return " ".join(name.lower().split())
     folded = unicodedata.normalize("NFKC", name).casefold()
     # Case-folding can leave a form that NFKC would compose differently.
     return " ".join(unicodedata.normalize("NFKC", folded).split())

@@ -2,12 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import conspectus
-from conspectus.browse import entries, opened
+from conspectus.browse import entries, full, opened
 from query.context import Context
 from storage.errors import UsageError
 from storage.records import Community, Document, Report
@@ -31,6 +32,16 @@ def test_each_report_is_listed_once_or_on_every_level_that_it_stands_on(context:
             assert of[child] < of[each.report.community_id]
         if each.parent:
             assert of[each.report.community_id] < of[each.parent]
+
+
+def test_nothing_is_shown_twice(context: Context) -> None:
+    for entry in entries(context)[:5]:
+        shown, _, _ = full(opened(context, entry.report.community_id)).partition("\nCitations")
+        body = shown.split("\n\n", 1)[1]
+        for each in entry.report.findings:
+            assert body.count(f": {each.explanation}") == 1
+        told = replace(entry.report, summary="Told apart.")
+        assert "Told apart." in full(replace(opened(context, told.id), entry=replace(entry, report=told)))
 
 
 def test_one_is_shown_with_citations_that_resolve(context: Context) -> None:

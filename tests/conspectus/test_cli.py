@@ -23,6 +23,7 @@ COMMANDS = [
     "ask",
     "retrieve",
     "methods",
+    "chat",
     "status",
     "reports",
     "verify",
@@ -270,11 +271,11 @@ def test_too_many_failures_are_published_with_status_5(corpus: Path) -> None:
     done = conspectus("index", corpus, "--json", "--quiet")
     assert done.status == 5
     assert json.loads(done.out)["failures"] == 1
-    assert "build.failure_threshold" in done.err
+    assert "1 of 3 documents (33.3%) lost something, more than build.failure_threshold (5.0%)" in done.err
     assert "empty.txt: empty" in conspectus("status", "--failures").out
     allowed = conspectus("index", corpus, "--quiet", "--set", "build.failure_threshold=0.5")
     assert (allowed.status, allowed.err) == (0, "")
-    assert "1 failure (" in allowed.out
+    assert "1 failure (1 of 3 documents)" in allowed.out
 
 
 def test_evaluate_prints_a_table_and_writes_the_json(tmp_path: Path) -> None:

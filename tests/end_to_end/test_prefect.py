@@ -201,6 +201,10 @@ def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     assert done.stderr == ""
     assert len(flow_runs(prefect)) == len(before) + 1
     assert Index.open(flow).manifest.files == Index.open(here).manifest.files, "tasks change nothing in the result"
+    assert json.loads(done.stdout)["retried"] is None
+    retried = run(prefect, *PROGRAM, "index", str(corpus), "--json", "--quiet", "--retry-failed", "--index", str(flow))
+    assert json.loads(retried.stdout)["retried"] == {"asked": 0, "healed": 0, "unanswered": 0}
+    assert len(flow_runs(prefect)) == len(before) + 2
 
     again = run(prefect, *PROGRAM, "index", str(tmp_path / "missing"), "--index", str(flow), status=3)
     assert again.stdout == ""

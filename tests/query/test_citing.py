@@ -16,7 +16,7 @@ def stream(pieces: Sequence[str]) -> tuple[str, list[tuple[str, int]]]:
         asked.append((sentence, number))
         return KNOWN.get(number, [])
 
-    citing = Citing(cite, "NOTHING")
+    citing = Citing(cite)
     return "".join([*(citing.take(each) for each in pieces), citing.end()]), asked
 
 
@@ -33,6 +33,11 @@ def stream(pieces: Sequence[str]) -> tuple[str, list[tuple[str, int]]]:
         ("NOTHING", ""),
         (" NOTHING.\n", ""),
         ("NOTHING of the kind [1].", "NOTHING of the kind [1]."),
+        ("NOTHING: Das sagen die Texte nicht.", "Das sagen die Texte nicht."),
+        ("**NOTHING**: 文中没有答案。", "文中没有答案。"),
+        ("**NOTHING:** 文中没有答案。", "文中没有答案。"),
+        ("NOTHING\n\nNo text says so [1].", "No text says so [1]."),
+        ("NOTHING - ", ""),
         ("", ""),
     ],
 )
@@ -46,7 +51,8 @@ def test_a_sentence_is_what_stands_before_its_marks() -> None:
     assert asked == [("Nobody ran it", 1), ("Nobody ran it", 2), (", which is sad.", 3)]
 
 
-TEXTS = st.text(st.sampled_from(" \n.a北[]1249,;NOTHI*"), max_size=40)
+SIGNS = st.text(st.sampled_from(" \n.:a北[]1249,;NOTHI*-"), max_size=40)
+TEXTS = SIGNS | SIGNS.map(lambda text: f"NOTHING{text}")
 
 
 @given(st.lists(TEXTS, max_size=8))
@@ -58,7 +64,7 @@ def test_pieces_do_not_matter(pieces: list[str]) -> None:
 
 
 def test_what_is_certain_is_told_at_once() -> None:
-    citing = Citing(lambda _, number: [number], "NOTHING")
+    citing = Citing(lambda _, number: [number])
     assert citing.take("It is") == "It is"
     assert citing.take(" so") == " so"
     assert citing.take(" [") == ""

@@ -70,3 +70,24 @@ def test_questions_that_name_nothing(question: str, context: Context) -> None:
 def test_titles_can_be_left_out(context: Context) -> None:
     linker = open_linker(context)
     assert linker.without_titles("What did Mark Haddon write in Oxford?") == "What did  write in ?"
+
+
+def test_names_are_found_where_they_stand(context: Context) -> None:
+    text = "Did Mark Haddon write The Red House in Oxford?"
+    found = open_linker(context).named(text)
+    assert [text[each.start : each.end] for each in found] == ["Mark Haddon", "The Red House", "Oxford"]
+    assert [each.stands_for_chunks for each in found] == [True, True, True]
+    assert "PERSON" in found[0].types
+    assert open_linker(context).types_of("mark haddon") == found[0].types
+    assert open_linker(context).types_of("nobody at all") == ()
+
+
+def test_of_two_names_that_overlap_the_longer_is_meant(context: Context) -> None:
+    named = open_linker(context).named("Who founded the University of Oxford?")
+    assert [each.name for each in named] == ["University of Oxford"]
+
+
+def test_a_lone_word_in_small_letters_is_no_name_where_the_text_has_capitals(context: Context) -> None:
+    linker = open_linker(context)
+    assert [each.name for each in linker.named("is oxford in england?")][:1] == ["Oxford"]
+    assert "Oxford" not in [each.name for each in linker.named("Is an oxford a shoe?")]

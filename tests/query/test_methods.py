@@ -4,7 +4,7 @@ import pytest
 
 from query.context import Context
 from query.methods import METHODS, find_method, find_retriever
-from storage.errors import UnknownMethod, UsageError
+from storage.errors import NeedsModel, UnknownMethod, UsageError
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,19 @@ def test_methods_that_find_no_passages_say_so(context: Context) -> None:
         if method.retriever is None:
             with pytest.raises(UnknownMethod, match=f"'{name}' has no passages to retrieve"):
                 find_retriever(name, context)
-        else:
+        elif not method.needs_model:
             assert find_retriever(name, context)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.needs_model])
+def test_methods_without_a_stand_in_say_that_they_need_a_model(name: str, context: Context) -> None:
+    with pytest.raises(NeedsModel, match=f"'{name}' takes a language model: set llm.model"):
+        METHODS[name].answerer(context)
+    with pytest.raises(NeedsModel, match="set llm.model"):
+        find_retriever(name, context)
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.needs_model])
 def test_every_method_answers_and_says_what_ran(name: str, sample_context: Context) -> None:
     answer = asyncio.run(METHODS[name].answerer(sample_context).answer("Who wrote the novel The Red House?", print))
     assert answer.question == "Who wrote the novel The Red House?"

@@ -30,6 +30,14 @@ def test_the_first_result_stays(tmp_path: Path) -> None:
     assert memo.get_many("kind", ["a"]) == {"a": b"first"}
 
 
+def test_a_replaced_result_is_the_last_and_keeps_its_sources(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    memo.put_many("kind", {"a": b"first", "b": b"b"}, {"a": ["text"]})
+    memo.replace_many("kind", {"a": b"second", "c": b"c"}, {"a": ["text"]})
+    assert memo.get_many("kind", "abc") == {"a": b"second", "b": b"b", "c": b"c"}
+    assert memo.made_from("text") == [("kind", "a")]
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.dictionaries(st.text(min_size=1).filter(lambda key: "\x00" not in key and key.isprintable()), st.binary()))
 def test_any_result_comes_back(tmp_path_factory: pytest.TempPathFactory, results: dict[str, bytes]) -> None:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 
 from pipelines.steps.descriptions import describe
-from pipelines.steps.entities import described
+from pipelines.steps.entities import with_descriptions
 from pipelines.steps.sentences import sentences_of
 from query.context import Context
 from storage.records import Chunk, Document, Entity, Mention
@@ -65,4 +65,4 @@ def test_the_order_of_entities_leaves_no_trace() -> None:
 
 def test_descriptions_are_filled_in_by_id() -> None:
     some = [entity("a"), entity("b")]
-    assert described(some, {"b": "said"}) == [some[0], replace(some[1], description="said")]
+    assert with_descriptions(some, {"b": "said"}) == [some[0], replace(some[1], description="said")]

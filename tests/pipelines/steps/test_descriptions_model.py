@@ -1,4 +1,5 @@
 import asyncio
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pipelines.steps.descriptions_model import summarise
+from pipelines.steps.descriptions_model import Summaries
 from prompts.client import ModelClient
 from prompts.fake import FakeReply, FakeServer, Faults
 from prompts.fake.asked import FakeRequest
@@ -32,7 +33,17 @@ def told(
 ) -> tuple[dict[str, str], list[Failure]]:
     names = {each: each.upper() for each in descriptions}
     sources = {each: (f"chunk of {each}",) for each in descriptions}
-    return asyncio.run(summarise(names, descriptions, model, DescriptionSettings(**settings), sources))
+    return asyncio.run(summarised(names, descriptions, model, DescriptionSettings(**settings), sources))
+
+
+async def summarised(*given: Any) -> tuple[dict[str, str], list[Failure]]:  # noqa: ANN401
+    summaries = Summaries(*given)
+    failures = await summaries.all()
+    return summaries.texts, failures
+
+
+def said(description: str) -> str:
+    return json.dumps({"description": description})
 
 
 def listed(prompt: str) -> list[str]:
@@ -68,7 +79,7 @@ def test_one_long_description_stands_as_it_is() -> None:
 
 def test_the_threshold_is_met_and_not_passed() -> None:
     exactly = {"a": ["one two.", "three four."]}
-    with FakeServer("  A\nsummary. ") as server:
+    with FakeServer(said("  A\nsummary. ")) as server:
         assert told(client(server), exactly, summary_threshold=6)[0] == {"a": "one two. three four."}
         assert server.requests == []
         assert told(client(server), exactly, summary_threshold=5)[0] == {"a": "A summary."}
@@ -84,7 +95,7 @@ def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
     facts = [f"fact{i:02} is told here in some words." for i in range(60)]
 
     def keep(request: FakeRequest) -> str:
-        return " ".join(sorted(re.findall(r"fact\d\d", request.prompt)))
+        return said(" ".join(sorted(re.findall(r"fact\d\d", request.prompt))))
 
     with FakeServer(keep) as server:
         found, failures = told(client(server), {"a": facts}, summary_threshold=50, max_input_tokens=150)
@@ -107,7 +118,7 @@ def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
 def test_no_prompt_is_longer_than_allowed_and_it_ends(texts: list[str], most: int) -> None:
     model: Any = Endless()
     asyncio.run(
-        summarise({"a": "A"}, {"a": texts}, model, DescriptionSettings(summary_threshold=1, max_input_tokens=most), {})
+        summarised({"a": "A"}, {"a": texts}, model, DescriptionSettings(summary_threshold=1, max_input_tokens=most), {})
     )
     for prompt in model.prompts:
         lines = prompt.split("Descriptions:\n\n")[1]
@@ -123,7 +134,7 @@ class Endless:
 
     async def complete(self, request: Request) -> Reply:
         self.prompts.append(request.messages[0].content)
-        return Reply("on and on " * 40, "m", "stop", 1, 1)
+        return Reply(said("on and on " * 40), "m", "stop", 1, 1)
 
 
 def test_a_description_longer_than_a_prompt_is_divided_not_cut() -> None:
@@ -132,7 +143,7 @@ def test_a_description_longer_than_a_prompt_is_divided_not_cut() -> None:
 
     def keep(request: FakeRequest) -> str:
         seen.extend(re.findall(r"\bw\d+x\b", request.prompt))
-        return "short."
+        return said("short.")
 
     with FakeServer(keep) as server:
         found, _ = told(client(server), {"a": [" ".join(words), "A."]}, summary_threshold=20, max_input_tokens=100)
@@ -142,11 +153,16 @@ def test_a_description_longer_than_a_prompt_is_divided_not_cut() -> None:
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
-    [(FakeReply("half a", finish="length"), "cut off"), (" ", "empty"), (FakeReply("no", status=400), "no")],
+    [
+        (FakeReply(said("half a")[:-4], finish="length"), "cut off"),
+        (" ", "empty"),
+        ("I'm sorry, but I can't assist with that request.", "no JSON"),
+        (FakeReply("no", status=400), "no"),
+    ],
 )
 def test_one_that_fails_harms_no_other_and_keeps_whole_descriptions(reply: str | FakeReply, reason: str) -> None:
     texts = ["one two three.", "five six seven eight.", "nine ten."]
-    with FakeServer({"Thing: BAD": reply, "Thing: GOOD": "Good."}) as server:
+    with FakeServer({"Thing: BAD": reply, "Thing: GOOD": said("Good.")}) as server:
         found, failures = told(client(server), {"good": texts, "bad": texts}, summary_threshold=9)
         assert found == {"good": "Good.", "bad": "five six seven eight. nine ten."}
         (failure,) = failures
@@ -156,9 +172,15 @@ def test_one_that_fails_harms_no_other_and_keeps_whole_descriptions(reply: str |
         assert none_fits == {"bad": "nine ten."}
 
 
+def test_a_bad_reply_is_asked_for_again() -> None:
+    with FakeServer(['{"description": "Half', said("Whole.")]) as server:
+        assert told(client(server), {"a": ["one two.", "three four."]}, summary_threshold=3) == ({"a": "Whole."}, [])
+        assert len(server.requests) == 2
+
+
 def test_a_failing_batch_of_a_fold_is_one_failure() -> None:
     texts = [f"fact{i:02} is told here in some words." for i in range(20)]
-    with FakeServer("fine.", faults=Faults(script={"fact13": "500"})) as server:
+    with FakeServer(said("fine."), faults=Faults(script={"fact13": "500"})) as server:
         found, failures = told(client(server, attempts=1), {"a": texts}, summary_threshold=20, max_input_tokens=100)
         assert [each.item_id for each in failures] == ["a"]
         assert found["a"] == " ".join(texts[:2])
@@ -166,7 +188,7 @@ def test_a_failing_batch_of_a_fold_is_one_failure() -> None:
 
 def test_a_budget_ends_it() -> None:
     texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(40)}
-    with FakeServer("x") as server:
+    with FakeServer(said("x")) as server:
         with pytest.raises(BudgetReached):
             told(client(server, max_tokens=5_000, max_output_tokens=50), texts, summary_threshold=3)
         assert 0 < len(server.requests) < 40
@@ -177,7 +199,7 @@ def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None
     texts = {f"e{i}": [f"{i} one two three.", "five six seven eight.", "z"] for i in range(10)}
 
     def echo(request: FakeRequest) -> str:
-        return request.digest
+        return said(request.digest)
 
     with FakeServer(echo) as server:
         first = told(client(server, memo), texts, summary_threshold=3)
@@ -192,6 +214,6 @@ def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None
 
 def test_all_are_asked_for_at_once() -> None:
     texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(20)}
-    with FakeServer("x", latency=0.2) as server:
+    with FakeServer(said("x"), latency=0.2) as server:
         told(client(server), texts, summary_threshold=3)
         assert server.measures.in_flight_peak == 20

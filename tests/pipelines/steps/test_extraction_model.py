@@ -12,6 +12,7 @@ from pipelines.steps.extraction_model import ChunkExtraction, Guidance, extract_
 from prompts.client import ModelClient
 from prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
 from prompts.records import COMPLETE, ClaimRecord, EntityRecord, RelationRecord
+from prompts.retrying import Retried, Retrying
 from storage.errors import BudgetReached
 from storage.hashing import digest
 from storage.memo import Memo
@@ -324,3 +325,22 @@ def test_no_chunks_no_calls() -> None:
     with FakeServer("x") as server:
         assert extract(server) == ([], [])
         assert not server.requests
+
+
+def test_a_remembered_reply_with_a_record_of_no_use_is_asked_for_again(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    bad, good = (reply(entity("Ada"), relation("Ada", other)) for other in ("ada", "London"))
+
+    def found(retry: bool) -> tuple[list[tuple[str, str]], Retried]:
+        plain = client(server, memo)
+        model = Retrying(plain)
+        asked = extract_chunks(chunks_of(TEXT), ExtractionSettings(max_gleanings=0), model if retry else plain)
+        (extraction,), _ = asyncio.run(asked)
+        return [(each.source, each.target) for each in extraction.relations], model.retried
+
+    with FakeServer([bad, good]) as server:
+        assert found(retry=False) == ([("Ada", "ada")], Retried())
+        assert found(retry=True) == ([("Ada", "London")], Retried(asked=1, healed=1))
+        assert found(retry=True) == ([("Ada", "London")], Retried())
+        assert found(retry=False) == ([("Ada", "London")], Retried())
+        assert len(server.requests) == 2

@@ -88,14 +88,25 @@ def test_what_a_report_says_of_itself(reports: list[Report], context: Context) -
         names[each.id].add(each.name)
     for report in reports[:40]:
         community = communities[report.community_id]
-        assert report.full_text.startswith(f"# {report.title}\n\n{report.summary}\n\n- ")
-        assert report.summary == " ".join(each.explanation for each in report.findings[:2])
-        assert all(each.explanation in report.full_text for each in report.findings)
+        said = [each.explanation for each in report.findings]
+        assert report.full_text == "\n".join([f"# {report.title}", "", *(f"- {each}" for each in said)])
+        assert report.summary == said[0]
+        assert len(set(said)) == len(said)
         assert report.n_tokens == count_tokens(report.full_text)
         share = np.log1p(len(community.chunk_ids)) / np.log1p(len(context.chunks))
         assert report.rating == round(10 * share, 2)
         assert 0 <= report.rating <= 10
         assert any(report.title.startswith(name) for id_ in community.entity_ids for name in names[id_])
+
+
+@pytest.mark.parametrize("most", [40, 100, 200])
+def test_no_report_is_longer_than_the_setting(most: int, context: Context, sentences: Sentences) -> None:
+    found = reports_of(context, sentences, max_tokens=most, findings=20)
+    over = [each for each in found if each.n_tokens > most]
+    assert all(len(each.findings) == 1 for each in over), "where no sentence fits, one is quoted"
+    assert max(each.n_tokens for each in found if each not in over) > 0.9 * most
+    shorter = reports_of(context, sentences, max_tokens=most, findings=2)
+    assert max(len(each.findings) for each in shorter) == 2
 
 
 def test_names_come_before_noun_phrases_and_the_frequent_first(context: Context, sentences: Sentences) -> None:

@@ -3,6 +3,7 @@ import json
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pipelines.steps.report_elements import Element, Elements, elements_of
+from pipelines.steps.report_elements import Element, Elements
 from pipelines.steps.report_findings import ReportAnswer
 from pipelines.steps.report_prompt import without
 from pipelines.steps.reports_model import StandIn, write_reports
@@ -100,7 +101,7 @@ SMALL = community("small", ["Ada", "Bob", "Cy", "Dee"], [each.id for each in TIE
 
 
 def elements(claims: Sequence[Claim] = (), people: Sequence[Entity] = PEOPLE) -> Elements:
-    return elements_of(people, TIES, claims, MENTIONS, CHUNKS)
+    return Elements(people, TIES, claims, MENTIONS, CHUNKS)
 
 
 def test_what_a_prompt_shows() -> None:
@@ -204,7 +205,7 @@ def hierarchy(sizes: Sequence[int], words: int = 30, cross: int = 1) -> tuple[li
     ties += between
     everyone = [name for names in members for name in names]
     communities.append(community("root", everyone, [each.id for each in ties]))
-    return communities, elements_of(people, ties, [], [], CHUNKS)
+    return communities, Elements(people, ties, [], [], CHUNKS)
 
 
 def of_part(request: FakeRequest) -> str:
@@ -262,8 +263,8 @@ def test_relations_between_parts_stay_when_the_parts_are_substituted() -> None:
 
 def test_a_claim_goes_with_its_subject() -> None:
     _, of = hierarchy([4, 4], cross=1)
-    people = [each.about[0] for each in of.entities.values()]
-    claims = elements_of(
+    people = list(of.degree)
+    claims = Elements(
         [entity(each.upper().replace("X", "x")) for each in people],
         [],
         [claim("p0x1", "gone with part 0", "p1x1"), claim("p1x1", "stays with part 1")],
@@ -292,7 +293,7 @@ def test_many_reports_are_shortened_before_any_is_left_out() -> None:
 def test_a_parent_waits_for_its_own_parts_only() -> None:
     communities, of = hierarchy([4, 4])
     people = [entity(name) for name in ("Slow", "Snail", "Sloth")]
-    of = elements_of(
+    of = Elements(
         [*_rows_of(of), *people],
         [relation("P0x0", "P1x0"), relation("P0x0", "P0x1"), relation("P1x0", "P1x1"), relation("Slow", "Snail")],
         [],
@@ -332,7 +333,8 @@ def _about(text: str) -> str:
 def _rows_of(of: Elements) -> list[Entity]:
     return [
         Entity(id_, each.order[0], "PERSON", ("PERSON",), each.text.split(": ", 1)[1], 1, of.degree[id_])
-        for id_, each in of.entities.items()
+        for id_ in of.degree
+        for each in [of[id_]]
     ]
 
 
@@ -457,8 +459,8 @@ def test_malformed_replies_are_mended_or_asked_for_again_or_lost() -> None:
 def test_no_prompt_is_longer_than_allowed(parts: list[tuple[int, int]], most: int, long: int) -> None:
     communities, of = hierarchy([size for size, _ in parts], cross=9)
     people = [entity(each.name, each.degree, "北京 x1y " * parts[int(each.name[1])][1]) for each in _rows_of(of)]
-    ties = [relation(name[0], name[1]) for each in of.relations.values() for name in [each.order[:2]]]
-    of = elements_of(people, ties, [claim(people[0].name, "said " * long)] * 3, [], CHUNKS)
+    ties = [relation(name[0], name[1]) for id_ in communities[-1].relation_ids for name in [of[id_].order[:2]]]
+    of = Elements(people, ties, [claim(people[0].name, "said " * long)] * 3, [], CHUNKS)
     model = Wordy()
     reports, _ = written(communities, of, model, max_input_tokens=most, min_size=2)
     for prompt in model.prompts:
@@ -484,12 +486,12 @@ def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None
     memo = Memo(tmp_path / "memo.sqlite")
     communities, of = hierarchy([4, 5, 3, 6])
     rows = _rows_of(of)
-    ties = [relation(*each.order[:2]) for each in of.relations.values()]
+    ties = [relation(*of[id_].order[:2]) for id_ in communities[-1].relation_ids]
     with FakeServer(of_part) as server:
         first = written(communities, of, model_of(server, memo), max_input_tokens=400)
         assert len(server.requests) == 5
         for seed in range(3):
-            mixed = elements_of(_shuffled(rows, seed), _shuffled(ties, seed), [], [], CHUNKS[::-1])
+            mixed = Elements(_shuffled(rows, seed), _shuffled(ties, seed), [], [], CHUNKS[::-1])
             assert written(_shuffled(communities, seed), mixed, model_of(server, memo), max_input_tokens=400) == first
         renamed = [
             Community(f"new {each.id}", each.level, each.parent_id and f"new {each.parent_id}", None, False,
@@ -548,7 +550,7 @@ def test_a_part_of_a_part_reaches_the_top() -> None:
         return answer("Leaf" if "(PERSON)" in text else "Middle" if "Leaf" in text else "Top", ["R1", "S1", "S2"])
 
     with FakeServer(reply) as server:
-        reports, _ = written(communities, elements_of(people, ties, [], [], CHUNKS), model_of(server),
+        reports, _ = written(communities, Elements(people, ties, [], [], CHUNKS), model_of(server),
                              max_input_tokens=250)  # fmt: skip
     assert sorted((each.level, each.title) for each in reports) == [
         (0, "Top"), (1, "Middle"), (1, "Middle"), *[(2, "Leaf")] * 4,
@@ -557,10 +559,13 @@ def test_a_part_of_a_part_reaches_the_top() -> None:
 
 def test_elements_have_places() -> None:
     of = elements()
-    assert of.entities["ada"].spans == (Span("d", "c1", 0, 3), Span("d", "c1", 37, 40))
-    assert of.entities["bob"].spans == ()
-    assert of.relations["ada-cy"].spans == (Span("d", "c1", 0, 60),)
-    assert all(isinstance(each, Element) and each.n_tokens == count_tokens(each.text) for each in of.entities.values())
+    assert of["ada"].spans == (Span("d", "c1", 0, 3), Span("d", "c1", 37, 40))
+    assert of["bob"].spans == ()
+    assert of["ada-cy"].spans == (Span("d", "c1", 0, 60),)
+    assert all(
+        isinstance(each, Element) and each.n_tokens == count_tokens(each.text)
+        for each in map(of.__getitem__, of.degree)
+    )
 
 
 def test_what_a_real_model_replies_is_read() -> None:
@@ -571,3 +576,29 @@ def test_what_a_real_model_replies_is_read() -> None:
     assert sum(len(each.findings) for each in read) == 646
     assert all(each.rating_explanation for each in read)
     assert {records for each in read for finding in each.findings for records in finding.records} == set()
+
+
+def test_a_report_waits_for_its_own_descriptions_only() -> None:
+    communities, of = hierarchy([4, 4])
+    parts = [replace(each, parent_id=None) for each in communities if each.level]
+
+    async def write(server: FakeServer) -> list[Report]:
+        async def ready(ids: Sequence[str]) -> None:
+            while "p0x0" in ids and not server.requests:
+                await asyncio.sleep(0.01)
+
+        made, _ = await write_reports(parts, of, model_of(server), ReportSettings(), ready=ready)
+        return made
+
+    with FakeServer(of_part) as server:
+        assert len(asyncio.run(asyncio.wait_for(write(server), 20))) == 2
+        assert [_about(sent(each)) for each in server.requests] == ["P1", "P0"]
+
+
+def test_an_element_takes_the_description_that_is_there_when_it_is_made() -> None:
+    told: dict[str, str] = {}
+    of = Elements(PEOPLE, TIES, [], MENTIONS, CHUNKS, told)
+    told["ada"] = "Summed up."
+    assert of["ada"].text.endswith(": Summed up.")
+    told["ada"] = "Too late."
+    assert of.of(["ada"], [])[0].text.endswith(": Summed up.")

@@ -145,6 +145,13 @@ def test_without_support_it_does_not_know(note: str, reply: str, says: str, cont
     assert "".join(said) == (says or UNKNOWN)
 
 
+def test_that_it_does_not_know_is_said_in_the_language_of_the_question(context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(notes(("A point.", 50, [1])), "NOTHING: 文中没有答案。")) as (opened, _):
+        answer, said = ask(opened)
+    assert answer.text == "".join(said) == "文中没有答案。"
+    assert not answer.known
+
+
 def test_a_failed_call_leaves_out_its_window_only(context: Context, tmp_path: Path) -> None:
     turn = count()
 

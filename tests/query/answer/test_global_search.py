@@ -1,6 +1,7 @@
 """Map-reduce without a model: over reports, over what a walk finds, over all passages."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -9,6 +10,7 @@ from query.methods import METHODS
 from query.types import Answer
 from storage.index import Index
 from storage.records import Community, Document, Report
+from storage.text.names import words
 from tests.conftest import Build
 
 QUESTION = "Which films are based on novels?"
@@ -62,12 +64,37 @@ def test_no_entity_is_covered_by_two_reports_of_a_level(level: int, context: Con
     assert len(entities) == len(set(entities)) > 0
 
 
-def test_findings_are_embedded_once(context: Context) -> None:
+def test_statements_are_embedded_once(context: Context) -> None:
     cold = Context(Index.open(context.index.root), context.settings)
     first = ask(cold, "global:c0")
-    kept = {key for key in cold.index._kept if key.startswith("findings ")}
-    assert {f"findings {each.report.id}" for each in first.evidence.reports} == kept
+    kept = {key for key in cold.index._kept if key.startswith("statements ")}
+    assert {f"statements {each.report.id}" for each in first.evidence.reports} == kept
     assert ask(cold, "global:c0").text == first.text
+    passages = {each.chunk_id for each in ask(cold, "ts").evidence.passages}
+    assert {f"statements {each}" for each in passages} <= cold.index._kept.keys()
+
+
+@pytest.mark.parametrize("method", ["global:c0", "ts"])
+@pytest.mark.parametrize("most", [20, 60, 1000])
+def test_it_quotes_no_more_words_than_the_setting(method: str, most: int, context: Context) -> None:
+    found = context.settings.global_search.model_copy(update={"quoted_words": most})
+    chosen = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
+    quotes = [each.quote for each in ask(chosen, method).citations]
+    assert len(quotes) == 1 or sum(len(words(each)) for each in quotes) <= most
+    assert len(quotes) > 2 or most < 1000
+
+
+@pytest.mark.parametrize("method", ["global:c0", "global", "ts"])
+def test_what_the_documents_do_not_support_is_not_answered(method: str, context: Context) -> None:
+    foreign = ask(context, method, "How does the sprocket torque of a combine harvester depend on its gearbox?")
+    assert not foreign.known
+    assert not foreign.citations
+    assert "the documents support it by 0." in foreign.trace[-1].detail
+    assert ask(context, method, "Give an overview of it all.").known
+    found = context.settings.global_search.model_copy(update={"least_support": 1.51, "about_the_whole": 1.0})
+    strict = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
+    assert not ask(strict, method).known
+    assert not ask(strict, method, "Give an overview of it all.").known
 
 
 @pytest.mark.parametrize("method", ["global:c0", "global:dynamic", "ts", "ss"])

@@ -67,6 +67,14 @@ def test_without_support_it_does_not_know(sample_context: Context, reply: str) -
     assert "NOTHING" not in "".join(said)
 
 
+@pytest.mark.parametrize("reply", ["NOTHING: Davon steht nichts darin.", "**NOTHING**\n\nDavon steht nichts darin."])
+def test_that_it_does_not_know_is_said_in_the_language_of_the_question(sample_context: Context, reply: str) -> None:
+    answer, said, _ = read(sample_context, reply)
+    assert answer.text == "".join(said) == "Davon steht nichts darin."
+    assert not answer.known
+    assert answer.citations == ()
+
+
 def test_the_same_question_costs_nothing_twice(sample_context: Context, tmp_path: Path) -> None:
     memo = tmp_path / "memo.sqlite"
     read(sample_context, "Eva Brandt [1].", memo)

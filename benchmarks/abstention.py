@@ -1,0 +1,167 @@
+"""How often a question that the documents answer is answered, and one that they do not is not: global search offline.
+
+    python benchmarks/abstention.py --suite QMSUM --books BOOK.txt [BOOK.txt ...] [--foreign SUITE ...] [--sweep]
+
+Every meeting of the suite and every book has an index of its own. To each are put:
+
+    own      the suite's questions of the kind `specific` about the meeting (answer)
+    topics   "What is said about NAME?" of the index's most frequent names (answer)
+    whole    questions about a whole, none of them in query/global_questions.txt (answer)
+    foreign  questions of other suites, and to a book the suite's (do not answer)
+    absent   "What is said about NAME?" of names of other indexes, no word of which stands in this one (do not answer)
+
+The indexes are cut into two halves. With --sweep the table of balanced accuracy by `global_search.least_support` and
+`global_search.about_the_whole` is printed for the first half: the settings are chosen there. Then each half is printed
+with the settings as they are: the second one says what to expect elsewhere.
+"""
+
+import argparse
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sensemaking import indexes_of
+
+from conspectus import Index, Settings, build, load_settings
+from pipelines.evaluation.suites import Question, Suite, read_suite, rows_of
+from query.whole import closeness_to_whole, support
+from storage.records import Chunk, Entity
+from storage.text.names import words
+from storage.text.nlp import CONCEPT
+
+WHOLE = (
+    "Summarize the whole meeting.",
+    "What was the general discussion?",
+    "Give me an overview.",
+    "What is this about?",
+    "What subjects recur throughout?",
+    "Which are the most important points?",
+    "Summarise everything in a few sentences.",
+    "What should I know about this collection?",
+    "How do the different parts relate to each other?",
+    "What are the key takeaways?",
+    "Describe the major events.",
+    "Which topics come up most often?",
+    "Who plays a leading role?",
+    "What conclusions are reached?",
+)
+KINDS = {"own": True, "topics": True, "whole": True, "foreign": False, "absent": False}
+"""Kinds of questions, and whether they should be answered."""
+NAMES = 12
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question put to an index, and what is known of it without an answer."""
+
+    kind: str
+    support: float
+    closeness: float
+
+
+def asked(index: Index, questions: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
+    """Yield the questions of each kind, measured."""
+    for kind, texts in questions.items():
+        for each in texts:
+            yield Asked(kind, support(index.context, each), closeness_to_whole(index.context, each))
+
+
+def questions_to(
+    index: Index, others: Iterable[Index], own: Sequence[str], foreign: Sequence[str]
+) -> dict[str, list[str]]:
+    """Return the questions that are put to an index, by kind."""
+    here = {word.key for each in index.context.index.rows(Chunk) for word in words(each.text)}
+    there = [name for each in others for name in names_of(each) if not here & {word.key for word in words(name)}]
+    absent = random.Random(7).sample(sorted(set(there)), min(NAMES, len(set(there))))
+    return {
+        "own": list(own),
+        "topics": [f"What is said about {name}?" for name in names_of(index)[:NAMES]],
+        "whole": list(WHOLE),
+        "foreign": list(foreign),
+        "absent": [f"What is said about {name}?" for name in absent],
+    }
+
+
+def names_of(index: Index) -> list[str]:
+    """Return the names of an index, the most frequent first."""
+    named = [each for each in index.context.index.rows(Entity) if each.type != CONCEPT and each.name[:1].isupper()]
+    found = sorted(named, key=lambda each: (-each.frequency, each.name))
+    return [each.name for each in found if len(each.name) > 3][: 3 * NAMES]
+
+
+def share(rows: Sequence[Asked], kind: str, least: float, whole: float) -> float:
+    """Return the share of a kind that is answered."""
+    of = [each for each in rows if each.kind == kind]
+    return sum(each.support >= least or each.closeness >= whole for each in of) / max(1, len(of))
+
+
+def balanced(rows: Sequence[Asked], least: float, whole: float) -> float:
+    """Return the mean of the share of what should be answered that is, and of what should not be that is not."""
+    right: defaultdict[bool, list[float]] = defaultdict(list)
+    for kind, answered in KINDS.items():
+        if any(each.kind == kind for each in rows):
+            given = share(rows, kind, least, whole)
+            right[answered].append(given if answered else 1 - given)
+    return sum(sum(each) / len(each) for each in right.values()) / 2
+
+
+def sweep(rows: Sequence[Asked]) -> Iterator[str]:
+    """Yield the lines of the table that the settings are chosen by."""
+    wholes = [0.38, 0.40, 0.42, 0.44, 0.46, 0.50]
+    yield "balanced accuracy, first half: least_support down, about_the_whole across"
+    yield " " * 6 + "".join(f"{each:8.2f}" for each in wholes)
+    for least in (0.28, 0.32, 0.36, 0.38, 0.40, 0.42, 0.44, 0.48, 0.52):
+        yield f"{least:6.2f}" + "".join(f"{balanced(rows, least, each):8.3f}" for each in wholes)
+
+
+def indexes(suite: Suite, books: Sequence[Path], settings: Settings) -> dict[str, Index]:
+    """Return the indexes by the id of their meeting or the name of their book."""
+    meetings = {each.supporting[0] for each in suite.questions if len(each.supporting) == 1}
+    found = indexes_of(suite, settings, meetings, together=False)
+    return found | {each.stem: build(each, Path(".conspectus", "books", each.stem), settings) for each in books}
+
+
+def some(questions: Sequence[Question], chance: random.Random) -> list[str]:
+    """Return up to 15 of the questions."""
+    return [each.question for each in chance.sample(questions, min(15, len(questions)))]
+
+
+def main() -> None:
+    """Build what is not there and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", type=Path, required=True)
+    parser.add_argument("--books", type=Path, nargs="+", default=[])
+    parser.add_argument("--foreign", type=Path, nargs="+", default=[])
+    parser.add_argument("--sweep", action="store_true")
+    options = parser.parse_args()
+    settings = load_settings(Path("settings.yaml") if Path("settings.yaml").is_file() else None)
+    suite, books = read_suite(options.suite), {each.stem for each in options.books}
+    chance = random.Random(7)
+    foreign = [each for folder in options.foreign for each in some(read_suite(folder).questions, chance)]
+    kind_of = {row["id"]: row.get("kind") for _, row in rows_of(options.suite / "questions.jsonl")}
+    specific = [each for each in suite.questions if kind_of[each.id] == "specific"]
+    of_suite = some(specific, chance)
+    found_indexes = indexes(suite, options.books, settings)
+    order = sorted(set(found_indexes) - books) + sorted(books)
+    halves: tuple[list[Asked], list[Asked]] = ([], [])
+    for place, name in enumerate(order):
+        index, is_book = found_indexes[name], name in books
+        others = [found_indexes[each] for each in order if each != name and (is_book or each in books)]
+        own = [each.question for each in specific if each.supporting == (name,)]
+        questions = questions_to(index, others, own, [*foreign, *of_suite] if is_book else foreign)
+        halves[place % 2].extend(asked(index, questions))
+    if options.sweep:
+        print("\n".join(sweep(halves[0])))
+    least, whole = settings.global_search.least_support, settings.global_search.about_the_whole
+    print(f"answered at least_support {least}, about_the_whole {whole}")
+    print(f"{'half':8}" + "".join(f"{kind:>16}" for kind in KINDS) + f"{'balanced':>10}")
+    for label, rows in zip(("first", "second"), halves, strict=True):
+        counts = {kind: sum(each.kind == kind for each in rows) for kind in KINDS}
+        cells = "".join(f"{f'{share(rows, kind, least, whole):.3f} of {count}':>16}" for kind, count in counts.items())
+        print(f"{label:8}{cells}{balanced(rows, least, whole):10.3f}")
+
+
+if __name__ == "__main__":
+    main()

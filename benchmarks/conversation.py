@@ -1,0 +1,252 @@
+"""Whether follow-up questions find what they mean, and whether questions that stand alone are left in peace.
+
+    python benchmarks/conversation.py SUITE [SUITE ...] [--method ppr] [--names 1,2,3] [--questions 60] [--answers]
+
+First turns are the suite's own questions. A follow-up is about one of the documents that support the first question: a
+fixed form ("Who directed it?") whose fact the document's text states, with the pronoun that the text uses of its
+subject. Second follow-ups ask the next such fact about the same document. Everything is answered without a model.
+Asked are: the follow-up alone, behind the question before it, behind all questions before it, shaped by the
+conversation, and with the name in place of the pronoun (what shaping could reach). Printed: recall@5 of the document
+and, with --answers, the share of answers that cite it. Documents that the first question names are told apart from
+those that only its answer can have brought in.
+
+Then every question of the suite is asked after an unrelated turn, the question before it in the suite: the share left
+untouched, letter by letter, and recall@5 of its own supporting documents.
+"""
+
+import argparse
+import asyncio
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from conspectus import Conversation, Index, build, load_settings
+from pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
+from pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+from query.shaping import shape
+from storage.records import Document
+from storage.text.normalise import title_names
+
+K = 5
+FORMS = (
+    (r"\bdirected by\b", "Who directed {them}?", "it"),
+    (r"\bborn\b", "When was {they} born?", "he she"),
+    (r"\b(?:written|composed) by\b", "Who wrote {them}?", "it"),
+    (r"\b(?:founded|established)\b", "When was {they} founded?", "it"),
+    (r"\bpopulation\b", "What is {their} population?", "it"),
+    (r"\blocated\b", "Where is {they} located?", "it"),
+    (r"\bstar(?:s|red|ring)\b", "Who stars in {them}?", "it"),
+    (r"\breleased\b", "When was {they} released?", "it"),
+    (r"\bpublished\b", "When was {they} published?", "it"),
+    (r"\bwon\b", "What did {they} win?", "it he she"),
+)
+"""What a text states, the question that it answers, and of whom that can be asked. Fixed before the measurement."""
+PRONOUNS = {
+    "it": {"they": "it", "them": "it", "their": "its"},
+    "he": {"they": "he", "them": "him", "their": "his"},
+    "she": {"they": "she", "them": "her", "their": "her"},
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question with a pronoun, and the same with the name."""
+
+    text: str
+    with_name: str
+
+
+@dataclass(frozen=True)
+class Case:
+    """A first question, what is asked after it, and the document that this is about."""
+
+    first: Question
+    then: tuple[Asked, ...]
+    document_id: str
+    named: bool
+
+
+def cases_of(suite: Suite, documents: dict[str, Document]) -> Iterator[Case]:
+    """Yield for each supporting document of each question up to two questions about what its text states."""
+    for question in suite.questions:
+        for document_id in question.supporting:
+            document = documents[document_id]
+            name, pronoun = title_names(document.title)[-1], pronoun_of(document.text)
+            told = {"they": name, "them": name, "their": f"{name}'s"}
+            then = tuple(
+                Asked(form.format(**PRONOUNS[pronoun]), form.format(**told))
+                for pattern, form, of in FORMS
+                if pronoun in of.split() and re.search(pattern, document.text, re.IGNORECASE)
+            )
+            if then:
+                yield Case(question, then[:2], document_id, name.casefold() in question.question.casefold())
+
+
+def pronoun_of(text: str) -> str:
+    """Return the pronoun that a text uses most of its subject; "it" where it uses none."""
+    forms = {"it": r"\b(?:it|its)\b", "he": r"\b(?:he|his|him)\b", "she": r"\b(?:she|her)\b"}
+    return max(forms, key=lambda each: len(re.findall(forms[each], text, re.IGNORECASE)))
+
+
+class Measured:
+    """Values by condition: the recall of every question asked, and whether its answer cites what was wanted."""
+
+    def __init__(self, index: Index, method: str, *, answers: bool) -> None:
+        self._index = index
+        self._method = method
+        self._answers = answers
+        self.recall: defaultdict[str, list[float]] = defaultdict(list)
+        self.cited: defaultdict[str, list[float]] = defaultdict(list)
+
+    async def ask(self, condition: str, question: str, wanted: Sequence[str]) -> float:
+        """Ask one question under a condition and return its recall."""
+        evidence = await self._index.retrieve_async(question, self._method, 4 * K)
+        ranked = rank_documents([each.document_id for each in evidence.passages])
+        self.recall[condition].append(recall_at(K, ranked, wanted))
+        if self._answers:
+            answer = await self._index.ask_async(question, self._method)
+            cited = {each.document_id for each in answer.citations}
+            self.cited[condition].append(len(cited & set(wanted)) / len(set(wanted)))
+        return self.recall[condition][-1]
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line a condition."""
+        yield f"  {'asked':28}{f'recall@{K}':24}{'cited' if self._answers else ''}".rstrip()
+        for condition, values in self.recall.items():
+            cited = _interval(self.cited[condition]) if self._answers else ""
+            yield f"  {condition:28}{_interval(values):24}{cited}".rstrip()
+
+
+def _interval(values: Sequence[float]) -> str:
+    made = bootstrap(values)
+    return f"{made.mean:.3f} [{made.low:.3f}, {made.high:.3f}]"
+
+
+class FirstTurns:
+    """Conversations of one turn, each question asked once."""
+
+    def __init__(self, index: Index, method: str) -> None:
+        self._index = index
+        self._method = method
+        self._asked: dict[str, Conversation] = {}
+
+    async def after(self, question: str) -> Conversation:
+        """Return the conversation after this first question."""
+        if question not in self._asked:
+            answer = await self._index.ask_async(question, self._method, history=Conversation())
+            self._asked[question] = Conversation().after(answer)
+        return self._asked[question]
+
+
+async def shaped(index: Index, history: Conversation, question: str, names: Iterable[int]) -> dict[str, str]:
+    """Return what a question is asked as, by the most names that it may be given."""
+    found = {}
+    for count in names:
+        conversation = index.context.settings.conversation.model_copy(update={"names": count})
+        settings = index.context.settings.model_copy(update={"conversation": conversation})
+        asked = await shape(replace(index.context, settings=settings), history, question)
+        found[f"shaped, names: {count}"] = asked.standalone
+    return found
+
+
+async def follow_ups(
+    index: Index,
+    method: str,
+    cases: Iterable[Case],
+    first: FirstTurns,
+    measured: Measured,
+    *,
+    names: Iterable[int],
+    second: bool,
+    show: bool,
+) -> Iterator[str]:
+    """Ask first or second follow-ups and return the lines of the table."""
+    count = 0
+    for case in cases:
+        history = await first.after(case.first.question)
+        for turn in case.then[:1] if second else ():
+            history = history.after(await index.ask_async(turn.text, method, history=history))
+        turns = [each.question for each in history.turns]
+        asked = case.then[1 if second else 0]
+        conditions = {
+            "alone": asked.text,
+            "behind the last question": f"{turns[-1]} {asked.text}",
+            "behind all questions": " ".join((*turns, asked.text)),
+            **await shaped(index, history, asked.text, names),
+            "with the name": asked.with_name,
+        }
+        reached = {name: await measured.ask(name, text, [case.document_id]) for name, text in conditions.items()}
+        count += 1
+        if show:
+            for name in (each for each in conditions if each.startswith("shaped")):
+                print(f"    {reached[name]:.0f} {conditions[name]}  <- {asked.with_name}")
+    which = "second" if second else "first"
+    return iter([f"{count} {which} follow-ups", *(measured.lines() if count else ())])
+
+
+async def unrelated(
+    index: Index, questions: Sequence[Question], first: FirstTurns, measured: Measured, *, show: bool
+) -> Iterator[str]:
+    """Ask every question after the one before it, and return the lines of the table."""
+    untouched = 0
+    for before, question in zip((questions[-1], *questions), questions, strict=False):
+        history = await first.after(before.question)
+        ours = (await shape(index.context, history, question.question)).standalone
+        untouched += ours == question.question
+        if show and ours != question.question:
+            print(f"    touched: {ours}")
+        conditions = {
+            "alone": question.question,
+            "behind the last question": f"{before.question} {question.question}",
+            "shaped": ours,
+        }
+        for name, text in conditions.items():
+            await measured.ask(name, text, question.supporting)
+    head = f"{len(questions)} questions after an unrelated turn, {untouched} left untouched"
+    return iter([head, *measured.lines()])
+
+
+async def tables(suite: Suite, index: Index, method: str, *, names: Sequence[int], answers: bool, show: bool) -> None:
+    """Print the tables of one suite."""
+    first = FirstTurns(index, method)
+    documents = {each.id: each for each in index.context.index.rows(Document)}
+    cases = list(cases_of(suite, documents))
+    for of, named in (("a document that the first question names", True), ("one that it does not name", False)):
+        for second in (False, True):
+            chosen = [each for each in cases if each.named == named and len(each.then) > second]
+            measured = Measured(index, method, answers=answers)
+            head, *rest = await follow_ups(
+                index, method, chosen, first, measured, names=names, second=second, show=show
+            )
+            print(f"{suite.name}, {method}: {head} about {of}", *rest, sep="\n", flush=True)
+    measured = Measured(index, method, answers=answers)
+    head, *rest = await unrelated(index, suite.questions, first, measured, show=show)
+    print(f"{suite.name}, {method}: {head}", *rest, sep="\n", flush=True)
+
+
+def main() -> None:
+    """Build the suites' indexes where needed and print the tables."""
+    settings = load_settings()
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suites", nargs="+", type=Path)
+    parser.add_argument("--method", default="ppr")
+    parser.add_argument("--names", default=str(settings.conversation.names), help="settings to compare, 1,2,3")
+    parser.add_argument("--questions", type=int, default=0, help="how many of a suite's are used; 0: all")
+    parser.add_argument("--answers", action="store_true", help="answer every question too")
+    parser.add_argument("--show", action="store_true", help="print every follow-up as it was asked")
+    options = parser.parse_args()
+    for folder in options.suites:
+        whole = read_suite(folder)
+        count = min(options.questions or len(whole.questions), len(whole.questions))
+        suite = replace(whole, questions=tuple(random.Random(7).sample(whole.questions, count)))
+        index = build(suite.corpus, suite_index(suite, settings), settings)
+        names = [int(each) for each in options.names.split(",")]
+        work = tables(suite, index, options.method, names=names, answers=options.answers, show=options.show)
+        asyncio.run(work)
+
+
+if __name__ == "__main__":
+    main()

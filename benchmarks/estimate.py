@@ -1,0 +1,220 @@
+"""Whether `conspectus index --estimate` tells what indexing takes.
+
+    python benchmarks/estimate.py metered ../shared/data [--models recorded rules] [--again] [--steps]
+    python benchmarks/estimate.py prior ../shared/data
+    python benchmarks/estimate.py tokens ../shared/data
+
+`metered` estimates the build of three corpora (150 passages of HotpotQA, a book, 30 short Chinese articles), then
+builds with the fake server and several made-up models (estimate_models.py) and prints estimated / metered, by the
+server's own count of tokens. With --again half of each corpus is indexed first: the estimate of the whole then knows
+the model's replies. `prior` measures what the estimator knows of models beforehand, on recorded replies of GPT-4o;
+`tokens` compares its count with that of the o200k encoding, where the package bpe-openai is installed.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from estimate_models import Model, models
+
+from pipelines.estimate import Estimate, estimate
+from pipelines.estimation.names import names_in
+from pipelines.estimation.tokens import server_tokens
+from pipelines.index import build_index
+from prompts.fake import FakeServer
+from prompts.records import read_records
+from prompts.usage import Spending
+from storage.settings import Settings, load_settings
+from storage.text.tokens import token_spans
+
+HERE = Path(__file__).parent
+PASSAGES = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus to be indexed: all of it, and the half that --again begins with."""
+
+    name: str
+    whole: Path
+    half: Path
+
+
+def corpora(data: Path, folder: Path) -> list[Corpus]:
+    """Return the three corpora, cut and halved in a folder."""
+    book = (data / "books" / "wizard_of_oz.txt").read_text("utf-8")
+    chinese = (HERE.parent / "examples" / "chinese" / "corpus.jsonl").read_text("utf-8").splitlines()
+    passages = (data / "hotpotqa" / "corpus.jsonl").read_text("utf-8").splitlines()[:PASSAGES]
+    return [
+        _lines("hotpotqa", passages, folder),
+        _written("book", "oz.txt", book, book[: len(book) // 2], folder),
+        _lines("chinese", chinese, folder),
+    ]
+
+
+def _lines(name: str, lines: list[str], folder: Path) -> Corpus:
+    return _written(name, "corpus.jsonl", "\n".join(lines), "\n".join(lines[: len(lines) // 2]), folder)
+
+
+def _written(name: str, file: str, whole: str, half: str, folder: Path) -> Corpus:
+    paths = []
+    for part, text in (("whole", whole), ("half", half)):
+        path = folder / name / part / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text, "utf-8")
+        paths.append(path)
+    return Corpus(name, *paths)
+
+
+def chosen(url: str) -> Settings:
+    """Return the settings of all runs: those that come along, and a server that embeds too."""
+    return load_settings(
+        overrides={
+            "llm": {"model": "m", "base_url": url},
+            "embedding": {"provider": "endpoint", "model": "e"},
+            "embedding_server": {"base_url": url},
+        }
+    )
+
+
+def compared(corpus: Corpus, model: Model, again: bool) -> tuple[Estimate, tuple[Spending, ...], float]:
+    """Return the estimate of a build, what the build then took by step, and the seconds of the estimate."""
+    with tempfile.TemporaryDirectory() as folder, FakeServer(model) as server:
+        settings, index = chosen(server.url), Path(folder) / "index"
+        if again:
+            build_index([corpus.half], index, settings)
+        asked = len(server.requests)
+        began = time.process_time()
+        told = estimate([corpus.whole], index, settings)
+        seconds = time.process_time() - began
+        assert len(server.requests) == asked, "an estimate must not ask"
+        return told, build_index([corpus.whole], index, settings).spending, seconds
+
+
+def metered(data: Path, wanted: list[str], again: bool, steps: bool) -> None:
+    """Print estimated / metered for every corpus and model."""
+    print("corpus    model         calls est / met        tokens est / met           cpu s   range of tokens")
+    with tempfile.TemporaryDirectory() as folder:
+        for corpus in corpora(data, Path(folder)):
+            for name, model in models(data / "recorded_replies").items():
+                if wanted and name not in wanted:
+                    continue
+                told, spent, seconds = compared(corpus, model, again)
+                model_steps = [each for each in told.steps if each.step != "embed"]
+                calls, real_calls = sum(each.calls for each in model_steps), sum(each.calls for each in spent)
+                tokens, real = sum(each.tokens for each in model_steps), sum(map(_tokens, spent))
+                inside = "inside" if told.total.low.tokens <= real <= told.total.high.tokens else "outside"
+                print(
+                    f"{corpus.name:9} {name:12} {calls:6,} / {real_calls:6,} = {_ratio(calls, real_calls)}"
+                    f" {tokens:10,} / {real:10,} = {_ratio(tokens, real)} {seconds:6.1f}   {inside}",
+                    flush=True,
+                )
+                if steps:
+                    _by_step(told, {each.step: each for each in spent})
+
+
+def _by_step(told: Estimate, spent: Mapping[str, Spending]) -> None:
+    for each in told.steps:
+        real = spent.get(each.step, Spending(each.step, ""))
+        print(
+            f"          {each.step:12} {each.calls:6,} / {real.calls:6,} = {_ratio(each.calls, real.calls)}"
+            f" {each.tokens:10,} / {_tokens(real):10,} = {_ratio(each.tokens, _tokens(real))}"
+            f"   prompt {_ratio(each.prompt_tokens, real.prompt_tokens)}"
+            f" reply {_ratio(each.completion_tokens, real.completion_tokens)}"
+        )
+
+
+def _tokens(spent: Spending) -> int:
+    return spent.prompt_tokens + spent.completion_tokens
+
+
+def _ratio(told: float, real: float) -> str:
+    return f"{told / real:5.2f}" if real else "    -"
+
+
+def prior(data: Path) -> None:
+    """Print what habits.py knows beforehand."""
+    folder = data / "recorded_replies"
+    replies = [json.loads(line)["reply"] for line in (folder / "replies.jsonl").read_text("utf-8").splitlines()]
+    extractions = [each for each in replies if "<|>" in each]
+    reports = [json.loads(each[each.index("{") : each.rindex("}") + 1]) for each in replies if "findings" in each]
+    story = (folder / "christmas_carol.txt").read_text("utf-8")
+    chunks = list(_pieces(story, 1200, 100))
+    records = [read_records(each) for each in extractions]
+    entities = [one for each in records for one in each.entities]
+    relations = [one for each in records for one in each.relations]
+    per_chunk = len(extractions) / 2
+    tokens = sum(map(server_tokens, extractions))
+    print(f"chunks {per_chunk:.0f}, of {statistics.mean(map(server_tokens, chunks)):.0f} tokens on average")
+    print(f"entities a chunk, both replies {len(entities) / per_chunk:.1f}, relations {len(relations) / per_chunk:.1f}")
+    print(f"tokens of both replies {tokens / per_chunk:.0f}; a record {tokens / (len(entities) + len(relations)):.1f}")
+    print(f"relations an entity {len(relations) / len(entities):.2f}")
+    for size in (1200, 600, 300, 120):
+        some = list(_pieces(story, size, 0))
+        names = statistics.mean(len(names_in(each)) for each in some)
+        print(f"names in {size} tokens of the story {names:.1f}")
+    findings = [one for each in reports for one in each["findings"]]
+    head = [{key: value for key, value in each.items() if key != "findings"} for each in reports]
+    print(f"report: {statistics.mean(server_tokens(json.dumps(each)) for each in head):.0f} tokens without findings")
+    print(f"finding: {statistics.mean(server_tokens(json.dumps(each)) for each in findings):.0f} tokens")
+    words, report_tokens = (sum(f(json.dumps(each)) for each in reports) for f in (_words, server_tokens))
+    print(f"tokens a word of a report {report_tokens / words:.2f}")
+
+
+def _words(text: str) -> float:
+    return len(text.split())
+
+
+def _pieces(text: str, size: int, overlap: int) -> Iterable[str]:
+    spans = token_spans(text)
+    for start in range(0, len(spans), size - overlap):
+        last = spans[min(start + size, len(spans)) - 1]
+        yield text[spans[start][0] : last[1]]
+
+
+def tokens(data: Path) -> None:
+    """Print our count of several texts, and that of GPT-4o's encoding."""
+    import bpe_openai  # type: ignore[import-not-found]
+
+    encoding = bpe_openai.get_encoding("o200k_base")
+    replies = [
+        json.loads(line)["reply"]
+        for line in (data / "recorded_replies" / "replies.jsonl").read_text("utf-8").splitlines()
+    ]
+    chinese = (HERE.parent / "examples" / "chinese" / "corpus.jsonl").read_text("utf-8").splitlines()
+    texts = {
+        "prompt of extraction": (HERE.parent / "prompts/index/extract_examples.txt").read_text("utf-8"),
+        "prompt of reports": (HERE.parent / "prompts/index/report.txt").read_text("utf-8"),
+        "a book": (data / "books" / "wizard_of_oz.txt").read_text("utf-8"),
+        "Chinese": "\n".join(json.loads(line)["text"] for line in chinese),
+        "recorded extractions": "\n".join(each for each in replies if "<|>" in each),
+        "recorded reports": "\n".join(each for each in replies if "findings" in each),
+    }
+    for name, text in texts.items():
+        ours, theirs = server_tokens(text), len(encoding.encode(text))
+        print(f"{name:22} ours {ours:9,.0f}  o200k {theirs:9,}  {ours / theirs:.2f}")
+
+
+def main() -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("metered", "prior", "tokens"))
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--models", nargs="+", default=[])
+    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--steps", action="store_true")
+    given = parser.parse_args()
+    if given.what == "metered":
+        metered(given.data, given.models, given.again, given.steps)
+    else:
+        {"prior": prior, "tokens": tokens}[given.what](given.data)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""How busy indexing with a model keeps the server, and what it costs the machine that waits.
+
+    python benchmarks/speed.py ../shared/data/hotpotqa/corpus.jsonl --passages 300 994
+    python benchmarks/speed.py CORPUS --passages 300 --nano /path/to/venv/bin/python
+
+A server in a process of its own (benchmarks/speed_model.py) answers every call, embeddings too, after 200 ms; 32 may be
+in flight. The index process extracts with one gleaning, sums descriptions up, writes reports and embeds. Ideal is
+calls x latency / 32. CPU and memory are those of the index process, from the first read to the published version.
+With --nano the same passages are indexed by nano-graphrag 0.0.8.x, which that Python has installed, against the same
+server (its networkx and nano-vectordb storages, 32 calls at once, one gleaning).
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prompts.fake.process import FakeProcess
+from prompts.fake.recorded import Measures
+
+HERE = Path(__file__).parent
+IN_FLIGHT = 32
+
+
+@contextmanager
+def model_server(latency: float) -> Iterator[FakeProcess]:
+    """Run the model of this benchmark until the block ends."""
+    command = [sys.executable, str(HERE / "speed_model.py"), str(latency)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    try:
+        yield FakeProcess(process.stdout.readline().strip(), process)
+    finally:
+        process.communicate()
+
+
+def index_here(url: str, corpus: Path, index: Path) -> dict[str, float]:
+    """Index a corpus in this process and return what it took."""
+    from pipelines.index import build_index
+    from storage.settings import load_settings
+
+    settings = load_settings(
+        overrides={
+            "llm": {"model": "m", "base_url": url, "concurrency": IN_FLIGHT},
+            "embedding": {"provider": "endpoint", "model": "e"},
+            "embedding_server": {"base_url": url, "concurrency": IN_FLIGHT},
+        }
+    )
+    began, cpu = time.perf_counter(), time.process_time()
+    report = build_index([corpus], index, settings)
+    return {
+        "seconds": time.perf_counter() - began,
+        "cpu": time.process_time() - cpu,
+        "rss": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "chunks": report.rows["chunks"],
+        "entities": report.rows["entities"],
+        "relations": report.rows["relations"],
+        "reports": report.rows["reports"],
+        "failures": len(report.failures),
+    }
+
+
+def measured(command: list[str], latency: float) -> tuple[dict[str, float], Measures]:
+    """Run a command that indexes against a fresh server, whose URL it gets; return what both say."""
+    with model_server(latency) as server:
+        done = subprocess.run(
+            [each.replace("URL", server.url) for each in command], check=True, stdout=subprocess.PIPE, text=True
+        )
+        return json.loads(done.stdout.splitlines()[-1]), server.measures()
+
+
+def line(name: str, passages: int, took: dict[str, float], asked: Measures, latency: float) -> str:
+    """Return a row of the table."""
+    ideal = asked.requests * latency / IN_FLIGHT
+    return (
+        f"{name:14}{passages:9}{took['chunks']:7.0f}{took['entities']:9.0f}{took['reports']:8.0f}{asked.requests:7}"
+        f"{asked.in_flight_mean:10.1f}{took['seconds']:8.1f}{ideal:7.1f}{took['seconds'] / ideal:7.2f}"
+        f"{1000 * took['cpu'] / took['chunks']:10.1f}{took['rss']:8.0f}"
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--passages", type=int, nargs="+", default=[300, 994])
+    parser.add_argument("--latency", type=float, default=0.2)
+    parser.add_argument("--nano", type=Path, help="the Python of an environment with nano-graphrag")
+    parser.add_argument("--child", nargs=2, metavar=("URL", "INDEX"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        url, index = options.child
+        print(json.dumps(index_here(url, options.corpus, Path(index))))
+        return
+    print(
+        f"{'':14}{'passages':>9}{'chunks':>7}{'entities':>9}{'reports':>8}{'calls':>7}{'in flight':>10}{'seconds':>8}"
+        f"{'ideal':>7}{'ratio':>7}{'CPU ms/ch':>10}{'RSS MB':>8}"
+    )
+    lines = options.corpus.read_text("utf-8").splitlines(keepends=True)
+    for passages in options.passages:
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = Path(folder) / "corpus.jsonl"
+            corpus.write_text("".join(lines[:passages]), "utf-8")
+            ours = [sys.executable, __file__, str(corpus), "--child", "URL", str(Path(folder) / "index")]
+            print(line("conspectus", passages, *measured(ours, options.latency), options.latency), flush=True)
+            if options.nano:
+                nano = [str(options.nano), str(HERE / "speed_nano.py"), "URL", str(corpus), str(Path(folder) / "nano")]
+                print(line("nano-graphrag", passages, *measured(nano, options.latency), options.latency), flush=True)
+
+
+if __name__ == "__main__":
+    main()

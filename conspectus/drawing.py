@@ -1,0 +1,199 @@
+"""A picture of how the walk came to passages, as SVG: the question, its seeds, and hop by hop what they lead to.
+
+Written by hand: for each passage a panel with a column for each hop, boxes for passages, round ones for entities, and
+lines as thick as the mass that went along them. The same explanation gives the same bytes.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import pairwise
+
+from conspectus.layering import layered
+from pipelines.steps.readers.names import visible
+from query.explain.subgraph import Placed, subgraph
+from query.explain.types import Explained, Explanation
+from storage.errors import UsageError
+
+_BOX, _HEIGHT, _GAP, _ROW = 250, 46, 180, 78
+"""Width and height of a box, the space between columns, the height of a row."""
+_MARGIN, _HEAD, _BETWEEN = 24, 60, 30
+"""The margin, the space for the question at the top, and the space between panels."""
+_NAME, _SMALL = 30, 40
+"""Most columns of a name, and of a line below it; a Chinese sign takes two."""
+_THIN, _THICK = 1.2, 8.0
+_INK, _PALE, _LINE, _ASKED = "#1c2b3a", "#51616f", "#4a6785", "#8a7a4d"
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An edge to draw: from node to node, what it says, a title, its width, and whether it begins at the question."""
+
+    source: int
+    end: int
+    words: str
+    title: str
+    width: float
+    asked: bool
+
+
+def svg(found: Explanation) -> str:
+    """Return the picture of an explanation; UsageError where no walk was made, or it reached none of the passages."""
+    shown = [each for each in found.passages if each.paths]
+    if not shown:
+        raise UsageError(f"there is no path to draw: {_reason(found)}")
+    width, top, panels = 0.0, float(_HEAD), []
+    for each in shown:
+        panel, right, bottom = _panel(each, top)
+        panels.append(panel)
+        width, top = max(width, right), bottom + _BETWEEN
+    width, height = width + _MARGIN, top - _BETWEEN + _MARGIN
+    title = "; ".join(each.passage.title or each.passage.text[:40] for each in shown)
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
+            f'height="{height:g}" role="img" font-family="Helvetica, Arial, sans-serif">',
+            f"<title>{_xml(f'How the walk came to: {title}')}</title>",
+            f"<desc>{_xml(f'Paths of {found.method} for the question: {found.question}')}</desc>",
+            '<defs><marker id="end" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" '
+            f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{_LINE}"/></marker></defs>',
+            f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
+            _words(_MARGIN, _MARGIN + 10, found.question, 15, _INK, anchor="start", bold=True),
+            *panels,
+            "</svg>\n",
+        ]
+    )
+
+
+def _reason(found: Explanation) -> str:
+    if found.method != "ppr":
+        return f"the method {found.method!r} walks over no graph; ask with ppr"
+    return "the walk did not reach the passage" if found.passages else found.trace[-1].detail
+
+
+def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
+    """Return the picture of one passage that begins at a height, its right edge and its lower edge."""
+    graph = subgraph(passage)
+    names = [each.node.name for each in graph.nodes]
+    most = max((each.mass for each in graph.edges), default=1.0)
+    # The question stands in the first column, as node 0.
+    lines = [_Line(0, at, "", each.why, _THIN, True) for at, each in enumerate(graph.nodes, start=1) if each.why]
+    for edge in graph.edges:
+        title = f"{names[edge.source]} {edge.words} {names[edge.end]}"
+        width = _THIN + (_THICK - _THIN) * edge.mass / most
+        lines.append(_Line(edge.source + 1, edge.end + 1, edge.words, title, width, False))
+    layers = [0, *(each.layer + 1 for each in graph.nodes)]
+    layout = layered(layers, [(each.source, each.end) for each in lines])
+    middle = top + layout.extent * _ROW / 2
+    lefts = [
+        _Point(_MARGIN + x * (_BOX + _GAP), middle + y * _ROW) for x, y in zip(layers, layout.heights, strict=True)
+    ]
+    drawn = []
+    for line, heights in zip(lines, layout.through, strict=True):
+        passed = [
+            _Point(_MARGIN + (layers[line.source] + place) * (_BOX + _GAP), middle + y * _ROW)
+            for place, y in enumerate(heights, start=1)
+        ]
+        drawn.append(_drawn(line, lefts[line.source], passed, lefts[line.end]))
+    target = len(graph.nodes) - 1
+    boxes = [
+        _box(each, at, passage.rank if place == target else None, place == target)
+        for place, (each, at) in enumerate(zip(graph.nodes, lefts[1:], strict=True))
+    ]
+    question = _frame(lefts[0], 4, "#f4efe2", _ASKED, 1.2) + _words(
+        lefts[0].x + _BOX / 2, lefts[0].y + 5, "the question", 13, _INK
+    )
+    right = _MARGIN + max(layers) * (_BOX + _GAP) + _BOX
+    return "\n".join(["<g>", *drawn, question, *boxes, "</g>"]), right, top + layout.extent * _ROW
+
+
+def _drawn(line: _Line, source: _Point, passed: Sequence[_Point], end: _Point) -> str:
+    """Return an edge: curves from column to column, straight where it passes one by."""
+    start = _Point(source.x + _BOX, source.y)
+    if end.x > source.x:
+        path = [f"M{start.x:g} {start.y:g}"]
+        stops = [start, *(stop for at in passed for stop in (at, _Point(at.x + _BOX, at.y))), end]
+        for number, (a, b) in enumerate(pairwise(stops)):
+            straight = number % 2 == 1
+            bend = (b.x - a.x) / 2
+            path.append(
+                f"L{b.x:g} {b.y:g}" if straight else f"C{a.x + bend:g} {a.y:g} {b.x - bend:g} {b.y:g} {b.x:g} {b.y:g}"
+            )
+        label = _Point((stops[-2].x + end.x) / 2, (stops[-2].y + end.y) / 2)
+    else:  # two paths go through a pair of nodes in both orders
+        finish = _Point(end.x + _BOX, end.y)
+        out = max(start.x, finish.x) + _GAP / 2
+        path = [f"M{start.x:g} {start.y:g}C{out:g} {start.y:g} {out:g} {finish.y:g} {finish.x:g} {finish.y:g}"]
+        label = _Point(out - _GAP / 8, (start.y + finish.y) / 2)
+    look = f'stroke="{_ASKED}" stroke-dasharray="4 4"' if line.asked else f'stroke="{_LINE}" stroke-opacity="0.65"'
+    tip = "" if line.asked else ' marker-end="url(#end)"'
+    said = _words(label.x, label.y - 5, _cut(line.words, _NAME), 10.5, _INK, halo=True) if line.words else ""
+    return (
+        f'<g><title>{_xml(line.title)}</title><path d="{"".join(path)}" fill="none" {look} '
+        f'stroke-width="{line.width:.2f}"{tip}/>{said}</g>'
+    )
+
+
+def _box(placed: Placed, at: _Point, rank: int | None, explained: bool) -> str:
+    name = f"{rank}. {placed.node.name}" if rank else placed.node.name
+    is_passage = placed.node.kind == "passage"
+    below = placed.why or placed.node.kind
+    fill, stroke = ("#dcebf7", _LINE) if is_passage else ("#e8f3e4", "#5c7f4f")
+    middle = at.x + _BOX / 2
+    return (
+        f"<g><title>{_xml(f'{name} ({below})')}</title>"
+        f"{_frame(at, 6 if is_passage else _HEIGHT / 2, fill, stroke, 3 if explained else 1.2)}"
+        f"{_words(middle, at.y - 3, _cut(name, _NAME), 13, _INK, bold=True)}"
+        f"{_words(middle, at.y + 13, _cut(below, _SMALL), 10.5, _PALE)}</g>"
+    )
+
+
+def _frame(at: _Point, corner: float, fill: str, stroke: str, width: float) -> str:
+    return (
+        f'<rect x="{at.x:g}" y="{at.y - _HEIGHT / 2:g}" width="{_BOX}" height="{_HEIGHT}" rx="{corner:g}" '
+        f'fill="{fill}" stroke="{stroke}" stroke-width="{width:g}"/>'
+    )
+
+
+def _words(
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    fill: str,
+    *,
+    anchor: str = "middle",
+    bold: bool = False,
+    halo: bool = False,
+) -> str:
+    """Return a line of text; a halo keeps it readable across lines."""
+    around = ' stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
+    weight = ' font-weight="bold"' if bold else ""
+    return (
+        f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size:g}"{weight} '
+        f'fill="{fill}"{around}>{_xml(text)}</text>'
+    )
+
+
+def _cut(text: str, columns: int) -> str:
+    """Return a text on one line that takes so many columns at most."""
+    line = " ".join(text.split())
+    taken = 0
+    for place, sign in enumerate(line):
+        taken += 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        if taken > columns:
+            return f"{line[: max(place - 1, 0)].rstrip()}…"
+    return line
+
+
+def _xml(text: str) -> str:
+    """Return a text as it may stand in XML: on one line, signs that mean something escaped, those that may not told."""
+    line = visible(" ".join(text.split()))
+    return escape("".join(sign if sign.isprintable() else "\ufffd" for sign in line))

@@ -1,0 +1,74 @@
+"""A build rehearsed: the real steps of a build with a model, and made-up replies where none is remembered.
+
+Prompts, merging, communities and reports are those of the build itself (pipelines.judgement_model), so that what
+changes there changes here.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from pipelines.estimation.asked import Observed, Probe, Rehearsed
+from pipelines.estimation.habits import Habits
+from pipelines.estimation.made_up import MadeUp
+from pipelines.judgement_model import ModelJudgement
+from pipelines.runner import no_progress
+from pipelines.steps.extraction_model import Guidance, extract_chunks
+from pipelines.steps.vectors import entity_text, relation_text, report_text
+from prompts.usage import Spending
+from storage.hashing import digest
+from storage.memo import Memo
+from storage.records import Chunk, Document
+from storage.settings import Settings, read_tuned
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """Documents and their chunks."""
+
+    documents: Sequence[Document]
+    chunks: Sequence[Chunk]
+
+    def part(self, digests: Collection[str]) -> "Corpus":
+        """Return the chunks with these texts, each text once, and the documents that they stand in."""
+        wanted = set(digests)
+        chosen = {digest(each.text): each for each in self.chunks if digest(each.text) in wanted}
+        held = {each.document_id for each in chosen.values()}
+        chunks = sorted(chosen.values(), key=lambda each: each.id)
+        return Corpus([each for each in self.documents if each.id in held], chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a rehearsed build was asked, by step and model, and the texts of it that a build would embed."""
+
+    spending: tuple[Spending, ...]
+    entities: tuple[str, ...]
+    relations: tuple[str, ...]
+    reports: tuple[str, ...]
+
+
+def rehearse(corpus: Corpus, settings: Settings, memo: Memo, habits: Habits, *, retry: bool = False) -> Rehearsal:
+    """Return what a build of a corpus takes. SettingsError where the prompts of the settings cannot be read."""
+    texts = {digest(each.text): each.text for each in corpus.chunks}
+    ranks = {key: rank for rank, key in enumerate(sorted(texts))}
+    made_up = MadeUp(habits, settings.descriptions, settings.reports, texts, ranks)
+    judgement = ModelJudgement(settings, memo, no_progress, Rehearsed(settings.llm, memo, made_up), retry=retry)
+    found = judgement.find(corpus.documents, corpus.chunks)
+    told = judgement.tell(corpus.documents, corpus.chunks, found, lambda relations: None)
+    name_of = {each.id: each.name for each in told.entities}
+    return Rehearsal(
+        judgement.spending(),
+        tuple(entity_text(each) for each in found.knowledge.entities),
+        tuple(relation_text(each, name_of) for each in told.relations),
+        tuple(report_text(each) for each in told.reports),
+    )
+
+
+def look_up(chunks: Sequence[Chunk], settings: Settings, memo: Memo) -> tuple[list[Observed], set[str]]:
+    """Return the remembered replies to chunks, and the digests of the chunks of which some reply is not remembered."""
+    probe = Probe(settings.llm, memo)
+    tuned = read_tuned(settings.extraction)
+    guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
+    asyncio.run(extract_chunks(chunks, settings.extraction, probe, guidance=guidance))
+    return probe.found, probe.unknown

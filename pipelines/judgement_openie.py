@@ -1,0 +1,134 @@
+"""Judgement over open information extraction, HippoRAG's way to an index: by a model's two prompts, or from a file.
+
+HippoRAG has neither descriptions nor reports, so what comes after extraction is as without a model, and asks none.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.judgement import Described, Found, Told
+from pipelines.judgement_model import MeteredModel, leads
+from pipelines.judgement_offline import OfflineJudgement
+from pipelines.runner import Progress, Runner
+from pipelines.steps.extraction_nlp import annotate_chunks
+from pipelines.steps.openie import Annotated, OpenExtraction, merge_open
+from pipelines.steps.openie_file import by_chunk, read_open
+from pipelines.steps.openie_model import extract_open
+from prompts.client import ModelClient
+from prompts.retrying import Retried, Retrying
+from prompts.usage import Spending
+from storage.memo import Memo
+from storage.records import Chunk, Document
+from storage.settings import Settings, read_tuned
+from storage.text.nlp import Annotation
+
+
+class OpenieModelJudgement:
+    """Has a model list named entities and state triples; the rest is as without a model.
+
+    The model is that of the settings, if no other is given; `retry` asks it again for the replies that lost something.
+    NeedsModel, SettingsError and BudgetReached as for ModelJudgement.
+    """
+
+    waits = True
+
+    def __init__(
+        self,
+        settings: Settings,
+        memo: Memo,
+        run: Runner,
+        progress: Progress,
+        model: MeteredModel | None = None,
+        *,
+        retry: bool = False,
+    ) -> None:
+        self._settings = settings
+        self._progress = progress
+        self._persona = read_tuned(settings.extraction).extracts_as()
+        self._offline = OfflineJudgement(settings, memo, run)
+        metered = model or ModelClient(settings.llm, memo)
+        self._meter = metered.meter
+        self._retrying = Retrying(metered) if retry else None
+        self._model = self._retrying or metered
+
+    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+        """Return what the model states of each chunk, merged."""
+        extractions, lost = asyncio.run(extract_open(chunks, self._model, self._progress, self._persona))
+        found = [Annotated(chunk, each) for chunk, each in zip(chunks, extractions, strict=True)]
+        knowledge = merge_open(documents, found, self._settings.names)
+        return Found(knowledge, [], leads(chunks, knowledge.mentions), lost)
+
+    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
+        """Return extractive descriptions and reports."""
+        return self._offline.tell(documents, chunks, found, described)
+
+    def spending(self) -> tuple[Spending, ...]:
+        """Return what was asked of the model so far, by step and model."""
+        return self._meter.spending()
+
+    def retried(self) -> Retried:
+        """Return what came of asking again so far."""
+        return self._retrying.retried if self._retrying else Retried()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenieFileJudgement:
+    """Takes what was extracted elsewhere from the file `extraction.openie`; no model is asked for anything.
+
+    Documents that the file does not name are read by `extraction.pipeline`, so that they are in the graph too.
+    InputError where the file cannot be read.
+    """
+
+    settings: Settings
+    memo: Memo
+    run: Runner
+    waits: bool = False
+
+    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+        """Return what the file states of its documents, and the pipeline of the others, merged."""
+        settings = self.settings
+        file = Path(settings.extraction.openie)
+        read = read_open(file, {each.id for each in documents})
+        chunks_of: dict[str, list[Chunk]] = {}
+        for chunk in chunks:
+            chunks_of.setdefault(chunk.document_id, []).append(chunk)
+        stated: dict[str, OpenExtraction] = {}
+        for id_ in read.of_document.keys() & chunks_of.keys():
+            own = chunks_of[id_]
+            stated.update(zip((each.id for each in own), by_chunk(read.of_document[id_], own), strict=True))
+
+        others = [each for each in chunks if each.id not in stated]
+        annotations, lost = annotate_chunks(others, settings.extraction, self.memo, self.run, settings.build.shard_size)
+        annotated = {each.id: annotation for each, annotation in zip(others, annotations, strict=True)}
+        found = [
+            Annotated(each, stated.get(each.id, OpenExtraction()), annotated.get(each.id, Annotation((), ())))
+            for each in chunks
+        ]
+        knowledge = merge_open(documents, found, settings.names)
+        begins = [
+            annotated.get(each.id, lead) for each, lead in zip(chunks, leads(chunks, knowledge.mentions), strict=True)
+        ]
+        return Found(
+            knowledge, [], begins, [*read.failures, *lost], (_said(file, documents, read.of_document.keys(), settings),)
+        )
+
+    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
+        """Return extractive descriptions and reports."""
+        return OfflineJudgement(self.settings, self.memo, self.run).tell(documents, chunks, found, described)
+
+    def spending(self) -> tuple[Spending, ...]:
+        """Return nothing: no model is asked."""
+        return ()
+
+    def retried(self) -> Retried:
+        """Return nothing: the file is read in every build."""
+        return Retried()
+
+
+def _said(file: Path, documents: Sequence[Document], named: Collection[str], settings: Settings) -> str:
+    n_named = sum(each.id in named for each in documents)
+    said = f"{n_named:,} of {len(documents):,} documents as {file.name} has them"
+    rest = len(documents) - n_named
+    return f"{said}, the other {rest:,} by {settings.extraction.pipeline}" if rest else said

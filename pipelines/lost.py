@@ -1,0 +1,46 @@
+"""How much of what a build had to do was lost: what its exit status is decided by."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from storage.records import Failure
+
+READ, EXTRACT, SUMMARISE, REPORT = "read", "extract", "summarise", "report"
+
+
+@dataclass(frozen=True, slots=True)
+class LostShare:
+    """The items that a stage works on, and how many of them lost something, be it a part or the whole."""
+
+    stage: str
+    items: int
+    lost: int
+
+    @property
+    def share(self) -> float:
+        """The part of the items that lost something, 0 to 1."""
+        return self.lost / self.items if self.items else 0.0
+
+
+def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[LostShare, ...]:
+    """Return what each stage that lost something lost, the largest share first.
+
+    `rows` are the sizes of the tables. An item counts once, however often it is named: a chunk whose replies lost one
+    record of thirty is a chunk that is not whole in the index. The items are the files and rows that should have given
+    documents, the chunks, the entities and relations that have descriptions, and the reports.
+    """
+    lost: defaultdict[str, set[str]] = defaultdict(set)
+    for each in failures:
+        lost[each.stage].add(each.item_id)
+    shares = [LostShare(stage, max(_items(stage, rows, len(ids)), len(ids)), len(ids)) for stage, ids in lost.items()]
+    return tuple(sorted(shares, key=lambda each: (-each.share, each.stage)))
+
+
+def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
+    return {
+        READ: rows["documents"] + n_lost,
+        EXTRACT: rows["chunks"],
+        SUMMARISE: rows["entities"] + rows["relations"],
+        REPORT: rows["reports"],
+    }.get(stage, n_lost)

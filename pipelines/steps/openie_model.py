@@ -1,0 +1,143 @@
+"""Chunks to named entities and triples by a language model: HippoRAG's two prompts.
+
+Gutiérrez et al. 2024 (arXiv 2405.14831, section 2.3): a 1-shot prompt lists the named entities of a passage; a second
+one is given these and yields the triples, whose ends may be concepts beyond them.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from pipelines.lost import EXTRACT
+from pipelines.runner import Progress, no_progress
+from pipelines.steps.extraction_model import LOST_RECORD, Loss
+from pipelines.steps.openie import OpenExtraction, usable
+from prompts.answers import CUT_OFF
+from prompts.asking import ask_for
+from prompts.llm import LanguageModel, Message, Request
+from prompts.render import prompt_text, render
+from prompts.retrying import Outcome, least_lost
+from prompts.together import together
+from storage.errors import BadAnswer, BudgetReached, ModelError
+from storage.hashing import digest
+from storage.records import Chunk, Failure
+
+NER, TRIPLES = "openie_ner", "openie_triples"
+
+_AT_ONCE = 1024
+"""Chunks in hand: more than any server takes calls at once, few enough for their prompts to be held in memory."""
+
+
+class NamedEntities(BaseModel):
+    """The named entities of a text."""
+
+    entities: list[str]
+
+
+class Triples(BaseModel):
+    """The triples of a text: subject, predicate and object of each."""
+
+    triples: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChunk:
+    """What the replies for one text state, and what was lost of them."""
+
+    extraction: OpenExtraction
+    losses: tuple[Loss, ...] = ()
+
+
+async def extract_open(
+    chunks: Sequence[Chunk], model: LanguageModel, progress: Progress = no_progress, persona: str = ""
+) -> tuple[list[OpenExtraction], list[Failure]]:
+    """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
+
+    No chunk waits for another; equal texts are asked for once. BudgetReached is raised when the calls under way have
+    ended.
+    """
+    chunks_of: defaultdict[str, list[Chunk]] = defaultdict(list)
+    for chunk in chunks:
+        chunks_of[chunk.text].append(chunk)
+    found: dict[str, OpenChunk] = {}
+    pending = iter(chunks_of)
+    stopped = False
+
+    async def work() -> None:
+        nonlocal stopped
+        for text in pending:
+            if stopped:
+                return
+            try:
+                found[text] = await extract_text(text, model, persona)
+            except BudgetReached:
+                stopped = True
+                raise
+            progress(EXTRACT, len(found), len(chunks_of))
+
+    progress(EXTRACT, 0, len(chunks_of))
+    await together(work() for _ in range(min(_AT_ONCE, len(chunks_of))))
+    failures = [
+        Failure(EXTRACT, chunk.id, loss.reason, loss.detail) for chunk in chunks for loss in found[chunk.text].losses
+    ]
+    return [found[chunk.text].extraction for chunk in chunks], failures
+
+
+async def extract_text(text: str, model: LanguageModel, persona: str = "") -> OpenChunk:
+    """Return the named entities and triples of a text. Where a call fails the other's part stays.
+
+    Only BudgetReached is raised.
+    """
+    losses: list[Loss] = []
+    ner = render("index/openie_ner", persona=persona, example=prompt_text("index/openie_ner_example"), text=text)
+    named, lost = await _part(model, _request(NER, ner, text), NamedEntities)
+    losses += lost
+    asked = render(
+        "index/openie_triples",
+        persona=persona,
+        example=prompt_text("index/openie_triples_example"),
+        text=text,
+        entities=json.dumps(named.entities, ensure_ascii=False),
+    )
+    stated, lost = await _part(model, _request(TRIPLES, asked, text), Triples)
+    losses += lost
+    return OpenChunk(OpenExtraction(named.entities, stated.triples), tuple(losses))
+
+
+def _request(step: str, asked: str, text: str) -> Request:
+    return Request((Message("user", asked.strip()),), step, sources=(digest(text),))
+
+
+async def _part(
+    model: LanguageModel, request: Request, form: type[NamedEntities] | type[Triples]
+) -> tuple[OpenExtraction, list[Loss]]:
+    """Return what can be used of a reply, and what was lost of it."""
+
+    async def exchange(model: LanguageModel) -> Outcome[tuple[OpenExtraction, list[Loss]]]:
+        answer: BaseModel
+        losses = []
+        try:
+            answer = await ask_for(model, request, form)
+        except BadAnswer as bad:
+            if not isinstance(bad.salvaged, form):
+                raise
+            answer = bad.salvaged
+            losses = [Loss(f"the reply of step {request.step} was {CUT_OFF}", "what was complete before is kept")]
+        found, wrong = _usable(answer)
+        losses += [Loss(LOST_RECORD, each) for each in wrong]
+        kept = len(found.entities) + len(found.triples)
+        return Outcome((found, losses), kept=kept, lost=len(losses))
+
+    try:
+        return await least_lost(model, exchange)
+    except ModelError as error:
+        return OpenExtraction(), [Loss(f"the call of step {request.step} failed", str(error))]
+
+
+def _usable(answer: BaseModel) -> tuple[OpenExtraction, list[str]]:
+    entities = answer.entities if isinstance(answer, NamedEntities) else ()
+    triples = answer.triples if isinstance(answer, Triples) else ()
+    return usable(entities, triples)

@@ -1,0 +1,170 @@
+"""Examples for extraction that a model writes on texts of the corpus, each read with our own reader before it is kept.
+
+What is kept is written anew from the records that were read, so that an example is of the right format whatever the
+reply looked like, and only from records that keep the rules that the examples are to teach.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.steps.usable import flaw, name_key
+from prompts.llm import LanguageModel, Message, Request
+from prompts.records import EntityRecord, Records, read_records
+from prompts.render import render
+from prompts.written_records import Record, is_writable, write_records
+from storage.errors import ModelError
+
+STEP = "tune"
+
+_DATE = re.compile(r"\d{4}(-\d\d){0,2}")
+_STATUS = ("TRUE", "FALSE", "SUSPECTED")
+_STRENGTHS = (1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of one text: the records of an example (none where it came to nothing).
+
+    `thrown_away` says why replies were; `left_out` counts records of the kept reply that break the rules.
+    """
+
+    text: str
+    records: Records | None
+    thrown_away: tuple[str, ...] = ()
+    left_out: int = 0
+
+
+Checked = Callable[[Records], Records]
+"""Gives the records that an example may have."""
+
+
+async def make_example(model: LanguageModel, text: str, prompt: str, checked: Checked) -> Made:
+    """Return the example that a model writes on a text; after a reply that cannot be one it is asked once more.
+
+    Only BudgetReached is raised.
+    """
+    messages: tuple[Message, ...] = (Message("user", prompt),)
+    thrown_away: list[str] = []
+    for _ in range(2):
+        try:
+            reply = await model.complete(Request(messages, STEP))
+        except ModelError as error:
+            return Made(text, None, (*thrown_away, str(error)))
+        read = read_records(reply.text, cut_off=reply.finish == "length")
+        kept = checked(read)
+        reason = _unusable(read, kept)
+        if not reason:
+            return Made(text, kept, tuple(thrown_away), _size(read) - _size(kept))
+        thrown_away.append(reason)
+        again = Message("user", render("index/tune_again", reason=reason))
+        # Many servers refuse a conversation in which the model said nothing.
+        said = (Message("assistant", reply.text),) if reply.text.strip() else ()
+        messages = (messages[0], *said, again)
+    return Made(text, None, tuple(thrown_away))
+
+
+def _unusable(read: Records, kept: Records) -> str:
+    if read.lost:
+        lost = read.lost[0]
+        return f"{lost.reason}: {lost.text}" if lost.text else lost.reason
+    if not _size(read):
+        return "there is no record"
+    return "" if kept.entities or kept.claims else "no record is about something that the text names"
+
+
+def elements_in(text: str, types: Sequence[str]) -> Checked:
+    """Return what keeps the entities that a text names and that are of given types, and relationships between these.
+
+    Types and names are spelt as they are given, and as the entities are.
+    """
+    spelt = {each.casefold(): each for each in types}
+    held = _plain(text)
+
+    def checked(read: Records) -> Records:
+        entities: dict[str, EntityRecord] = {}
+        for entity in read.entities:
+            kind = spelt.get(entity.type.casefold())
+            if kind and entity.description and _plain(entity.name) in held and _fits(entity):
+                entities.setdefault(name_key(entity.name), replace(entity, type=kind))
+        relations = []
+        for each in read.relations:
+            source, target = entities.get(name_key(each.source)), entities.get(name_key(each.target))
+            if source and target and each.description and _is_strength(each.strength) and _fits(each):
+                relations.append(replace(each, source=source.name, target=target.name))
+        return Records(tuple(entities.values()), tuple(relations))
+
+    return checked
+
+
+def claims_in(text: str) -> Checked:
+    """Return what keeps the claims that are about something that a text names, and quote it."""
+    held = _plain(text)
+
+    def checked(read: Records) -> Records:
+        kept = []
+        for each in read.claims:
+            claim = replace(each, status=each.status.upper())
+            dates = [date for date in (claim.start_date, claim.end_date) if date]
+            quoted = claim.quote is not None and _plain(claim.quote) in held
+            named = all(_plain(name) in held for name in (claim.subject, claim.object) if name)
+            if quoted and named and claim.type and claim.status in _STATUS and all(map(_DATE.fullmatch, dates)):
+                kept.append(claim)
+        return Records(claims=tuple(each for each in kept if _fits(each)))
+
+    return checked
+
+
+def written(made: Sequence[Made], types: Sequence[str]) -> str:
+    """Return the examples of entities and relationships as prompts hold them."""
+    listed = ", ".join(types)
+    return "\n\n".join(
+        render(
+            "index/tuned_example",
+            number=str(number),
+            entity_types=listed,
+            text=text,
+            records=write_records(records),
+        )
+        for number, (text, records) in enumerate(_kept(made), 1)
+    )
+
+
+def written_claims(made: Sequence[Made]) -> str:
+    """Return the examples of claims as prompts hold them."""
+    return "\n\n".join(
+        render("index/tuned_claims_example", number=str(number), text=text, records=write_records(records))
+        for number, (text, records) in enumerate(_kept(made), 1)
+    )
+
+
+def can_be_shown(text: str) -> bool:
+    """Return whether a text holds none of the marks of records, so that it can stand above those of an example."""
+    return "<|" not in text and "|>" not in text
+
+
+async def counted(work: Awaitable[Made], tell: Callable[[], None]) -> Made:
+    """Return what the work gives, and tell that it is done."""
+    made = await work
+    tell()
+    return made
+
+
+def _kept(made: Sequence[Made]) -> list[tuple[str, Records]]:
+    return [(each.text, each.records) for each in made if each.records is not None]
+
+
+def _size(records: Records) -> int:
+    return len(records.entities) + len(records.relations) + len(records.claims)
+
+
+def _fits(record: Record) -> bool:
+    return not flaw(record) and is_writable(record)
+
+
+def _is_strength(number: float | None) -> bool:
+    return number is not None and _STRENGTHS[0] <= number <= _STRENGTHS[1]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).casefold()

@@ -1,0 +1,97 @@
+"""A small sample that stands for a corpus: from many documents, and as different as the corpus is.
+
+The passages are chosen greedily, each as the one that brings the passages of the corpus nearest to what is chosen
+already (facility location; Lin and Bilmes 2011, section 3): the first is the most typical, and the odd ones that are
+near to nothing come late.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pipelines.steps.chunks import split_document
+from storage.records import Chunk, Document
+from storage.settings import ChunkSettings
+from storage.text.sentences import sentence_spans
+from storage.text.tokens import count_each, token_spans
+
+Floats = npt.NDArray[np.float32]
+Embed = Callable[[Sequence[str]], Floats]
+"""Gives texts unit vectors, one row each."""
+
+_POOL = 10
+"""Passages looked at for one that is chosen."""
+_LEAST_TOKENS = 40
+"""A shorter passage (a heading, a caption) says little; it is taken of a document that has no other."""
+
+
+def sample(
+    documents: Sequence[Document], settings: ChunkSettings, count: int, seed: int, embed: Embed | None = None
+) -> list[Chunk]:
+    """Return up to `count` chunks of different texts, the most typical first; the same for the same arguments.
+
+    As many documents as possible are heard. Without `embed` they are drawn by lot.
+    """
+    pool = _pool(documents, settings, _POOL * count, seed)
+    if embed is None or len(pool) <= count:
+        return pool[:count]
+    vectors = embed([each.text for each in pool])
+    return [pool[place] for place in representatives(vectors, [each.document_id for each in pool], count)]
+
+
+def representatives(vectors: Floats, owners: Sequence[str], count: int) -> list[int]:
+    """Return `count` rows that stand for all, best first; of one owner no more than its turn. Ties go by place."""
+    likeness = np.maximum(vectors @ vectors.T, 0.0)
+    covered = np.zeros(len(vectors), np.float32)
+    taken: Counter[str] = Counter()
+    chosen: list[int] = []
+    while len(chosen) < min(count, len(vectors)):
+        left = [place for place in range(len(vectors)) if place not in chosen]
+        turn = min(taken[owners[place]] for place in left)
+        heard = [place for place in left if taken[owners[place]] == turn]
+        gains = np.maximum(likeness[heard], covered).sum(axis=1, dtype=np.float64)
+        best = heard[int(np.argmax(gains))]
+        chosen.append(best)
+        taken[owners[best]] += 1
+        covered = np.maximum(covered, likeness[best])
+    return chosen
+
+
+def excerpt(text: str, most: int) -> str:
+    """Return as many whole sentences from the beginning as have `most` tokens; of a longer first one its beginning."""
+    spans = sentence_spans(text)
+    end, room = 0, most
+    for (start, stop), tokens in zip(spans, count_each(text[start:stop] for start, stop in spans), strict=True):
+        if tokens > room:
+            if not end:
+                return text[start : token_spans(text[start:stop])[most - 1][1] + start]
+            break
+        end, room = stop, room - tokens
+    return text[:end].strip()
+
+
+def _pool(documents: Sequence[Document], settings: ChunkSettings, most: int, seed: int) -> list[Chunk]:
+    """Return up to `most` chunks in a random order in which every document comes before one comes again."""
+    dice = np.random.default_rng(seed)
+    texts: set[str] = set()
+    pool: list[Chunk] = []
+    drawn = [documents[place] for place in dice.permutation(len(documents))[:most]]
+    waiting = [_shuffled(split_document(each, settings), dice) for each in drawn]
+    while waiting and len(pool) < most:
+        still = []
+        for chunks in waiting:
+            if (chunk := next(chunks, None)) is None:
+                continue
+            still.append(chunks)
+            if chunk.text not in texts:
+                texts.add(chunk.text)
+                pool.append(chunk)
+        waiting = still
+    return pool[:most]
+
+
+def _shuffled(chunks: Sequence[Chunk], dice: np.random.Generator) -> Iterator[Chunk]:
+    telling = [each for each in chunks if each.n_tokens >= _LEAST_TOKENS] or list(chunks)
+    return iter([telling[place] for place in dice.permutation(len(telling))])

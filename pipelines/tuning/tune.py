@@ -1,0 +1,199 @@
+"""From documents to the texts that fit the prompts of indexing to them, with a language model.
+
+A model says of a sample what the documents are and in which language; from that, who it is to be; which kinds of
+entities there are; and it writes examples of extraction on texts of the sample (the prompt tuning of GraphRAG; Edge et
+al. 2024, section 3.1.2, asks for examples fitted to the domain).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.runner import Progress, no_progress
+from pipelines.steps.documents import read_documents
+from pipelines.tuning.answers import FEWEST_TYPES, MOST_TYPES, DomainAnswer, PersonaAnswer, TypesAnswer
+from pipelines.tuning.examples import (
+    STEP,
+    Made,
+    can_be_shown,
+    claims_in,
+    counted,
+    elements_in,
+    make_example,
+    written,
+    written_claims,
+)
+from pipelines.tuning.fence import fence_for, fenced
+from pipelines.tuning.sample import Embed, Floats, excerpt, sample
+from prompts.asking import ask_for
+from prompts.client import ModelClient
+from prompts.embedder import open_embedder
+from prompts.llm import LanguageModel, Message, Request
+from prompts.render import prompt_text, render
+from prompts.together import together
+from prompts.usage import Spending
+from storage.errors import InputError, UsageError
+from storage.records import Chunk
+from storage.settings import ExtractionSettings, Settings, TunedPrompts
+
+CHUNKS = 15
+"""Chunks of a sample where nothing else is said."""
+
+_SAMPLE_TOKENS = 6_000
+"""Most tokens of all excerpts in one prompt: that a model with a window of 8,000 can read them."""
+_EXAMPLES = 3
+_EXAMPLE_TOKENS = 150
+"""Most tokens of an example's text. Examples stand in the prompt of every chunk; three of this length take about as
+many tokens as a chunk."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The texts and types for a corpus, and what they were made from.
+
+    `examples` and `claims_examples` count those that were kept, `thrown_away` says why replies were, `left_out` counts
+    records of kept replies that break the rules, `unread` the inputs that could not be read.
+    """
+
+    language: str
+    entity_types: tuple[str, ...]
+    prompts: TunedPrompts
+    documents: int
+    chunks: int
+    examples: int
+    claims_examples: int
+    thrown_away: tuple[str, ...]
+    left_out: int
+    unread: int
+    spending: tuple[Spending, ...] = ()
+
+
+def tune(
+    inputs: Sequence[str | Path], settings: Settings, count: int = CHUNKS, progress: Progress = no_progress
+) -> Tuning:
+    """Return what a model makes of a sample of `count` chunks.
+
+    Nothing is written. NeedsModel without one, before anything is read; InputError where there is no text; ModelError
+    where the model gives no domain, persona or types; BudgetReached as everywhere. An example that fails is only told.
+    """
+    if settings.extraction.method == "nlp":
+        raise UsageError("extraction.method is `nlp`: no model would read the prompts that were tuned")
+    model = ModelClient(settings.llm)
+    documents, failures = read_documents(inputs, settings.input)
+    progress("read", len(documents), len(documents))
+    chosen = sample(documents, settings.chunks, count, settings.communities.seed, _embedding(settings))
+    if not chosen:
+        raise InputError("the documents hold no text to fit the prompts to")
+    progress("sample", len(chosen), len(chosen))
+    return asyncio.run(_ask(model, chosen, settings.extraction, len(failures), progress))
+
+
+def _embedding(settings: Settings) -> Embed | None:
+    """Return what embeds passages by their beginnings; None where that would be calls to a server."""
+    if settings.embedding.provider != "local":
+        return None
+    embedder = open_embedder(settings.embedding, settings.embedding_server)
+
+    def embed(texts: Sequence[str]) -> Floats:
+        return embedder.embed([embedder.windows(each)[0] for each in texts])
+
+    return embed
+
+
+async def _ask(
+    model: ModelClient, chosen: Sequence[Chunk], settings: ExtractionSettings, unread: int, progress: Progress
+) -> Tuning:
+    texts = [excerpt(each.text, _SAMPLE_TOKENS // len(chosen)) for each in chosen]
+    shown = [" ".join(excerpt(each.text, _EXAMPLE_TOKENS).split()) for each in chosen if can_be_shown(each.text)]
+    shown = shown[:_EXAMPLES]
+    tell = _counter(progress, 3 + len(shown) * (2 if settings.claims else 1))
+
+    prompt = render("index/tune_domain", sample=fenced(texts))
+    domain = await ask_for(model, _request(prompt), DomainAnswer)
+    tell()
+    prompt = render(
+        "index/tune_persona", domain=domain.domain, fence=fence_for([domain.domain]), language=domain.language
+    )
+    persona = await ask_for(model, _request(prompt), PersonaAnswer)
+    tell()
+    prompt = render(
+        "index/tune_entity_types",
+        sample=fenced([domain.domain, *texts]),
+        fewest=str(FEWEST_TYPES),
+        most=str(MOST_TYPES),
+        language=domain.language,
+    )
+    types = tuple((await ask_for(model, _request(prompt), TypesAnswer)).types)
+    tell()
+    told = render("index/tuned_domain", domain=domain.domain, language=domain.language)
+    prompts = TunedPrompts(told, persona.extraction, persona.reports)
+    ask = _Examples(model, prompts.extracts_as(), types, domain.language, settings.claim_description)
+    works = [ask.elements(each) for each in shown]
+    if settings.claims:
+        works += [ask.claims(each) for each in shown]
+    made = await together(counted(each, tell) for each in works)
+    elements, claims = made[: len(shown)], made[len(shown) :]
+    return Tuning(
+        domain.language,
+        types,
+        TunedPrompts(told, persona.extraction, persona.reports, written(elements, types), written_claims(claims)),
+        documents=len({each.document_id for each in chosen}),
+        chunks=len(chosen),
+        examples=sum(each.records is not None for each in elements),
+        claims_examples=sum(each.records is not None for each in claims),
+        thrown_away=tuple(reason for each in made for reason in each.thrown_away),
+        left_out=sum(each.left_out for each in made),
+        unread=unread,
+        spending=model.meter.spending(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Examples:
+    """What all examples of a corpus are asked with."""
+
+    model: LanguageModel
+    persona: str
+    types: tuple[str, ...]
+    language: str
+    claim_description: str
+
+    async def elements(self, text: str) -> Made:
+        prompt = render(
+            "index/tune_example",
+            persona=self.persona,
+            entity_types=", ".join(self.types),
+            language=self.language,
+            examples=prompt_text("index/extract_examples"),
+            text=fenced([text]),
+        )
+        return await make_example(self.model, text, prompt, elements_in(text, self.types))
+
+    async def claims(self, text: str) -> Made:
+        prompt = render(
+            "index/tune_claims_example",
+            persona=self.persona,
+            claim_description=self.claim_description,
+            entity_types=", ".join(self.types),
+            language=self.language,
+            examples=prompt_text("index/claims_examples"),
+            text=fenced([text]),
+        )
+        return await make_example(self.model, text, prompt, claims_in(text))
+
+
+def _request(prompt: str) -> Request:
+    return Request((Message("user", prompt),), STEP)
+
+
+def _counter(progress: Progress, total: int) -> Callable[[], None]:
+    done = 0
+
+    def tell() -> None:
+        nonlocal done
+        done += 1
+        progress(STEP, done, total)
+
+    progress(STEP, 0, total)
+    return tell

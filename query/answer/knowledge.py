@@ -1,0 +1,157 @@
+"""Which chunks state what: entities, relations and claims joined with their places, as arrays for fast look-ups."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from query.context import Context
+from storage.records import Claim, Community, Entity, Mention, Relation, Report, Span
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lists:
+    """A list of numbers for each of n owners: those of owner i are `values[starts[i]:starts[i + 1]]`, ascending."""
+
+    starts: Rows
+    values: Rows
+
+    @classmethod
+    def of_pairs(cls, n_owners: int, owners: Rows, values: Rows) -> "Lists":
+        """Return the lists of these pairs; the order of the pairs leaves no trace."""
+        order = np.lexsort((values, owners))
+        starts = np.zeros(n_owners + 1, np.int64)
+        np.cumsum(np.bincount(owners, minlength=n_owners), out=starts[1:])
+        return cls(starts, values[order])
+
+    def of(self, owner: int) -> Rows:
+        """Return the list of one owner."""
+        return self.values[self.starts[owner] : self.starts[owner + 1]]
+
+    def pairs(self, owners: Rows) -> tuple[Rows, Rows]:
+        """Return (places in `owners`, values): the lists of some owners, one behind the other."""
+        counts = self.starts[owners + 1] - self.starts[owners]
+        places = np.repeat(np.arange(len(owners)), counts)
+        ends = np.cumsum(counts)
+        entries = np.arange(counts.sum()) + np.repeat(self.starts[owners] - (ends - counts), counts)
+        return places, self.values[entries]
+
+
+class Knowledge:
+    """The entities, relations and claims of an index by row, and what they touch."""
+
+    def __init__(self, context: Context) -> None:
+        index = context.index
+        self.entities: list[Entity] = index.rows(Entity)
+        self.relations: list[Relation] = index.rows(Relation)
+        self.claims: list[Claim] = index.rows(Claim)
+        self.reports: list[Report] = index.rows(Report)
+        self._chunks = context.chunks
+        self.entity_row = {each.id: row for row, each in enumerate(self.entities)}
+        self.chunk_row = {each.id: row for row, each in enumerate(self._chunks)}
+        ends = [(self.entity_row[each.source_id], self.entity_row[each.target_id]) for each in self.relations]
+        self.ends: Rows = np.array(ends, np.int64).reshape(-1, 2)
+        """(relations, 2): the rows of the entities that each joins."""
+        self.weights = np.array([each.weight for each in self.relations], np.float64)
+        self.degrees = np.array([each.degree for each in self.entities], np.float64)
+        self.frequencies = np.array([each.frequency for each in self.entities], np.float64)
+        rows = np.arange(len(self.relations))
+        self.relations_of = Lists.of_pairs(len(self.entities), self.ends.ravel(), np.repeat(rows, 2))
+        self.claims_of = self._claims_of()
+        self.reports_of, self.relations_of_report = self._of_communities(index.rows(Community))
+        mentions = index.arrow(Mention, "chunk_id", "entity_id", "relation_id", "start", "end")
+        self._mention_chunk = _rows_of(mentions.column("chunk_id"), list(self.chunk_row))
+        self._mention_start = mentions.column("start").fill_null(-1).to_numpy().astype(np.int64)
+        self._mention_end = mentions.column("end").fill_null(-1).to_numpy().astype(np.int64)
+        self._entity_mentions = _owned(mentions.column("entity_id"), list(self.entity_row))
+        self._relation_mentions = _owned(mentions.column("relation_id"), [each.id for each in self.relations])
+        self.chunks_of_entity = self._chunks_of(self._entity_mentions)
+        self.chunks_of_relation = self._chunks_of(self._relation_mentions)
+        self.chunk_of_claim = np.array([self.chunk_row[each.chunk_id] for each in self.claims], np.int64)
+
+    def spans_of_entity(self, row: int, chunks: Rows) -> tuple[Span, ...]:
+        """Return where an entity stands in some chunks; a mention without a place is its chunk as a whole."""
+        return self._spans(self._entity_mentions.of(row), chunks)
+
+    def spans_of_relation(self, row: int, chunks: Rows) -> tuple[Span, ...]:
+        """Return where a relation is stated in some chunks."""
+        return self._spans(self._relation_mentions.of(row), chunks)
+
+    def span_of_claim(self, row: int) -> Span:
+        """Return where a claim stands."""
+        claim, chunk = self.claims[row], int(self.chunk_of_claim[row])
+        return self._span(chunk, -1 if claim.start is None else claim.start, -1 if claim.end is None else claim.end)
+
+    def _spans(self, mentions: Rows, chunks: Rows) -> tuple[Span, ...]:
+        kept = mentions[np.isin(self._mention_chunk[mentions], chunks)]
+        places = zip(
+            self._mention_chunk[kept].tolist(),
+            self._mention_start[kept].tolist(),
+            self._mention_end[kept].tolist(),
+            strict=True,
+        )
+        return tuple(self._span(*each) for each in sorted(set(places)))
+
+    def _span(self, row: int, start: int, end: int) -> Span:
+        chunk = self._chunks[row]
+        if start < 0:
+            start, end = chunk.start, chunk.end
+        return Span(chunk.document_id, chunk.id, start, end)
+
+    def _chunks_of(self, mentions: Lists) -> Lists:
+        """Return the chunks behind mentions, each once an owner."""
+        owners = np.repeat(np.arange(len(mentions.starts) - 1), np.diff(mentions.starts))
+        pairs = np.unique(np.stack([owners, self._mention_chunk[mentions.values]], axis=1), axis=0)
+        return Lists.of_pairs(len(mentions.starts) - 1, pairs[:, 0], pairs[:, 1])
+
+    def _claims_of(self) -> Lists:
+        pairs = [
+            (self.entity_row[id_], row)
+            for row, each in enumerate(self.claims)
+            for id_ in dict.fromkeys((each.subject_id, each.object_id))
+            if id_ is not None and id_ in self.entity_row
+        ]
+        return _lists(len(self.entities), pairs)
+
+    def _of_communities(self, communities: Sequence[Community]) -> tuple[Lists, Lists]:
+        """Return the reports that each entity lies in, and the relations inside of each report's community."""
+        report_row = {each.community_id: row for row, each in enumerate(self.reports)}
+        relation_row = {each.id: row for row, each in enumerate(self.relations)}
+        told = [(report_row[each.id], each) for each in communities if each.id in report_row]
+        entities = [(self.entity_row[id_], row) for row, each in told for id_ in each.entity_ids]
+        relations = [(row, relation_row[id_]) for row, each in told for id_ in each.relation_ids]
+        return _lists(len(self.entities), entities), _lists(len(self.reports), relations)
+
+
+def knowledge_of(context: Context) -> Knowledge:
+    """Return what the index knows, read on first use."""
+    return context.index.keep("knowledge", lambda: Knowledge(context))
+
+
+def _lists(n_owners: int, pairs: Sequence[tuple[int, int]]) -> Lists:
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    return Lists.of_pairs(n_owners, both[:, 0], both[:, 1])
+
+
+def _owned(column: "pa.ChunkedArray", ids: Sequence[str]) -> Lists:
+    """Return for each id the rows of the table in which the column holds it."""
+    owners = _rows_of(column, ids)
+    held = np.flatnonzero(owners >= 0)
+    return Lists.of_pairs(len(ids), owners[held], held)
+
+
+def _rows_of(column: "pa.ChunkedArray", ids: Sequence[str]) -> Rows:
+    """Return the place of each value in `ids`, -1 where it is null or not there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    places = pc.index_in(column, value_set=pa.array(ids, pa.string()), skip_nulls=True)
+    rows: Rows = places.fill_null(-1).to_numpy().astype(np.int64)
+    return rows

@@ -1,0 +1,79 @@
+"""Explaining a result: for each passage what its score is made of, and for `ppr` the paths that led to it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from query.context import Context
+from query.explain.nearness import by_meaning, by_ranks, by_words
+from query.explain.types import Explained, Explanation
+from query.explain.walk import open_walk
+from query.methods import find_method
+from query.types import Evidence, Step
+from storage.errors import UsageError
+
+_SUMS: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[tuple[Evidence, list[Explained]]]]]] = {
+    "bm25": ("the sum over the question's words", by_words),
+    "dense": ("cosine", by_meaning),
+    "hybrid": ("bm25 + dense", by_ranks),
+}
+EXPLAINED = ("ppr", *_SUMS)
+"""The methods that can be explained."""
+
+
+async def explain(
+    context: Context,
+    question: str,
+    method: str = "ppr",
+    k: int = 5,
+    *,
+    passage: int | None = None,
+    chunk: str | None = None,
+    paths: int = 5,
+) -> Explanation:
+    """Return why a method found its `k` best passages, at most `paths` paths for each.
+
+    `passage` asks for the one of that rank only, `chunk` for the one with that chunk id. With `ppr` that may be any
+    chunk: one that was not found is told with what of the walk reached it.
+
+    UnknownMethod for a name that is none; UsageError for a method that cannot be explained, both `passage` and
+    `chunk`, a rank beyond `k`, or a chunk that is not in the index or not in the result.
+    """
+    find_method(method)
+    if method not in EXPLAINED:
+        raise UsageError(f"the method {method!r} cannot be explained; those that can: {', '.join(EXPLAINED)}")
+    if k < 1 or paths < 1:
+        raise UsageError(f"k and paths must be at least 1, not {k} and {paths}")
+    if passage is not None and chunk is not None:
+        raise UsageError("a rank and a chunk id both name a passage; give one of them")
+    if passage is not None and not 1 <= passage <= k:
+        raise UsageError(f"there is no passage {passage} among the {k} best; ranks begin at 1")
+    if chunk is not None and chunk not in context.chunk_rows:
+        raise UsageError(f"the index holds no chunk {chunk!r}; conspectus retrieve --json shows the ids")
+    if method == "ppr":
+        return await _walked(context, question, k, passage, chunk, paths)
+    formula, work = _SUMS[method]
+    evidence, found = await work(context, question, k)
+    return Explanation(question, method, formula, tuple(_chosen(found, passage, chunk)), evidence.trace)
+
+
+async def _walked(
+    context: Context, question: str, k: int, passage: int | None, chunk: str | None, paths: int
+) -> Explanation:
+    walk = open_walk(context, question, k, paths)
+    if isinstance(walk, Step):
+        return Explanation(question, "ppr", "", tuple(_chosen([], passage, chunk)), (walk,))
+    rows = [context.chunk_rows[chunk]] if chunk else walk.best(k)
+    if passage is not None:
+        rows = rows[passage - 1 : passage]
+    found = [walk.explained(row) for row in rows]
+    return Explanation(question, "ppr", walk.formula, tuple(_chosen(found, passage, chunk)), walk.trace)
+
+
+def _chosen(found: Sequence[Explained], passage: int | None, chunk: str | None) -> list[Explained]:
+    """Return the passage that is wanted, or all."""
+    if passage is None and chunk is None:
+        return list(found)
+    wanted = [each for each in found if each.rank == passage or each.passage.chunk_id == chunk]
+    if not wanted:
+        which = f"passage {passage}" if chunk is None else f"chunk {chunk!r}"
+        raise UsageError(f"{which} is not in the result, which has {len(found)} passages; raise k or ask otherwise")
+    return wanted

@@ -1,0 +1,141 @@
+"""The memory of HippoRAG, derived from an index's tables: phrases, passages, and what joins them.
+
+Gutiérrez et al. 2024 (arXiv 2405.14831, section 2.2) build a graph of phrase nodes N, triple edges E and synonym edges
+E′, and a matrix P of how often each phrase stands in each passage; Gutiérrez et al. 2025 (arXiv 2502.14802, section
+3.2) add the passages as nodes, joined with the phrases that they hold. Here N are the entities, E the relations, E′
+the synonyms (their cosine is `synonyms.threshold` or more), the passages the chunks, and P is counted from the
+mentions. Nothing is stored beside the tables.
+
+The papers leave weights open; these are what their programs do. A triple edge weighs how often its triples are stated
+(`Relation.weight`, summed over both directions), a synonym edge its cosine, which takes the place of a triple edge
+between the same two phrases, and a passage edge 1.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from query.context import Context
+from storage.errors import IndexCorrupt
+from storage.graph.adjacency import Adjacency
+from storage.records import Chunk, Entity, Mention, Relation, Synonym
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from scipy.sparse import csr_array
+
+Floats = npt.NDArray[np.float64]
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """What HippoRAG remembers of |P| passages by |N| phrases, rows as in the tables.
+
+    Attributes:
+        counts: (|N|, |P|) sparse float64, how often each phrase stands in each passage.
+        specificity: (|N|,) float64, s_i = 1 / |P_i|, one over the number of passages that phrase i stands in; 0 for a
+            phrase that stands in none.
+        phrases: the graph over N with E and E′.
+        whole: the same with the passages: nodes 0 .. |N| - 1 are the phrases, the others the passages.
+        facts: (|E|, 2), the phrases that each triple joins.
+    """
+
+    counts: "csr_array"
+    specificity: Floats
+    phrases: Adjacency
+    whole: Adjacency
+    facts: Rows
+
+    @property
+    def n_phrases(self) -> int:
+        """The number of phrases, |N|."""
+        return len(self.specificity)
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Undirected edges between phrases: their ends (e, 2), and their weights (e,)."""
+
+    ends: Rows
+    weights: Floats
+
+
+def open_memory(context: Context) -> Memory:
+    """Return the memory of an index, made on first use."""
+    return context.index.keep("hipporag memory", lambda: _from_tables(context))
+
+
+def make_memory(n_phrases: int, n_passages: int, mentions: Rows, facts: Edges, synonyms: Edges) -> Memory:
+    """Return the memory of phrases and passages that are numbered from 0.
+
+    `mentions` (m, 2) has a row (phrase, passage) for each time that a phrase stands in a passage.
+    """
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(mentions))
+    counts = csr_array((ones, (mentions[:, 0], mentions[:, 1])), shape=(n_phrases, n_passages))
+    counts.sum_duplicates()
+    places = np.diff(counts.indptr)
+    specificity = np.divide(1.0, places, out=np.zeros(n_phrases), where=places > 0)
+
+    joined = _joined(n_phrases, facts, synonyms)
+    holding = np.repeat(np.arange(n_phrases), places)
+    whole = Adjacency.from_edges(
+        n_phrases + n_passages,
+        np.concatenate([joined.ends[:, 0], holding]),
+        np.concatenate([joined.ends[:, 1], n_phrases + counts.indices]),
+        np.concatenate([joined.weights, np.ones(len(holding))]),
+    )
+    phrases = Adjacency.from_edges(n_phrases, joined.ends[:, 0], joined.ends[:, 1], joined.weights)
+    return Memory(counts, specificity, phrases, whole, facts.ends)
+
+
+def _joined(n_phrases: int, facts: Edges, synonyms: Edges) -> Edges:
+    """Return the edges of E ∪ E′: two that are synonyms are joined by nothing else."""
+    taken = _pair_keys(n_phrases, synonyms.ends)
+    free = ~np.isin(_pair_keys(n_phrases, facts.ends), taken)
+    return Edges(
+        np.concatenate([facts.ends[free], synonyms.ends]), np.concatenate([facts.weights[free], synonyms.weights])
+    )
+
+
+def _pair_keys(n_phrases: int, ends: Rows) -> Rows:
+    """Return a number for each pair, the same whichever end is named first."""
+    keys: Rows = ends.min(axis=1, initial=n_phrases) * n_phrases + ends.max(axis=1, initial=0)
+    return keys
+
+
+def _from_tables(context: Context) -> Memory:
+    index = context.index
+    phrase_ids = index.arrow(Entity, "id").column("id")
+    chunk_ids = index.arrow(Chunk, "id").column("id")
+    mentions = index.arrow(Mention, "entity_id", "chunk_id").drop_null()
+    relations = index.arrow(Relation, "source_id", "target_id", "weight")
+    synonyms = index.arrow(Synonym, "source_id", "target_id", "similarity")
+    return make_memory(
+        len(phrase_ids),
+        len(chunk_ids),
+        np.stack(
+            [_rows_of(mentions.column("entity_id"), phrase_ids), _rows_of(mentions.column("chunk_id"), chunk_ids)], 1
+        ),
+        _edges(relations, "weight", phrase_ids),
+        _edges(synonyms, "similarity", phrase_ids),
+    )
+
+
+def _edges(table: "pa.Table", weight: str, ids: "pa.ChunkedArray") -> Edges:
+    ends = np.stack([_rows_of(table.column(end), ids) for end in ("source_id", "target_id")], 1)
+    return Edges(ends, table.column(weight).to_numpy().astype(np.float64))
+
+
+def _rows_of(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> Rows:
+    """Return the table row of each id; IndexCorrupt for an id that is not in its table."""
+    from pyarrow import compute
+
+    rows = compute.index_in(found, value_set=ids)
+    if rows.null_count:
+        raise IndexCorrupt(f"{rows.null_count} ids point to rows that are not there; build the index again")
+    return np.asarray(rows.to_numpy(), np.int64)

@@ -1,0 +1,160 @@
+"""What of a question tells something by itself, and what refers to something said before. No index is needed.
+
+Words that refer (pronouns), go on ("and", "what about") or only hold a question together are listed by language in
+`query/follow_up_words.txt`. A question's language is the one whose lists hold most of its words. In a language that is
+not listed every word tells something, so that only the index can say that a question is not enough.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import regex
+
+from storage.text.names import NameMatcher, words
+
+Refers = Literal["person", "thing", "any"]
+"""What a pronoun can stand for, where the language tells persons from things."""
+
+_REFERRING: dict[str, Refers] = {"person": "person", "thing": "thing", "any": "any", "last": "any"}
+_KINDS = ("asks", *_REFERRING, "opens", "joins")
+_NOUNS_HAVE_CAPITALS = frozenset({"de"})
+_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
+_SIGNS_OF_A_WORD = 2
+"""Where words are not set apart by spaces every sign counts as a word of its own; most words have two."""
+
+_MOST_BEFORE = 2.0
+"""Telling words before a pronoun; what more of them say is likely to be what the pronoun stands for."""
+_MOST_IN_ALL = 8.0
+"""Telling words of a question that a pronoun may leave open; a longer one says what it is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a question is worded.
+
+    `telling` are the keys of the words that say what it is about and are no names; `named`: it holds a name.
+    `refers` is what its first pronoun stands for where nothing before that could be meant, None where there is none.
+    `goes_on`: it begins, or ends, as what carries on does; `asks`: it has a question word besides.
+    """
+
+    telling: tuple[str, ...]
+    named: bool
+    refers: Refers | None
+    goes_on: bool
+    asks: bool
+
+    @property
+    def weight(self) -> float:
+        """How many words tell something; signs of scripts without spaces count by the word."""
+        return _weight(self.telling)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A name, a listed word or any other word of a question; `kind` is "name", that of the list, or "telling"."""
+
+    start: int
+    end: int
+    kind: str
+    keys: tuple[str, ...]
+
+
+def wording(question: str, names: Sequence[tuple[int, int]]) -> Wording:
+    """Return how a question is worded; `names` are the spans of names in it that are known."""
+    language = _language(question)
+    parts = _parts(question, names, language)
+    kinds = [part.kind for part in parts]
+    return Wording(
+        telling=tuple(key for part in parts if part.kind == "telling" for key in part.keys),
+        named="name" in kinds,
+        refers=_refers(parts),
+        goes_on="opens" in (*kinds[:1], *kinds[-1:]),
+        asks="asks" in kinds,
+    )
+
+
+def telling_words(text: str, names: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the words of a text that tell something and are no part of a name, as they stand, each once."""
+    parts = _parts(text, names, _language(text))
+    return list(dict.fromkeys(text[part.start : part.end] for part in parts if part.kind == "telling"))
+
+
+def _refers(parts: Sequence[_Part]) -> Refers | None:
+    if _weight([key for part in parts if part.kind == "telling" for key in part.keys]) > _MOST_IN_ALL:
+        return None
+    before = 0.0
+    for place, part in enumerate(parts):
+        before += _weight(part.keys) if part.kind == "telling" else 0
+        if part.kind == "name" or before > _MOST_BEFORE:
+            return None
+        if part.kind in _REFERRING and (part.kind != "last" or place == len(parts) - 1 or not before):
+            return _REFERRING[part.kind]
+    return None
+
+
+def _weight(keys: Sequence[str]) -> float:
+    return sum(1 / _SIGNS_OF_A_WORD if _UNSPACED.match(key) else 1 for key in keys)
+
+
+def _parts(text: str, names: Sequence[tuple[int, int]], language: str) -> list[_Part]:
+    """Return the parts of a text in order."""
+    listed = {each.start: (each.end, each.value) for each in _lists()[language].find(text)} if language else {}
+    in_words = words(text)
+    capitals = _capitals_tell(text, language, listed)
+    name_at = dict(names)
+    parts: list[_Part] = []
+    at = 0
+    for word in in_words:
+        if word.start < at:
+            continue
+        inside = capitals and at > 0 and text[word.start].isupper()
+        end, kind = listed.get(word.start, (word.end, "telling"))
+        if word.start in name_at and (kind == "telling" or inside or name_at[word.start] > end):
+            end, kind = name_at[word.start], "name"
+        elif inside and kind == "telling":
+            kind = "name"
+        keys = tuple(each.key for each in in_words if word.start <= each.start < end)
+        parts.append(_Part(word.start, end, kind, keys))
+        at = end
+    return parts
+
+
+def _capitals_tell(text: str, language: str, listed: Collection[int]) -> bool:
+    """Return whether a capital inside a text says that a word is a name: not In a Title, and not where NOUNS HAVE IT.
+
+    `listed` are the places of words that are no names.
+    """
+    if language in _NOUNS_HAVE_CAPITALS:
+        return False
+    cased = [each.start for each in words(text) if text[each.start].upper() != text[each.start].lower()]
+    return not (all(text[at].isupper() for at in cased) and any(at in listed for at in cased[1:]))
+
+
+def _language(text: str) -> str:
+    """Return the language whose lists hold most words of a text, the first of equals; "" where none holds any."""
+    counts = {
+        language: sum(len(words(text[each.start : each.end])) for each in matcher.find(text))
+        for language, matcher in _lists().items()
+    }
+    best = max(counts, key=lambda language: counts[language])
+    return best if counts[best] else ""
+
+
+@cache
+def _lists() -> dict[str, NameMatcher[str]]:
+    """Return by language what finds its listed words, each with its kind."""
+    found: dict[str, dict[str, str]] = {}
+    language = ""
+    for line in files("query").joinpath("follow_up_words.txt").read_text("utf-8").splitlines():
+        if line.startswith("["):
+            language = line.strip("[]")
+        elif line and not line.startswith("#"):
+            kind, _, listed = line.partition(":")
+            if kind not in _KINDS:
+                raise ValueError(f"query/follow_up_words.txt: {kind!r} is no kind of words")
+            for entry in listed.split(","):
+                found.setdefault(language, {}).setdefault(entry.strip(), kind)
+    return {each: NameMatcher(entries) for each, entries in found.items()}

@@ -1,0 +1,163 @@
+"""Which paths carried a walk's mass to a node: the part of personalised PageRank that can be told.
+
+The scores of `pagerank` are a sum over walks. With s the personalisation, P the row-normalised adjacency and d the
+damping, the solution is x = c (s + d Pᵀ s + d² Pᵀ² s + ...), so that
+
+    x(v) = sum over walks u0, ..., ul = v of  c · s(u0) · product over its edges of  d · w(ui, ui+1) / strength(ui) .
+
+c is 1 − d where every seed has edges; a walk that begins at an isolated seed cannot go on and jumps at once, which
+makes c larger. Walks that visit no node twice are paths, and the few that carry most are the reason why a node was
+found.
+"""
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from storage.graph.adjacency import Adjacency
+from storage.graph.edges import check_weights, node_ids
+
+
+@dataclass(frozen=True, slots=True)
+class MassPath:
+    """A path from a seed, `nodes[0]`, to the target, `nodes[-1]`, and the mass that it carries there.
+
+    A target that is a seed itself has a path of one node.
+    """
+
+    nodes: tuple[int, ...]
+    mass: float
+
+
+def top_paths(
+    adjacency: Adjacency,
+    seeds: ArrayLike,
+    mass: ArrayLike,
+    target: int,
+    *,
+    damping: float,
+    count: int,
+    least: float,
+) -> list[MassPath]:
+    """Return the paths that carry most mass to a node: at most `count`, best first, none that carries under `least`.
+
+    Paths are grown backwards from the target, always the one that may carry most. The bound is exact: what the
+    best walk from the seeds brings to the front of a path (Dijkstra, over the products of the factors above), times
+    what the path passes on. So the first `count` paths that reach a seed are the best. With x(v) the target's score,
+    at most x(v) / least paths of any one length are looked at, and none longer than log(least) / log(d): the walks
+    through different paths of one length are different walks, whose masses sum to no more than x(v). So `least`
+    bounds the work, whatever the graph.
+
+    Args:
+        adjacency: the graph.
+        seeds: int (k,), as in `forward_push`; one that is repeated counts with its sum.
+        mass: float (k,), not negative, in step with `seeds`; scaled here to sum 1.
+        target: the node that is explained.
+        damping: the probability of following an edge, in [0, 1).
+        count: how many paths are wanted.
+        least: the least mass of a path, above 0; a thousandth of the target's score is a good one.
+
+    Raises:
+        ValueError: an argument out of range, or no mass.
+        IndexCorrupt: an edge that was read leads to no node.
+
+    >>> path = Adjacency.from_edges(3, [0, 1], [1, 2], [1.0, 1.0])
+    >>> top_paths(path, [0], [1.0], 2, damping=0.5, count=9, least=1e-6)
+    [MassPath(nodes=(0, 1, 2), mass=0.0625)]
+    """
+    if not 0 <= target < adjacency.n_nodes:
+        raise ValueError(f"target must be in 0 .. {adjacency.n_nodes - 1}, but is {target}")
+    if not least > 0:
+        raise ValueError(f"least must be above 0, but is {least}")
+    start = begun_mass(adjacency, seeds, mass, damping)
+    reached = _best_walks(adjacency, start, damping, least)
+    if target not in reached:
+        return []
+
+    found: list[MassPath] = []
+    # (bound negated, path backwards, what it passes on, whether it is whole)
+    front: list[tuple[float, tuple[int, ...], float, bool]] = [(-reached[target], (target,), 1.0, False)]
+    while front and len(found) < count:
+        bound, backwards, passed, whole = heappop(front)
+        if whole:
+            found.append(MassPath(backwards[::-1], -bound))
+            continue
+        first = backwards[-1]
+        if start.get(first, 0.0) * passed >= least:
+            heappush(front, (-start[first] * passed, backwards, passed, True))
+        _, neighbours, weights = adjacency.edges_of(np.array([first]))
+        factors = damping * weights / adjacency.strength[neighbours]
+        for node, factor in zip(neighbours.tolist(), factors.tolist(), strict=True):
+            if node in reached and node not in backwards and reached[node] * factor * passed >= least:
+                heappush(front, (-reached[node] * factor * passed, (*backwards, node), factor * passed, False))
+    return found
+
+
+def begun_mass(adjacency: Adjacency, seeds: ArrayLike, mass: ArrayLike, damping: float) -> dict[int, float]:
+    """Return c · s(u) for each seed u that has mass: what the walk of no edge carries to it.
+
+    Raises:
+        ValueError: see `top_paths`.
+
+    >>> begun_mass(Adjacency.from_edges(2, [0], [1], [1.0]), [0, 1, 0], [1.0, 2.0, 1.0], 0.5)
+    {0: 0.25, 1: 0.25}
+    """
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping must be in [0, 1), but is {damping}")
+    ids, amounts = node_ids("seeds", seeds, adjacency.n_nodes), np.asarray(mass, np.float64)
+    if amounts.shape != ids.shape:
+        raise ValueError(f"mass must have one entry per seed ({ids.shape}), but has shape {amounts.shape}")
+    check_weights("mass", amounts)
+    largest = amounts.max(initial=0.0)
+    if largest == 0:
+        raise ValueError("mass must have a value above 0")
+    nodes, place = np.unique(ids, return_inverse=True)
+    amounts = np.bincount(place, weights=amounts / largest, minlength=len(nodes)).astype(np.float64)
+    shares = amounts / amounts.sum()
+    isolated = adjacency.indptr[nodes + 1] == adjacency.indptr[nodes]
+    # Between two jumps the walk takes one step at an isolated seed, 1 / (1 - damping) on average from another.
+    whole = shares[isolated].sum() + shares[~isolated].sum() / (1 - damping)
+    begun: list[float] = (shares / whole).tolist()
+    return {node: part for node, part in zip(nodes.tolist(), begun, strict=True) if part > 0}
+
+
+def carried(adjacency: Adjacency, begun: dict[int, float], walk: tuple[int, ...], damping: float) -> float:
+    """Return the mass that one walk carries, node after node; 0 where it begins at no seed or follows no edge.
+
+    >>> path = Adjacency.from_edges(3, [0, 1], [1, 2], [1.0, 1.0])
+    >>> carried(path, {0: 0.5}, (0, 1, 0, 1), 0.5)
+    0.03125
+    """
+    product = begun.get(walk[0], 0.0)
+    for source, end in pairwise(walk):
+        product *= damping * edge_weight(adjacency, source, end) / (adjacency.strength[source] or 1.0)
+    return float(product)
+
+
+def edge_weight(adjacency: Adjacency, source: int, end: int) -> float:
+    """Return the weight of the edge between two nodes, 0 where there is none."""
+    first, last = adjacency.indptr[source], adjacency.indptr[source + 1]
+    at = first + np.searchsorted(adjacency.indices[first:last], end)
+    return float(adjacency.weights[at]) if at < last and adjacency.indices[at] == end else 0.0
+
+
+def _best_walks(adjacency: Adjacency, start: dict[int, float], damping: float, least: float) -> dict[int, float]:
+    """Return the most that any one walk from the seeds carries to each node to which it carries `least` or more."""
+    settled: dict[int, float] = {}
+    front = [(-amount, node) for node, amount in sorted(start.items()) if amount >= least]
+    front.sort()
+    while front:
+        amount, node = heappop(front)
+        if node in settled:
+            continue
+        settled[node] = -amount
+        _, neighbours, weights = adjacency.edges_of(np.array([node]))
+        amounts = (-amount * damping / (adjacency.strength[node] or 1.0)) * weights.astype(np.float64)
+        useful = amounts >= least
+        for other, passed in zip(neighbours[useful].tolist(), amounts[useful].tolist(), strict=True):
+            if other not in settled:
+                heappush(front, (-passed, other))
+    return settled

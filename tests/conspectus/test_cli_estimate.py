@@ -1,0 +1,90 @@
+"""`conspectus index --estimate` as a user calls it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conspectus.show_estimate import estimate as shown
+from prompts.fake import FakeServer
+from tests.command_line import conspectus
+from tests.conftest import ENCYCLOPEDIA, write_rows
+
+MODEL = ("--set", "llm.model=m", "--set", "llm.base_url=http://127.0.0.1:9/v1")
+PRICES = ("--set", "llm.prices={m: {input: 0.15, output: 0.6}}")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    rows = [json.loads(line) for line in (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:6]]
+    write_rows(tmp_path / "corpus.jsonl", rows)
+    return tmp_path / "corpus.jsonl"
+
+
+def test_a_table_of_steps_with_their_sum(corpus: Path) -> None:
+    done = conspectus("index", corpus, "--index", "new", "--estimate", *MODEL, *PRICES)
+    assert done.status == 0, done.err
+    for word in ("extract", "glean_more", "report", "total", "range:", "time:", "are not known yet", "$0."):
+        assert word in done.out
+    assert not Path("new").exists()
+
+
+def test_without_a_price_the_cost_is_unknown(corpus: Path) -> None:
+    done = conspectus("index", corpus, "--index", "new", "--estimate", *MODEL)
+    assert "unknown to unknown" in done.out
+    assert "$" not in done.out
+
+
+def test_as_json(corpus: Path) -> None:
+    done = conspectus("index", corpus, "--index", "new", "--estimate", "--json", "--latency", "2", *MODEL)
+    made = json.loads(done.out)
+    assert made["documents"] == 6
+    assert made["total"]["cost"] is None
+    assert made["total"]["calls"] == sum(each["calls"] for each in made["steps"])
+    assert "a call takes 2 s" in made["time_assumes"]
+
+
+def test_no_request_is_sent(corpus: Path) -> None:
+    with FakeServer() as server:
+        done = conspectus("index", corpus, "--estimate", "--set", "llm.model=m", "--set", f"llm.base_url={server.url}")
+        assert done.status == 0
+        assert not server.requests
+    assert not Path(".conspectus").exists()
+
+
+def test_without_a_model_no_server_is_needed(corpus: Path) -> None:
+    done = conspectus("index", corpus, "--estimate", "--set", "extraction.pipeline=regex")
+    assert "no server is needed" in done.out
+
+
+def test_an_unchanged_index_needs_nothing(corpus: Path) -> None:
+    offline = ("--set", "extraction.pipeline=regex")
+    assert conspectus("index", corpus, "--quiet", *offline).status == 0
+    assert "unchanged" in conspectus("index", corpus, "--estimate", *offline).out
+
+
+def test_latency_is_for_estimates_only(corpus: Path) -> None:
+    done = conspectus("index", corpus, "--latency", "1")
+    assert done.status == 2
+    assert "--estimate" in done.err
+
+
+def test_what_the_figures_rest_on_is_said() -> None:
+    step = {
+        "step": "extract", "model": "m", "calls": 1000, "remembered": 7, "prompt_tokens": 2000, "completion_tokens": 30,
+        "cost": 1.5, "seconds": 3700.0, "low": {"calls": 1, "tokens": 2, "cost": 0.5},
+        "high": {"calls": 3, "tokens": 4, "cost": 2.5},
+    }  # fmt: skip
+    text = shown(
+        {
+            "index": "a b", "documents": 3, "chunks": 4000, "rehearsed": 300, "observed": 12, "unchanged": False,
+            "steps": [step], "total": {**step, "step": "total", "model": ""}, "time_assumes": "much",
+            "warnings": ["llm.max_cost is $1: one run will not suffice"],
+        }
+    )  # fmt: skip
+    assert "'a b': 3 documents, 4,000 chunks" in text
+    assert "1 h 1 min" in text
+    assert "range: 1 to 3 calls, 2 to 4 tokens, $0.5000 to $2.5000" in text
+    assert "as the memo holds them for 12 chunks" in text
+    assert "from a sample of 300 chunks" in text
+    assert text.endswith("one run will not suffice")

@@ -1,0 +1,188 @@
+"""Conversations from Python and on the command line: follow-ups find what they mean, files stay whole."""
+
+import asyncio
+import io
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import conspectus
+from prompts.fake import FakeServer
+from storage.errors import ModelError
+from tests.command_line import PROGRAM, Done
+from tests.command_line import conspectus as command
+
+FIRST = "Who wrote The Red House?"
+THEN = "When was it published?"
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def index(sample_root: Path) -> conspectus.Index:
+    return conspectus.open(sample_root)
+
+
+def test_a_chat_remembers(index: conspectus.Index) -> None:
+    chat = index.chat("ppr")
+    first = chat.ask(FIRST)
+    assert (first.question, first.standalone) == (FIRST, FIRST)
+    then = chat.ask(THEN)
+    assert then.question == THEN
+    assert then.standalone.startswith(f"{THEN} (")
+    assert "The Red House" in then.standalone
+    assert "2012" in then.text
+    assert len(chat.history.turns) == 2
+    found = chat.retrieve("Who wrote it?", k=1)
+    assert "Red House" in found.passages[0].title
+    assert len(chat.history.turns) == 2, "looking is not asking"
+    chat.new()
+    assert chat.ask(THEN).standalone == THEN
+
+
+def test_history_is_a_value(index: conspectus.Index) -> None:
+    history = conspectus.Conversation().after(index.ask(FIRST, "ppr"))
+    one, other = (index.ask(THEN, "ppr", history=history) for _ in range(2))
+    assert one.text == other.text
+    assert one.standalone == index.chat("ppr", history).ask(THEN).standalone
+    assert index.ask(THEN).standalone == "", "no conversation, nothing to say about one"
+    assert index.retrieve(THEN, history=history).trace[0].name == "conversation"
+
+
+def test_it_works_where_a_loop_is_running_already(index: conspectus.Index) -> None:
+    async def in_a_notebook() -> list[str]:
+        chat = index.chat("bm25")
+        return [(await chat.ask_async(FIRST)).standalone, chat.ask(THEN).standalone]
+
+    assert asyncio.run(in_a_notebook())[1].startswith(f"{THEN} (")
+
+
+def test_a_question_without_answer_is_forgotten(sample_root: Path) -> None:
+    settings = conspectus.load_settings(
+        overrides={"llm": {"model": "m", "base_url": "http://127.0.0.1:9/v1", "attempts": 1}}
+    )
+    chat = conspectus.open(sample_root, settings).chat("ppr")
+    with pytest.raises(ModelError):
+        chat.ask(FIRST)
+    assert chat.history == conspectus.Conversation()
+
+
+def test_ask_goes_on_where_the_session_ends(sample_root: Path, tmp_path: Path) -> None:
+    first = command("ask", FIRST, "--index", sample_root, "--session", "talk.jsonl", "--method", "ppr")
+    assert (first.status, first.err) == (0, "")
+    assert len((tmp_path / "talk.jsonl").read_text("utf-8").splitlines()) == 1
+    then = command("ask", THEN, "--index", sample_root, "--session", "talk.jsonl", "--method", "ppr", "--json")
+    answer = json.loads(then.out)
+    assert answer["question"] == THEN
+    assert "The Red House" in answer["standalone"]
+    assert answer["trace"][0]["name"] == "conversation"
+    turns = [json.loads(line) for line in (tmp_path / "talk.jsonl").read_text("utf-8").splitlines()]
+    assert [each["question"] for each in turns] == [FIRST, THEN]
+    assert turns[1]["standalone"] == answer["standalone"]
+    assert "standalone" not in json.loads(command("ask", THEN, "--index", sample_root, "--json").out)
+    before = (tmp_path / "talk.jsonl").read_bytes()
+    found = command("retrieve", "Who wrote it?", "--index", sample_root, "--session", "talk.jsonl", "--json")
+    assert "Red House" in json.loads(found.out)["passages"][0]["title"]
+    assert (tmp_path / "talk.jsonl").read_bytes() == before, "retrieve only reads it"
+    traced = command("ask", THEN, "--index", sample_root, "--session", "talk.jsonl", "--trace")
+    assert "  conversation: asked as " in traced.out
+
+
+@pytest.mark.parametrize("work", ["ask", "retrieve"])
+def test_a_damaged_session_is_one_clear_line(work: str, sample_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text("not JSON\n", "utf-8")
+    done = command(work, FIRST, "--index", sample_root, "--session", "talk.jsonl")
+    assert (done.status, done.out, done.err.count("\n")) == (3, "", 1)
+    assert "talk.jsonl, line 1" in done.err
+    assert (tmp_path / "talk.jsonl").read_text("utf-8") == "not JSON\n"
+    done = command(work, FIRST, "--index", sample_root, "--session", "nowhere/talk.jsonl")
+    assert (done.status, done.out) == (2, "")
+
+
+def chatted(text: str, index: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> Done:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    return command("chat", "--index", index, "--method", "ppr", *words)
+
+
+def test_chat_reads_lines_through_a_pipe(sample_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = chatted(f"{FIRST}\n\n  {THEN}\n/new\n{THEN}\n/quit\nWho?\n", sample_root, monkeypatch, "--trace")
+    assert (done.status, done.err) == (0, "")
+    steps = [line.strip() for line in done.out.splitlines() if line.startswith("  conversation: ")]
+    assert steps[0] == steps[2] == "conversation: asked as it is: nothing was said before"
+    assert "The Red House" in steps[1]
+    assert len(steps) == 3, "what follows /quit is not read"
+    assert "\n[1] " in done.out
+    assert chatted("", sample_root, monkeypatch) == Done(0, "", "")
+
+
+def test_chat_names_its_commands_and_unknown_methods(sample_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = chatted("/help me\n/quit", sample_root, monkeypatch)
+    assert (done.status, done.out) == (0, "")
+    assert "/help is no command; there are /new and /quit" in done.err
+    done = command("chat", "--index", sample_root, "--method", "pqr")
+    assert (done.status, done.out) == (2, "")
+    assert "did you mean 'ppr'?" in done.err
+
+
+def test_chat_goes_on_after_a_model_that_fails(sample_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    llm = ("--set", "llm.model=m", "--set", "llm.base_url=http://127.0.0.1:9/v1", "--set", "llm.attempts=1")
+    done = chatted(f"{FIRST}\n{THEN}\n", sample_root, monkeypatch, *llm)
+    assert (done.status, done.out) == (8, "")
+    assert done.err.count("conspectus: ") == 2
+    assert "Traceback" not in done.err
+
+
+def test_chat_reads_bytes_that_are_no_text(sample_root: Path) -> None:
+    done = subprocess.run(
+        [*PROGRAM, "chat", "--index", sample_root, "--method", "bm25"],
+        input=b"Who wrote \xff\xfe The Red House?\n",
+        capture_output=True,
+        cwd=ROOT,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert b"Mark Haddon" in done.stdout
+
+
+def test_a_terminal_is_prompted(sample_root: Path) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*PROGRAM, "chat", "--index", sample_root],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    os.write(ours, b"/new\n\x04")
+    out, err = process.communicate(timeout=120)
+    os.close(ours)
+    os.close(theirs)
+    assert (process.returncode, out) == (0, b""), err
+    assert err == b"> > \n"
+
+
+def test_ctrl_c_ends_it_cleanly(sample_root: Path) -> None:
+    with FakeServer("It was Mark Haddon [1].", latency=60) as server:
+        process = subprocess.Popen(
+            [*PROGRAM, "chat", "--index", sample_root, "--method", "bm25", "--set", "llm.model=m",
+             "--set", f"llm.base_url={server.url}"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )  # fmt: skip
+        assert process.stdin
+        process.stdin.write(f"{FIRST}\n".encode())
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not server.requests and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert b"Traceback" not in err
+    assert err.decode().splitlines()[-1].startswith("conspectus: interrupted")

@@ -1,0 +1,70 @@
+"""What every answerer of the menu keeps, without a model and with one that says anything."""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from prompts.fake import FakeServer
+from query.answer.read import UNKNOWN
+from query.context import Context
+from query.methods import METHODS
+from query.types import Answer
+from storage.errors import ModelError
+from storage.index import Index
+from storage.records import Document
+from storage.settings import LlmSettings
+from tests.conftest import Build
+
+ALONE = [name for name, method in METHODS.items() if not method.needs_model]
+"""Those that answer without a model."""
+QUESTIONS = ["", "?! …", "北京大学在哪里？", "Who wrote the novel The Red House?", "Oxford \udcff " * 200]
+
+
+@pytest.fixture
+def served(sample_context: Context, tmp_path: Path) -> Iterator[Context]:
+    with FakeServer() as server:
+        index = Index.open(sample_context.index.root)
+        index.root = tmp_path
+        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
+        yield Context(index, sample_context.settings.model_copy(update={"llm": llm}))
+
+
+def check(context: Context, method: str, question: str) -> Answer:
+    """Ask, and return an answer whose citations stand in the documents and in its text."""
+    said: list[str] = []
+    found = asyncio.run(METHODS[method].answerer(context).answer(question, said.append))
+    texts = {each.id: each.text for each in context.index.rows(Document)}
+    assert found.question == question
+    assert found.trace
+    assert "".join(said).strip()
+    assert [each.number for each in found.citations] == sorted({each.number for each in found.citations})
+    for each in found.citations:
+        assert texts[each.document_id][each.start : each.end] == each.quote
+        assert f"[{each.number}]" in found.text
+    marks = {int(each) for each in re.findall(r"\[(\d{1,3})\]", found.text)}
+    assert marks <= {each.number for each in found.citations}
+    assert (found.text == UNKNOWN) == (not found.known)
+    return found
+
+
+@pytest.mark.parametrize("method", ALONE)
+def test_without_a_model(method: str, sample_context: Context) -> None:
+    for question in QUESTIONS:
+        assert check(sample_context, method, question).usage.calls == 0
+
+
+@pytest.mark.parametrize("method", ALONE)
+def test_an_index_of_one_word(method: str, build: Build) -> None:
+    check(build([("", "Hi.")]), method, "Who says Hi?")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_with_a_model_that_says_anything(method: str, served: Context) -> None:
+    try:
+        found = check(served, method, "Who wrote the novel The Red House?")
+    except ModelError:
+        return
+    assert ":offline" not in found.method

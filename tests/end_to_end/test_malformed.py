@@ -1,0 +1,430 @@
+"""Replies that are malformed in ten ways: the run ends, what is well-formed is stored, what is lost is listed, and
+--retry-failed heals it, asking for nothing else.
+
+What was sent is known from the server's own records, and what of it is well-formed from the text alone: a record that
+stands in it letter by letter. None of the program's readers is used for that.
+"""
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from prompts.fake import FakeServer, Faults
+from prompts.fake.asked import FakeRequest
+from prompts.fake.malformed import MALFORMED, MalformedKind
+from prompts.fake.recorded import Recorded
+from storage.index import Index
+from storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
+from tests.command_line import Done, conspectus, start
+
+KINDS: tuple[MalformedKind, ...] = (
+    "fence", "prose", "think", "html", "two_values", "truncated", "ellipsis", "empty", "refusal", "null_content",
+)  # fmt: skip
+RATE = 0.2
+N_NOTES = 36
+FIRST = ("Ada", "Bela", "Cleo", "Dov", "Edda", "Finn")
+LAST = ("Quill", "Brand", "Marsh", "Stone")
+NOTE = re.compile(r"Note (\d+)\. ")
+NAME = re.compile(rf"\b(?:{'|'.join(FIRST)}) (?:{'|'.join(LAST)})\b")
+
+TURNS = {"extract": ("extract", "more", "glean"), "more": ("more", "glean"), "glean": ("glean",), "claims": ("claims",)}
+"""What of a chunk's conversation is to be asked again where a turn was lost: what follows rests on it."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record that the server has in mind: the names that it is about, its description, and the line it sends."""
+
+    kind: str
+    names: tuple[str, ...]
+    description: str
+    line: str
+
+
+@dataclass
+class Author:
+    """Answers by rule, and keeps what it had in mind by the number of the request."""
+
+    texts: dict[int, str] = field(default_factory=dict)
+    records: dict[int, list[Record]] = field(default_factory=dict)
+
+    def __call__(self, request: FakeRequest) -> str:
+        form = json.dumps(request.body.get("response_format", ""))
+        first = request.messages[0][1]
+        if "findings" in form:
+            text = report(first)
+        elif '"required": ["description"]' in form:
+            text = json.dumps({"description": f"All that is said of {thing_of(first)} in {len(first)} letters."})
+        elif '"Yes"' in form:
+            text = json.dumps({"answer": "Yes"})
+        else:
+            self.records[request.number] = records(first, gleaned=len(request.messages) > 1)
+            text = "##\n".join([*(each.line for each in self.records[request.number]), "<|COMPLETE|>"])
+        self.texts[request.number] = text
+        return text
+
+
+def records(prompt: str, gleaned: bool) -> list[Record]:
+    """Return what a note states: claims, or all names but the last with the first reply, the last when gleaned."""
+    note = prompt[prompt.rindex("Note ") :]
+    number, names = number_of(note), list(dict.fromkeys(NAME.findall(note)))
+    if '("claim"' in prompt:
+        said = f"{names[0]} signed note {number}."
+        line = f'("claim"<|>"{names[0]}"<|>"NONE"<|>"ACT"<|>"TRUE"<|>"NONE"<|>"NONE"<|>"{said}"<|>"NONE")'
+        return [Record("claim", (names[0],), said, line)]
+    told = names[-1:] if gleaned else names[:-1]
+    found = []
+    for name in told:
+        said = f"{name} is someone whom note {number} names."
+        found.append(Record("entity", (name,), said, f'("entity"<|>"{name}"<|>"person"<|>"{said}")'))
+    for one, other in pairwise(names[-2:] if gleaned else told):
+        said = f"{one} wrote to {other} in note {number}."
+        line = f'("relationship"<|>"{one}"<|>"{other}"<|>"{said}"<|>7)'
+        found.append(Record("relation", tuple(sorted((one, other))), said, line))
+    return found
+
+
+def report(prompt: str) -> str:
+    labels = re.findall(r"\b[ER]\d+\b", prompt)[:3]
+    finding = {"summary": "They write", "explanation": "These people write to one another.", "records": labels}
+    told = {"title": "A circle", "summary": "Who writes to whom.", "rating": 5, "rating_explanation": "They are few."}
+    return json.dumps({**told, "findings": [finding]})
+
+
+def thing_of(prompt: str) -> str:
+    return re.search(r"^Thing: (.*)$", prompt, re.M)[1]  # type: ignore[index]
+
+
+def number_of(note: str) -> int:
+    return int(NOTE.search(note)[1])  # type: ignore[index]
+
+
+def note(number: int) -> str:
+    names = [f"{FIRST[(number * 5 + i * 7 + i * i) % 6]} {LAST[(number + i * 3) % 4]}" for i in range(5)]
+    *most, last = dict.fromkeys(names)
+    return f"Note {number}. {', '.join(most)} and {last} met again, and wrote letters to one another about it."
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request, the reply as it was sent, and what was meant: the text that was spoilt, and its records."""
+
+    first: str
+    turns: int
+    text: str
+    mind: str
+    fault: str | None
+    records: tuple[Record, ...]
+
+    @property
+    def whole(self) -> list[Record]:
+        """The records that are well-formed."""
+        return [each for each in self.records if each.line in self.text]
+
+    @property
+    def lost(self) -> bool:
+        """Whether anything of it was lost. A page of HTML is no report and no description, whatever it holds."""
+        if self.records:
+            return len(self.whole) < len(self.records)
+        return self.mind not in self.text or (self.is_form and self.fault == "html")
+
+    @property
+    def note(self) -> int:
+        """The number of the note that it is about."""
+        return number_of(self.first[self.first.rindex("Note ") :])
+
+    @property
+    def is_form(self) -> bool:
+        """Whether it is a description or a report: a bad one is told so, and is lost if the next is bad too."""
+        return not self.records and '"answer"' not in self.mind
+
+    @property
+    def question(self) -> str:
+        """What is asked, in a few words: the same where an earlier turn has another wording."""
+        if self.is_form:
+            return self.first
+        if self.turns == 1:
+            return f"{'claims' if self.records[0].kind == 'claim' else 'extract'} {self.note}"
+        return f"{'glean' if self.records else 'more'} {self.note}"
+
+
+def sent(author: Author, requests: Iterable[Recorded]) -> list[Sent]:
+    """Return the requests that got a reply of the author's."""
+    found = []
+    for each in requests:
+        if each.body is None or each.number not in author.texts:
+            continue
+        mind, messages = author.texts[each.number], each.body["messages"]
+        text = (MALFORMED[each.fault](mind) or "") if each.fault else mind  # type: ignore[index]
+        records_ = tuple(author.records.get(each.number, ()))
+        found.append(Sent(messages[0]["content"], len(messages), text, mind, each.fault, records_))
+    return found
+
+
+def questions(exchanges: Iterable[Sent]) -> list[str]:
+    return sorted(each.question for each in exchanges)
+
+
+@pytest.fixture(scope="module")
+def author() -> Author:
+    return Author()
+
+
+@pytest.fixture(scope="module")
+def server(author: Author) -> Iterator[FakeServer]:
+    with FakeServer(author, seed=12) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "notes.jsonl"
+    rows = [{"id": f"n{number:02}", "text": note(number)} for number in range(N_NOTES)]
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows), "utf-8")
+    return path
+
+
+@dataclass(frozen=True)
+class Built:
+    """An index, how the run that made it ended, and what was asked meanwhile."""
+
+    folder: Path
+    done: Done
+    exchanges: list[Sent]
+
+
+def options(server: FakeServer, **llm: object) -> list[str]:
+    chosen = {
+        "llm.model": "m", "llm.base_url": server.url, "llm.max_output_tokens": 400,
+        "extraction.claims": "true", "descriptions.summary_threshold": 30, "reports.min_size": 2,
+        "communities.max_cluster_size": 5,
+        "embedding.provider": "endpoint", "embedding.model": "e", "embedding_server.base_url": server.url,
+        **{f"llm.{name}": value for name, value in llm.items()},
+    }  # fmt: skip
+    return [word for key, value in chosen.items() for word in ("--set", f"{key}={value}")]
+
+
+def index(author: Author, server: FakeServer, corpus: Path, folder: Path, *words: str, **llm: object) -> Built:
+    before = len(server.requests)
+    done = conspectus("index", corpus, "--index", folder, "--quiet", "--json", *words, *options(server, **llm))
+    return Built(folder, done, sent(author, server.requests[before:]))
+
+
+@pytest.fixture(scope="module")
+def spoilt(author: Author, server: FakeServer, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
+    server.change(faults=Faults(dict.fromkeys(KINDS, RATE / len(KINDS)), by="prompt"))
+    built = index(author, server, corpus, tmp_path_factory.mktemp("spoilt") / "index")
+    server.change(faults=Faults())
+    return built
+
+
+@pytest.fixture(scope="module")
+def healthy(
+    spoilt: Built, author: Author, server: FakeServer, corpus: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Built:
+    return index(author, server, corpus, tmp_path_factory.mktemp("healthy") / "index")
+
+
+@pytest.fixture
+def copy(spoilt: Built, tmp_path: Path) -> Path:
+    shutil.copytree(spoilt.folder, tmp_path / "index")
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def owed(spoilt: Built, healthy: Built) -> list[str]:
+    """What a retry has to ask: all that a build from nothing asks, but for what has a reply that lost nothing and that
+    rests on none that did.
+    """
+    wanted = set(questions(healthy.exchanges))
+    whole = {each.question for each in spoilt.exchanges if not each.lost}
+    for lost in wanted - whole:
+        turn, _, number = lost.partition(" ")
+        whole -= {f"{each} {number}" for each in TURNS.get(turn, ())}
+    return sorted(wanted - whole)
+
+
+def model_failures(folder: Path) -> list[Failure]:
+    return [each for each in Index.open(folder).rows(Failure) if each.stage != "read"]
+
+
+def test_every_kind_struck_every_step(spoilt: Built, server: FakeServer) -> None:
+    struck = {each.fault for each in server.requests if each.fault and each.path.endswith("/chat/completions")}
+    assert struck == set(KINDS)
+    lost = [each for each in spoilt.exchanges if each.lost]
+    assert 0.05 < len(lost) / len(spoilt.exchanges) < RATE
+    kinds = {each.records[0].kind if each.records else next(iter(json.loads(each.mind))) for each in lost}
+    assert kinds == {"entity", "claim", "answer", "description", "title"}
+
+
+def test_the_run_ends_as_documented(spoilt: Built, healthy: Built) -> None:
+    done = json.loads(spoilt.done.out)
+    assert spoilt.done.status == 5
+    assert "of 36 chunks" in spoilt.done.err
+    assert "build.failure_threshold (5.0%)" in spoilt.done.err
+    by_stage = {each["stage"]: (each["lost"], each["items"]) for each in done["lost"]}
+    assert set(by_stage) == {"extract", "summarise", "report"}
+    assert by_stage["extract"] == (len(lost_notes(spoilt)), N_NOTES)
+    assert done["failed_share"] == round(max(lost / items for lost, items in by_stage.values()), 6)
+    assert conspectus("verify", "--index", spoilt.folder).status == 0
+    assert healthy.done.status == 0
+    assert json.loads(healthy.done.out)["failures"] == 0
+
+
+def test_every_well_formed_record_is_stored_and_none_is_invented(spoilt: Built) -> None:
+    opened = Index.open(spoilt.folder)
+    number_of_chunk = {each.id: number_of(each.text) for each in opened.rows(Chunk)}
+    name_of = {each.id: each.name for each in opened.rows(Entity)}
+    ends_of = {
+        each.id: tuple(sorted((name_of[each.source_id], name_of[each.target_id]))) for each in opened.rows(Relation)
+    }
+    names_of = {**{each: (name,) for each, name in name_of.items()}, **ends_of}
+    stored = {
+        (number_of_chunk[each.chunk_id], names_of[each.entity_id or each.relation_id or ""], each.description)
+        for each in opened.rows(Mention)
+        if each.description
+    }
+    stored |= {
+        (number_of_chunk[each.chunk_id], (name_of[each.subject_id],), each.description) for each in opened.rows(Claim)
+    }
+    assert stored == {
+        (each.note, record.names, record.description) for each in spoilt.exchanges for record in each.whole
+    }
+
+
+def lost_notes(spoilt: Built) -> set[int]:
+    return {each.note for each in spoilt.exchanges if each.lost and not each.is_form}
+
+
+def test_every_loss_is_listed(spoilt: Built) -> None:
+    opened = Index.open(spoilt.folder)
+    failures = opened.rows(Failure)
+    number_of_chunk = {each.id: number_of(each.text) for each in opened.rows(Chunk)}
+    assert {number_of_chunk[each.item_id] for each in failures if each.stage == "extract"} == lost_notes(spoilt)
+
+    names = {each.id: each.name for each in opened.rows(Entity)}
+    names |= {each.id: f"{names[each.source_id]} and {names[each.target_id]}" for each in opened.rows(Relation)}
+    forms = [each for each in spoilt.exchanges if each.is_form]
+    bad = {each.first for each in forms} - {each.first for each in forms if not each.lost}
+    things = sorted(thing_of(each) for each in bad if "\nThing: " in each)
+    assert things == sorted(names[each.item_id] for each in failures if each.stage == "summarise")
+    without_report = {each.item_id for each in failures if each.stage == "report"}
+    assert len(without_report) == len(bad) - len(things)
+    assert without_report <= {each.id for each in opened.rows(Community)}
+
+    assert all(each.reason and each.detail for each in failures)
+    listed = conspectus("status", "--failures", "--index", spoilt.folder).out
+    for each in failures:
+        assert f"{each.stage}: {each.item_id}: {each.reason}" in listed
+
+
+def test_an_ordinary_run_after_it_asks_nothing_and_ends_alike(
+    copy: Path, author: Author, server: FakeServer, corpus: Path, spoilt: Built
+) -> None:
+    again = index(author, server, corpus, copy)
+    assert again.exchanges == []
+    assert again.done.status == 5
+    told, before = json.loads(again.done.out), json.loads(spoilt.done.out)
+    assert told["unchanged"]
+    assert {key: told[key] for key in ("version", "failures", "lost", "retried")} == {
+        key: before[key] for key in ("version", "failures", "lost", "retried")
+    }
+
+
+def test_retry_failed_heals_and_asks_for_nothing_else(
+    copy: Path, author: Author, server: FakeServer, corpus: Path, healthy: Built, owed: list[str], tmp_path: Path
+) -> None:
+    healed = index(author, server, corpus, copy, "--retry-failed")
+    assert (healed.done.status, healed.done.err) == (0, "")
+    assert model_failures(copy) == []
+    assert questions(healed.exchanges) == owed
+    told = json.loads(healed.done.out)
+    assert 0 < told["retried"]["asked"] == told["retried"]["healed"] <= len(owed)
+    assert told["version"] == json.loads(healthy.done.out)["version"], "the same files as a build from nothing"
+
+    for words in ([], ["--retry-failed"]):
+        after = index(author, server, corpus, copy, *words)
+        assert after.exchanges == []
+        assert json.loads(after.done.out)["unchanged"]
+    shown = conspectus("index", corpus, "--index", copy, "--quiet", "--retry-failed", *options(server)).out
+    assert "nothing to ask again" in shown
+
+    (tmp_path / "other" / "cache").mkdir(parents=True)
+    shutil.copy(copy / "cache" / "memo.sqlite", tmp_path / "other" / "cache" / "memo.sqlite")
+    rebuilt = index(author, server, corpus, tmp_path / "other")
+    assert rebuilt.exchanges == []
+    assert json.loads(rebuilt.done.out)["version"] == told["version"], "healed replies are what is remembered"
+
+
+def test_a_retry_of_a_server_that_still_fails_loses_nothing_more(
+    copy: Path, author: Author, server: FakeServer, corpus: Path, spoilt: Built
+) -> None:
+    server.change(faults=Faults({"500": 1.0}))
+    again = index(author, server, corpus, copy, "--retry-failed", attempts=1)
+    server.change(faults=Faults())
+    told = json.loads(again.done.out)
+    assert told["retried"]["asked"] == told["retried"]["unanswered"] > 0
+    assert told["version"] == json.loads(spoilt.done.out)["version"]
+    assert again.done.status == 5
+
+
+def test_a_budget_ends_a_retry_and_the_next_goes_on(
+    copy: Path, author: Author, server: FakeServer, corpus: Path, spoilt: Built, owed: list[str]
+) -> None:
+    version = Index.open(copy).manifest.version
+    stopped = index(author, server, corpus, copy, "--retry-failed", max_tokens=25_000)
+    assert stopped.done.status == 9
+    assert 0 < len(stopped.exchanges) < len(owed)
+    assert Index.open(copy).manifest.version == version, "the old version is in force"
+    healed = index(author, server, corpus, copy, "--retry-failed")
+    assert healed.done.status == 0
+    assert questions([*stopped.exchanges, *healed.exchanges]) == owed
+
+
+def test_a_retry_that_is_killed_goes_on(
+    copy: Path, author: Author, server: FakeServer, corpus: Path, owed: list[str]
+) -> None:
+    version, before = Index.open(copy).manifest.version, len(server.requests)
+    server.change(latency=0.4)
+    concurrency = 2
+    words = ["index", corpus, "--index", copy, "--quiet", "--retry-failed", *options(server, concurrency=concurrency)]
+    process = start(*words)
+    deadline = time.monotonic() + 60
+    while len(sent(author, server.requests[before:])) < 8 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.2)  # half-way between replies: what came is written down
+    process.kill()
+    process.communicate()
+    server.change(latency=0.0)
+    killed = sent(author, server.requests[before:])
+    assert 8 <= len(killed) < len(owed)
+    assert Index.open(copy).manifest.version == version
+    assert model_failures(copy)
+    healed = index(author, server, corpus, copy, "--retry-failed")
+    assert healed.done.status == 0
+    asked = questions([*killed, *healed.exchanges])
+    assert sorted(set(asked)) == owed
+    assert len(asked) <= len(owed) + concurrency, "only what had no reply yet is asked twice"
+
+
+def test_without_a_model_what_could_not_be_read_is_all_that_there_is(tmp_path: Path, server: FakeServer) -> None:
+    (tmp_path / "good.txt").write_text("Marie Curie discovered polonium.", "utf-8")
+    (tmp_path / "bad.pdf").write_text("no PDF", "utf-8")
+    offline = ("--set", "llm.model=", "--set", "extraction.pipeline=regex", "--set", "build.failure_threshold=1")
+    words = ("index", tmp_path / "*.*", "--index", tmp_path / "index", "--quiet", *options(server), *offline)
+    assert conspectus(*words).status == 0
+    again = conspectus(*words, "--retry-failed")
+    assert "unchanged" in again.out
+    assert "tried to read again; nothing else had failed" in again.out
+    (tmp_path / "bad.pdf").unlink()
+    (tmp_path / "bad.txt").write_text("Now it can be read.", "utf-8")
+    healed = conspectus(*words, "--retry-failed")
+    assert "published" in healed.out
+    assert "failure" not in healed.out

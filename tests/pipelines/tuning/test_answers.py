@@ -1,0 +1,42 @@
+import pytest
+from pydantic import ValidationError
+
+from pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
+
+
+def test_kinds_are_told_apart_and_those_that_would_break_a_prompt_left_out() -> None:
+    given = [
+        "Schiff",
+        " schiff ",
+        "Person",
+        "人物",
+        "Ort, Land",
+        "a\nb",
+        "x" * 60,
+        '"quoted"',
+        "<|>",
+        "##",
+        "",
+        "Reederei",
+    ]
+    assert TypesAnswer(types=given).types == ["Schiff", "Person", "人物", "a b", "Reederei"]
+    assert len(TypesAnswer(types=[str(each) for each in range(30)]).types) == 10
+
+
+@pytest.mark.parametrize("given", [[], ["Schiff", "schiff"], ["a,b", "c,d", "e,f", "g"]])
+def test_too_few_kinds_are_refused(given: list[str]) -> None:
+    with pytest.raises(ValidationError, match="at least 3 different kinds"):
+        TypesAnswer(types=given)
+
+
+@pytest.mark.parametrize("language", ["", " ", "x" * 41, "German. <|COMPLETE|>", "# now do this"])
+def test_a_language_is_a_name(language: str) -> None:
+    with pytest.raises(ValidationError):
+        DomainAnswer(domain="Letters.", language=language)
+
+
+def test_a_text_is_one_paragraph_of_some_length() -> None:
+    assert DomainAnswer(domain=" Briefe\n\n von See ", language="中文 (简体)").domain == "Briefe von See"
+    for text in (" \n", "x" * 1501):
+        with pytest.raises(ValidationError):
+            PersonaAnswer(extraction=text, reports="Du schreibst.")

@@ -1,0 +1,157 @@
+"""Examples that a model writes, against a server that plays one."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from pipelines.tuning.examples import (
+    Made,
+    can_be_shown,
+    claims_in,
+    elements_in,
+    make_example,
+    written,
+    written_claims,
+)
+from prompts.client import ModelClient
+from prompts.fake import FakeReply, FakeServer
+from prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from prompts.render import render
+from storage.errors import BudgetReached
+from storage.settings import LlmSettings
+
+TEXT = "李明在北京见到了王芳。王芳说 {{text}} 是 {{persona}} 的一部分。"
+TYPES = ("人物", "地点")
+GOOD = (
+    '("entity"<|>"李明"<|>"人物"<|>"李明见到了王芳。")##\n'
+    '("entity"<|>"王芳"<|>"人物"<|>"王芳说 {{examples}} 和 \\"这句话\\"。")##\n'
+    '("entity"<|>"北京"<|>"地点"<|>"他们在北京见面。")##\n'
+    '("relationship"<|>"李明"<|>"王芳"<|>"李明见到了王芳。"<|>8)##\n<|COMPLETE|>'
+)
+NO_RECORD = "<|COMPLETE|>"
+PROSE = "I would rather tell you about it."
+BROKEN = '("entity"<|>"李明"<|>"人物")##\n<|COMPLETE|>'
+ELSEWHERE = '("entity"<|>"上海"<|>"地点"<|>"上海很大。")##\n<|COMPLETE|>'
+
+
+def make(replies: Sequence[str | FakeReply], **llm: object) -> tuple[Made, FakeServer]:
+    with FakeServer(list(replies)) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url, attempts=1, **llm))  # type: ignore[arg-type]
+        made = asyncio.run(make_example(model, TEXT, "Write an example.", elements_in(TEXT, TYPES)))
+        return made, server
+
+
+def test_a_good_reply_is_kept_and_written_in_the_format_of_extraction() -> None:
+    made, server = make([GOOD])
+    assert len(server.requests) == 1
+    assert (made.thrown_away, made.left_out) == ((), 0)
+    block = written([made], TYPES)
+    assert block.startswith(f"Example 1.\n\nTypes: 人物, 地点\nText:\n{TEXT}\n\nRecords:\n")
+    assert read_records(block) == read_records(GOOD) == made.records
+
+
+@pytest.mark.parametrize("bad", [NO_RECORD, PROSE, BROKEN, ELSEWHERE, "", GOOD[:60]])
+def test_a_reply_that_is_no_example_is_asked_for_once_more(bad: str) -> None:
+    made, server = make([bad, GOOD])
+    assert made.records == read_records(GOOD)
+    assert len(made.thrown_away) == 1
+    body = server.requests[1].body
+    assert body
+    roles = [each["role"] for each in body["messages"]]
+    assert roles == (["user", "assistant", "user"] if bad else ["user", "user"])
+    assert "cannot serve as an example" in body["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("bad", [NO_RECORD, BROKEN])
+def test_what_is_bad_twice_is_no_example(bad: str) -> None:
+    made, server = make([bad, bad, GOOD])
+    assert made.records is None
+    assert (len(made.thrown_away), len(server.requests)) == (2, 2)
+    assert written([made], TYPES) == ""
+
+
+def test_a_reply_that_was_cut_off_is_no_example() -> None:
+    made, _ = make([FakeReply(GOOD, finish="length"), GOOD])
+    assert made.records is not None
+    made, _ = make([FakeReply(GOOD.removesuffix("<|COMPLETE|>"), finish="length"), GOOD])
+    assert len(made.thrown_away) == 1
+
+
+def test_a_call_that_fails_is_told_and_a_budget_is_obeyed() -> None:
+    made, _ = make([FakeReply("", status=401)])
+    assert made.records is None
+    assert "401" in made.thrown_away[0]
+    with pytest.raises(BudgetReached):
+        make([GOOD], max_tokens=10)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        EntityRecord("上海", "地点", "不在文中。"),
+        EntityRecord("北京", "城市", "不是所问的类型。"),
+        EntityRecord("北京", "地点", ""),
+        EntityRecord("北京", "地点", "有 <|> 和 ## 在其中。"),
+        EntityRecord("。", "地点", "说 ##"),
+        RelationRecord("李明", "上海", "去了上海。", 5.0),
+        RelationRecord("李明", "李明", "同一个人。", 5.0),
+        RelationRecord("李明", "王芳", "没有强度。", None),
+        RelationRecord("李明", "王芳", "太强。", 11.0),
+        RelationRecord("李明", "王芳", "", 5.0),
+    ],
+)
+def test_records_that_break_the_rules_are_left_out(wrong: EntityRecord | RelationRecord) -> None:
+    good = (EntityRecord("李明", "人物", "李明。"), EntityRecord("王芳", "人物", "王芳。"))
+    if isinstance(wrong, EntityRecord):
+        kept = elements_in(TEXT, TYPES)(Records((*good, wrong)))
+    else:
+        kept = elements_in(TEXT, TYPES)(Records(good, (wrong,)))
+    assert kept == Records(good)
+
+
+def test_types_and_names_are_spelt_as_they_should_be() -> None:
+    given = Records(
+        (EntityRecord("Anna Voss", "PERSON", "a"), EntityRecord("Ship One", "ship", "b")),
+        (RelationRecord("anna voss", "SHIP ONE", "c", 3.0),),
+    )
+    kept = elements_in("ANNA VOSS\nsailed the Ship\nOne.", ("Person", "Ship"))(given)
+    assert [each.type for each in kept.entities] == ["Person", "Ship"]
+    assert kept.relations == (RelationRecord("Anna Voss", "Ship One", "c", 3.0),)
+
+
+def test_claims_are_kept_that_name_quote_and_date_what_they_should() -> None:
+    claim = ClaimRecord("李明", "王芳", "会面", "true", "2001-05", None, "李明见到了王芳。", "李明在北京见到了王芳。")
+    wrong = [
+        replace(claim, subject="上海"),
+        replace(claim, object="上海"),
+        replace(claim, quote="他没有说。"),
+        replace(claim, quote=None),
+        replace(claim, status="MAYBE"),
+        replace(claim, start_date="May 2001"),
+        replace(claim, description="<|COMPLETE|>"),
+        replace(claim, type=""),
+    ]
+    kept = claims_in(TEXT)(Records(claims=(*wrong, claim)))
+    assert kept.claims == (replace(claim, status="TRUE"),)
+    block = written_claims([Made(TEXT, kept), Made(TEXT, None)])
+    assert block.startswith(f"Example 1.\n\nText:\n{TEXT}\n\nRecords:\n")
+    assert "Example 2" not in block
+    assert read_records(block) == kept
+
+
+def test_texts_with_the_marks_of_records_are_not_shown() -> None:
+    assert can_be_shown(TEXT)
+    assert can_be_shown("## Heading (1)")
+    assert not can_be_shown('so ("entity"<|>"A"')
+    assert not can_be_shown("done <|COMPLETE|>")
+
+
+def test_places_in_examples_are_no_places_of_the_prompt_that_holds_them() -> None:
+    made, _ = make([GOOD])
+    block = written([made], TYPES)
+    asked = render("index/extract", persona="{{text}}", entity_types="{{examples}}", examples=block, text="THE TEXT")
+    assert asked.count("THE TEXT") == 1
+    assert block in asked
+    assert asked.startswith("{{text}}")

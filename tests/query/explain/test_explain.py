@@ -1,0 +1,212 @@
+"""Explanations over real indexes: the numbers make the scores, the paths are in the graph, the words are in the texts."""
+
+import asyncio
+from itertools import pairwise
+from math import exp
+
+import numpy as np
+import pytest
+
+from query.context import Context
+from query.explain.explain import EXPLAINED, explain
+from query.explain.types import Explained, Explanation
+from query.methods import METHODS, find_retriever
+from storage.errors import UnknownMethod, UsageError
+from storage.graph.paths import edge_weight
+from storage.records import Entity
+from tests.conftest import Build
+
+QUESTIONS = (
+    "In which city does the author of The Red House live?",
+    "Who directed the film that was shot in or around Leland, North Carolina in 1986?",
+    "Where was C++ designed?",
+    "what is it called",
+)
+ORCHARD = "Where was the director of The Glass Orchard born?"
+
+
+@pytest.fixture(scope="module")
+def films(build: Build) -> Context:
+    passages = {
+        "The Glass Orchard": "The Glass Orchard is a film by Ilse Varga.",
+        "Ilse Varga": "Ilse Varga was born in Tihany.",
+        "Tihany": "Tihany is a village on a lake.",
+        "Balaton": "Tihany lies on the Balaton.",
+    } | {f"Film {name}": f"A director was born in the country of the film {name}." for name in "ABCDEFGH"}
+    return build([*passages.items(), ("", "A text without a title.")])
+
+
+def explained(context: Context, question: str, method: str = "ppr", k: int = 5, **only: object) -> Explanation:
+    return asyncio.run(explain(context, question, method, k, **only))  # type: ignore[arg-type]
+
+
+def values(each: Explained) -> dict[str, float]:
+    return {part.name: part.value for part in each.parts}
+
+
+@pytest.mark.parametrize("method", EXPLAINED)
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_explained_is_what_is_found(method: str, question: str, context: Context) -> None:
+    found = asyncio.run(find_retriever(method, context).retrieve(question, 4))
+    told = explained(context, question, method, 4)
+    assert tuple(each.passage for each in told.passages) == found.passages
+    assert [each.rank for each in told.passages] == [1, 2, 3, 4][: len(found.passages)]
+    assert told.trace == found.trace
+    assert told.formula
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_parts_make_the_score(question: str, context: Context) -> None:
+    """By the formula that is printed, for every method."""
+    for each in explained(context, question, "ppr").passages:
+        part = values(each)
+        together = part["closeness"] + part["hop"] + max(part["joint"], part["alone"])
+        assert each.passage.score == pytest.approx((part["walk"] + part["near"] + 1e-6) * exp(4.0 * together))
+    for method in ("bm25", "dense", "hybrid"):
+        for each in explained(context, question, method).passages:
+            assert each.passage.score == pytest.approx(sum(values(each).values()), rel=1e-5)
+
+
+def test_the_formula_says_so(context: Context) -> None:
+    formula = "(walk + near + 1e-06) * exp(4 * (closeness + hop + max(joint, alone)))"
+    assert explained(context, QUESTIONS[0]).formula == formula
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_paths_are_in_the_graph(question: str, context: Context) -> None:
+    graph, entities = context.index.graph(), context.index.rows(Entity)
+    number = {each.id: len(context.chunks) + row for row, each in enumerate(entities)} | context.chunk_rows
+    for each in explained(context, question, paths=7).passages:
+        assert each.told == pytest.approx(sum(path.share for path in each.paths))
+        assert each.told <= 1
+        assert len(each.paths) <= 7
+        shares = [path.share for path in each.paths]
+        assert shares == sorted(shares, reverse=True)
+        for path in each.paths:
+            nodes = [number[hop.node.id] for hop in path.hops]
+            assert path.hops[-1].node.id == each.passage.chunk_id
+            assert path.hops[0].edge == ""
+            assert path.why
+            for (a, b), hop in zip(pairwise(nodes), path.hops[1:], strict=True):
+                assert hop.share == pytest.approx(edge_weight(graph, a, b) / graph.strength[a])
+                assert hop.share > 0
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_names_on_edges_stand_in_the_texts(question: str, context: Context) -> None:
+    texts = {chunk.id: f"{context.titles[chunk.document_id]}\n{chunk.text}" for chunk in context.chunks}
+    for each in explained(context, question).passages:
+        for path in each.paths:
+            for before, hop in pairwise(path.hops):
+                if before.node.kind == hop.node.kind == "passage":
+                    ends = (before, hop) if hop.edge.startswith("names ") else (hop, before)
+                    (name, *_) = hop.edge.split('"')[1::2]
+                    assert name.casefold() in texts[ends[0].node.id].casefold()
+                    assert name.casefold() in texts[ends[1].node.id].casefold()
+                else:
+                    assert hop.edge == ("mentions" if hop.node.kind == "entity" else "is mentioned in")
+
+
+def test_a_chain_of_names_is_told_hop_by_hop(films: Context) -> None:
+    first, second = explained(films, ORCHARD, k=2).passages
+    assert [(first.passage.title, first.rank), (second.passage.title, second.rank)] == [
+        ("The Glass Orchard", 1), ("Ilse Varga", 2),
+    ]  # fmt: skip
+    assert first.paths[0].why == 'the question names "The Glass Orchard"'
+    assert [hop.node.name for hop in first.paths[0].hops] == ["The Glass Orchard"]
+    chain = next(path for path in second.paths if len(path.hops) == 2)
+    assert [(hop.node.name, hop.edge) for hop in chain.hops] == [
+        ("The Glass Orchard", ""), ("Ilse Varga", 'names "Ilse Varga"'),
+    ]  # fmt: skip
+    hop = next(part for part in second.parts if part.name == "hop")
+    assert hop.value > 0
+    assert hop.detail == 'covers what "The Glass Orchard" leaves open'
+
+
+def test_a_name_that_leads_backwards_is_told_so(films: Context) -> None:
+    """The question names Tihany; the passage on its native is reached because it names the village."""
+    (varga,) = explained(films, "Who comes from Tihany?", chunk=chunk_of(films, "Ilse Varga")).passages
+    edges = {hop.edge for path in varga.paths for hop in path.hops}
+    assert 'is named "Tihany" in' in edges
+
+
+def chunk_of(context: Context, title: str) -> str:
+    return next(each.id for each in context.chunks if context.titles[each.document_id] == title)
+
+
+def test_seeds_near_in_words_say_which(films: Context) -> None:
+    (one,) = explained(films, "a director in the country", k=1).passages
+    assert one.paths[0].why.startswith("near to the question: cosine ")
+    assert '"country"' in one.paths[0].why
+    assert '"director"' in one.paths[0].why
+
+
+def test_one_passage_by_rank_or_by_chunk(context: Context) -> None:
+    every = explained(context, QUESTIONS[0])
+    assert explained(context, QUESTIONS[0], passage=3).passages == every.passages[2:3]
+    id_ = every.passages[2].passage.chunk_id
+    for method in EXPLAINED:
+        (one,) = explained(context, QUESTIONS[0], method, 20, chunk=id_).passages
+        assert one.passage.chunk_id == id_
+
+
+def test_a_passage_that_was_not_found_is_told_too(context: Context) -> None:
+    """How far the walk came, and its rank if it has one."""
+    settings = context.settings.model_copy(update={"ppr": context.settings.ppr.model_copy(update={"pool": 3})})
+    narrow = Context(context.index, settings)
+    ranked = {each.passage.chunk_id for each in explained(narrow, QUESTIONS[0], k=3).passages}
+    outside = [
+        explained(narrow, QUESTIONS[0], k=3, chunk=each.id).passages[0]
+        for each in context.chunks
+        if each.id not in ranked
+    ]
+    assert all(each.rank is None and each.note == "not among the 3 passages that were ranked" for each in outside)
+    assert any(each.mass > 0 and each.paths for each in outside)
+    assert all(values(each) == {"walk": each.mass} for each in outside)
+    beyond = explained(context, QUESTIONS[0], k=60).passages[30]
+    assert beyond.rank == 31
+
+
+def test_most_of_the_mass_is_told(context: Context, questions: list[str]) -> None:
+    """Five paths say where most of a passage's mass comes from; the rest are longer ways and returns."""
+    told = [each.told for question in questions[:5] for each in explained(context, question).passages]
+    assert np.mean(told) > 0.75
+
+
+def test_what_cannot_be_explained_is_said(context: Context) -> None:
+    for method in sorted(set(METHODS) - set(EXPLAINED)):
+        with pytest.raises(UsageError, match=rf"'{method}' cannot be explained; those that can: ppr, bm25"):
+            explained(context, "x", method)
+    with pytest.raises(UnknownMethod, match="did you mean 'ppr'"):
+        explained(context, "x", "pppr")
+    for only, message in (
+        ({"passage": 6}, "no passage 6 among the 5"), ({"passage": 0}, "ranks begin at 1"),
+        ({"chunk": "nothing"}, "holds no chunk 'nothing'"), ({"passage": 1, "chunk": "x"}, "give one of them"),
+        ({"paths": 0}, "at least 1"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=message):
+            explained(context, QUESTIONS[0], **only)
+    with pytest.raises(UsageError, match="is not in the result"):
+        explained(context, "Oxford", "bm25", 2, chunk=chunk_of(context, "C++"))
+
+
+@pytest.mark.parametrize("method", EXPLAINED)
+@pytest.mark.parametrize("question", ["", "?! …", "北京大学在哪里？", "Oxford \udcff\ud800", "x" * 3000])
+def test_odd_questions(method: str, question: str, sample_context: Context) -> None:
+    assert explained(sample_context, question, method).method == method
+
+
+def test_an_index_that_holds_nothing_of_the_question(build: Build) -> None:
+    empty = build([("", "…")])
+    told = explained(empty, "Who?")
+    assert all(each.passage.text for each in told.passages)
+    with pytest.raises(UsageError, match="is not in the result"):
+        explained(empty, "Who?", passage=3)
+
+
+def test_passages_of_one_document_have_their_place(build: Build) -> None:
+    long = " ".join(f"In {1500 + i} Oxford had {i} ships." for i in range(150))
+    told = explained(build([("Ships", long), ("Oxford", "Oxford is a city.")]), "How many ships had Oxford in 1520?")
+    names = {hop.node.name for each in told.passages for path in each.paths for hop in path.hops}
+    assert "Oxford" in names
+    assert any(name.startswith("Ships, passage ") for name in names)

@@ -1,0 +1,326 @@
+"""HippoRAG 1 and 2: the arithmetic of their papers, worked out by hand, by igraph, and on real indexes."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import igraph
+import numpy as np
+import pytest
+
+from prompts.fake import FakeRequest, FakeServer
+from query.context import Context
+from query.methods import METHODS
+from query.retrieve.dense import DenseRetriever
+from query.retrieve.facts import Facts, nearest_facts, told
+from query.retrieve.hipporag import (
+    HippoRag1,
+    HippoRag2,
+    entity_walk,
+    fact_walk,
+    passage_closeness,
+    passage_scores,
+    phrase_seeds,
+)
+from query.retrieve.memory import Edges, make_memory, open_memory
+from query.retrieve.question_entities import entities_of, nearest_phrases
+from query.types import Evidence
+from storage.graph.adjacency import Adjacency
+from storage.index import Index
+from storage.records import Entity, Relation
+from storage.settings import LlmSettings, PprSettings, load_settings
+from tests.conftest import write_rows
+
+EXACT = PprSettings(solver="exact")
+NO_EDGES = Edges(np.zeros((0, 2), np.int64), np.zeros(0))
+
+
+def test_hipporag_1_by_hand() -> None:
+    """Phrases 0 Stanford, 1 Thomas, 2 Alzheimer's; triples (1, works at, 0) and (1, studies, 2).
+
+    P = [[2, 0, 0], [1, 1, 0], [0, 1, 3]], so s = (1, 1/2, 1/2). Query nodes 0 and 2: equal probability times
+    specificity is (1, 0, 1/2), scaled r = (2/3, 0, 1/3).
+
+    PPR at damping 1/2 on the path 0 - 1 - 2, a step from 1 going each way with 1/2:
+        x0 = 1/2 (x1 / 2) + 1/2 * 2/3        x2 = 1/2 (x1 / 2) + 1/2 * 1/3        x1 = 1/2 (x0 + x2)
+        x0 + x2 = x1 / 2 + 1/2, so x1 = x1 / 4 + 1/4 = 1/3, x0 = 1/12 + 1/3 = 5/12, x2 = 1/12 + 1/6 = 3/12.
+
+    p = n' P = (2 * 5/12 + 4/12, 4/12 + 3/12, 3 * 3/12) = (14/12, 7/12, 9/12).
+    """
+    held = [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (2, 2), (2, 2)]
+    facts = Edges(np.array([[1, 0], [1, 2]]), np.ones(2))
+    memory = make_memory(3, 3, np.array(held), facts, NO_EDGES)
+    walk = entity_walk(memory, np.array([0, 2]), EXACT)
+    assert walk.scores == pytest.approx([5 / 12, 4 / 12, 3 / 12], abs=1e-9)
+    assert passage_scores(memory, walk) == pytest.approx([14 / 12, 7 / 12, 9 / 12], abs=1e-9)
+    pushed = entity_walk(memory, np.array([0, 2]), PprSettings())
+    assert passage_scores(memory, pushed) == pytest.approx([14 / 12, 7 / 12, 9 / 12], abs=1e-5)
+
+
+def test_hipporag_1_walks_over_synonyms_by_hand() -> None:
+    """Phrases 0 and 2 are joined by one triple with 1, which has a synonym 3 of cosine 0.5 (exact in binary).
+
+    From 0 alone, r = (1, 0, 0, 0). The edges of 1 weigh 1, 1 and 0.5, of 2.5 together:
+        x0 = 1/2 (x1 / 2.5) + 1/2 = x1 / 5 + 1/2      x2 = x1 / 5      x3 = 1/2 x1 / 5 = x1 / 10
+        x1 = 1/2 (x0 + x2 + x3) = x1 / 4 + 1/4 = 1/3
+    """
+    facts = Edges(np.array([[0, 1], [1, 2]]), np.ones(2))
+    memory = make_memory(4, 1, np.array([[0, 0]]), facts, Edges(np.array([[1, 3]]), np.array([0.5])))
+    walk = entity_walk(memory, np.array([0]), EXACT)
+    assert walk.scores == pytest.approx([1 / 15 + 1 / 2, 1 / 3, 1 / 15, 1 / 30], abs=1e-9)
+
+
+def test_hipporag_2_by_hand() -> None:
+    """Phrases u, v with one triple between them, passage A holding u, passage B holding v: the path A - u - v - B.
+
+    The triple is kept with score 1, so u and v have mass 1 / 1 passage = 1 each; the passages' scaled cosines are
+    1 and 0, times 0.05. Scaled to sum 1 (2.05 = 82/40 together): s_u = s_v = 20/41, s_A = 1/41, s_B = 0.
+
+    In units of 1/41, at damping 1/2:
+        A = u / 4 + 1/2        u = A / 2 + v / 4 + 10        v = u / 4 + B / 2 + 10        B = v / 4
+    Put A and B in: 7 u = 2 v + 82 and 7 v = 2 u + 80, so u = 734/45, v = 724/45, A = 206/45, B = 181/45
+    (together 1845/45 = 41).
+    """
+    memory = make_memory(2, 2, np.array([[0, 0], [1, 1]]), Edges(np.array([[0, 1]]), np.ones(1)), NO_EDGES)
+    phrases, mass = phrase_seeds(memory, Facts(np.array([0]), np.array([1.0])), 5)
+    assert (phrases.tolist(), mass.tolist()) == ([0, 1], [1.0, 1.0])
+    walk = fact_walk(memory, phrases, mass, 0.05 * np.array([1.0, 0.0]), EXACT)
+    assert walk.scores == pytest.approx(np.array([734, 724, 206, 181]) / 1845, abs=1e-9)
+
+
+def test_seeds_of_hipporag_2_by_hand() -> None:
+    """Facts (0, 1) with score 1.0 and (1, 2) with 0.4; phrase 0 stands in 1 passage, 1 in 2, 2 in 4.
+
+    Means of the fact scores: 1.0, 0.7, 0.4. Mass, each over its passages: 1.0, 0.35, 0.1. The two best by the mean
+    are 0 and 1.
+    """
+    held = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]
+    memory = make_memory(3, 4, np.array(held), Edges(np.array([[0, 1], [1, 2]]), np.ones(2)), NO_EDGES)
+    facts = Facts(np.array([0, 1]), np.array([1.0, 0.4]))
+    phrases, mass = phrase_seeds(memory, facts, 5)
+    assert phrases.tolist() == [0, 1, 2]
+    assert mass == pytest.approx([1.0, 0.35, 0.1])
+    phrases, mass = phrase_seeds(memory, facts, 2)
+    assert phrases.tolist() == [0, 1]
+    assert mass == pytest.approx([1.0, 0.35])
+
+
+DOCUMENTS = {
+    "river": ("", "The Tarn rises in Mora. The Tarn flows past Oxbow."),
+    "brewer": ("", "Ada Lindqvist was born in Mora. She founded Tarn Brewery."),
+    "brewery": ("", "Tarn Brewery stands in Oxbow. It has forty employees."),
+    "town": ("", "Mora is a town in Dalarna. Dalarna is known for red wooden horses."),
+    "other": ("", "Kestrel Mill grinds oats. Its owner is Tom Reyes."),
+}
+EXTRACTED = {
+    "river": (["Tarn", "Mora", "Oxbow"], [["Tarn", "rises in", "Mora"], ["Tarn", "flows past", "Oxbow"]]),
+    "brewer": (
+        ["Ada Lindqvist", "Mora", "Tarn Brewery"],
+        [["Ada Lindqvist", "was born in", "Mora"], ["Ada Lindqvist", "founded", "Tarn Brewery"]],
+    ),
+    "brewery": (
+        ["Tarn Brewery", "Oxbow"],
+        [["Tarn Brewery", "stands in", "Oxbow"], ["Tarn Brewery", "has", "forty employees"]],
+    ),
+    "town": (["Mora", "Dalarna"], [["Mora", "is a town in", "Dalarna"], ["Dalarna", "known for", "wooden horses"]]),
+    "other": (
+        ["Kestrel Mill", "Tom Reyes"],
+        [["Kestrel Mill", "grinds", "oats"], ["Tom Reyes", "owns", "the mill"]],
+    ),
+}
+QUESTION = "Where was the founder of Tarn Brewery born?"
+
+
+@pytest.fixture(scope="module")
+def tarn(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """An index of a few passages from an extraction that was made elsewhere."""
+    from pipelines.index import build_index
+
+    folder = tmp_path_factory.mktemp("tarn")
+    rows = [{"id": id_, "title": title, "text": text} for id_, (title, text) in DOCUMENTS.items()]
+    write_rows(folder / "corpus.jsonl", rows)
+    extracted = [{"id": id_, "entities": found[0], "triples": found[1]} for id_, found in EXTRACTED.items()]
+    write_rows(folder / "openie.jsonl", extracted)
+    overrides = {"extraction": {"openie": str(folder / "openie.jsonl")}, "ppr": {"solver": "exact"}}
+    settings = load_settings(overrides=overrides)
+    assert not build_index([folder / "corpus.jsonl"], folder / "index", settings).failures
+    return Context(Index.open(folder / "index"), settings)
+
+
+def by_igraph(graph: Adjacency, reset: np.ndarray) -> np.ndarray:
+    sources = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    once = sources < graph.indices
+    reference = igraph.Graph(graph.n_nodes, np.column_stack([sources, graph.indices])[once])
+    weights = graph.weights[once].astype(float).tolist()
+    found = reference.personalized_pagerank(
+        damping=0.5, reset=reset.tolist(), weights=weights, directed=False, implementation="prpack"
+    )
+    return np.array(found)
+
+
+def scores_of(context: Context, found: Evidence) -> dict[str, float]:
+    return {each.document_id: each.score for each in found.passages}
+
+
+def documents(context: Context) -> list[str]:
+    return [each.document_id for each in context.chunks]
+
+
+def test_hipporag_1_is_igraphs_walk_times_p(tarn: Context) -> None:
+    found = asyncio.run(HippoRag1(tarn).retrieve(QUESTION, 10))
+    memory = open_memory(tarn)
+    names = asyncio.run(entities_of(tarn, QUESTION)).names
+    assert "Tarn Brewery" in names
+    rows = nearest_phrases(tarn, names)
+    entities = tarn.index.rows(Entity)
+    assert {each.name for each in found.entities} == {entities[row].name for row in rows}
+    reset = np.zeros(memory.n_phrases)
+    reset[rows] = [1 / entities[row].frequency for row in rows]
+    expected = memory.counts.T @ by_igraph(memory.phrases, reset)
+    assert scores_of(tarn, found) == pytest.approx(
+        {id_: score for id_, score in zip(documents(tarn), expected, strict=True) if score > 1e-12}, abs=1e-6
+    )
+
+
+def test_hipporag_2_is_igraphs_walk_to_the_passages(tarn: Context) -> None:
+    found = asyncio.run(HippoRag2(tarn).retrieve(QUESTION, 10))
+    vector = tarn.embedder.embed_query(QUESTION)
+    memory = open_memory(tarn)
+    every = np.arange(tarn.index.manifest.rows["relations"])
+    cosines = tarn.index.vectors("relations").scores(vector[np.newaxis], every)[0].astype(float)
+    best = np.argsort(-cosines, kind="stable")[:5]
+    facts = nearest_facts(tarn, vector, 5)
+    assert facts.rows.tolist() == best.tolist()
+    assert facts.scores == pytest.approx((cosines[best] - cosines.min()) / (cosines.max() - cosines.min()), abs=1e-6)
+    assert [each.id for each in found.relations] == [tarn.index.rows(Relation)[row].id for row in best]
+    reset = np.zeros(memory.whole.n_nodes)
+    phrases, mass = phrase_seeds(memory, facts, 5)
+    reset[phrases] = mass
+    near = passage_closeness(tarn, vector)
+    assert (near.min(), near.max()) == (0.0, 1.0)
+    reset[memory.n_phrases :] = 0.05 * near
+    expected = by_igraph(memory.whole, reset)[memory.n_phrases :]
+    assert scores_of(tarn, found) == pytest.approx(dict(zip(documents(tarn), expected, strict=True)), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "question"),
+    [("ppr:hipporag1", "What has Tarn Brewery to do with Mora?"), ("ppr:hipporag2", QUESTION)],
+)
+def test_they_find_the_second_hop(method: str, question: str, tarn: Context) -> None:
+    retriever = METHODS[method].retriever
+    assert retriever
+    found = asyncio.run(retriever(tarn).retrieve(question, 2))
+    assert "brewer" in {each.document_id for each in found.passages}
+    pushing = replace(tarn, settings=tarn.settings.model_copy(update={"ppr": PprSettings()}))
+    pushed = asyncio.run(retriever(pushing).retrieve(question, 2))
+    assert [each.chunk_id for each in pushed.passages] == [each.chunk_id for each in found.passages]
+
+
+def test_a_question_that_names_nothing_falls_back_to_dense(tarn: Context) -> None:
+    found = asyncio.run(HippoRag1(tarn).retrieve("?!", 3))
+    assert found.passages == asyncio.run(DenseRetriever(tarn).retrieve("?!", 3)).passages
+    assert "nothing is linked" in {step.detail.split(":")[0] for step in found.trace if step.name == "fall back"}
+
+
+@pytest.fixture
+def replies() -> dict[str, object]:
+    """What the model says to a list of entities, and to a choice of facts."""
+    return {
+        "entities": {"entities": ["Tarn Brewery", "tarn brewery", "the founder of Tarn Brewery"]},
+        "facts": {"facts": [2, 1, 99]},
+    }
+
+
+@pytest.fixture
+def served(tarn: Context, replies: dict[str, object], tmp_path: Path) -> Iterator[tuple[Context, FakeServer]]:
+    """The index with a model that says what `replies` hold."""
+
+    def reply(request: FakeRequest) -> str:
+        said = replies["facts" if "\nFacts:\n" in request.prompt else "entities"]
+        return said if isinstance(said, str) else json.dumps(said)
+
+    with FakeServer(reply) as server:
+        index = Index.open(tarn.index.root)
+        index.root = tmp_path  # its memo is not the index's own
+        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
+        yield Context(index, tarn.settings.model_copy(update={"llm": llm})), server
+
+
+def asked(server: FakeServer) -> list[str]:
+    """The prompts of all calls."""
+    calls = [each for each in server.requests if each.path.endswith("/chat/completions")]
+    return [each.body["messages"][0]["content"] for each in calls]
+
+
+def test_the_model_lists_the_entities(served: tuple[Context, FakeServer]) -> None:
+    context, server = served
+    found = asyncio.run(HippoRag1(context).retrieve(QUESTION, 3))
+    (prompt,) = asked(server)
+    assert f"Question: {QUESTION}" in prompt
+    assert {each.name for each in found.entities} == {"Tarn Brewery"}  # both are nearest to it
+    assert found.trace[0].detail == "the model lists Tarn Brewery, the founder of Tarn Brewery"
+    assert found.passages[0].document_id in {"brewer", "brewery"}
+
+
+def test_an_unusable_list_is_made_without_the_model(
+    served: tuple[Context, FakeServer], tarn: Context, replies: dict[str, object]
+) -> None:
+    context, _ = served
+    replies["entities"] = "I cannot say."
+    found = asyncio.run(HippoRag1(context).retrieve(QUESTION, 3))
+    assert found.trace[0].detail.startswith("the model's list is unusable")
+    assert found.passages == asyncio.run(HippoRag1(tarn).retrieve(QUESTION, 3)).passages
+
+
+def test_the_model_filters_the_facts(served: tuple[Context, FakeServer], tarn: Context) -> None:
+    context, server = served
+    found = asyncio.run(HippoRag2(context).retrieve(QUESTION, 3))
+    (prompt,) = asked(server)
+    facts = nearest_facts(tarn, tarn.embedder.embed_query(QUESTION), 5)
+    for number, sentence in enumerate(told(tarn, facts.rows), start=1):
+        assert f"\n{number}. {sentence}\n" in prompt + "\n"
+    assert [each.id for each in found.relations] == [tarn.index.rows(Relation)[row].id for row in facts.rows[:2]]
+    assert "the model keeps 2 of 5 facts" in {step.detail for step in found.trace}
+
+
+def test_no_fact_kept_is_dense_retrieval(
+    served: tuple[Context, FakeServer], tarn: Context, replies: dict[str, object]
+) -> None:
+    context, _ = served
+    replies["facts"] = {"facts": []}
+    found = asyncio.run(HippoRag2(context).retrieve(QUESTION, 3))
+    assert found.passages == asyncio.run(DenseRetriever(tarn).retrieve(QUESTION, 3)).passages
+    assert "no fact is kept: the nearest passages" in {step.detail for step in found.trace}
+
+
+@pytest.mark.parametrize("why", ["unusable reply", "setting"])
+def test_unfiltered_facts(
+    why: str, served: tuple[Context, FakeServer], tarn: Context, replies: dict[str, object]
+) -> None:
+    context, server = served
+    if why == "setting":
+        off = context.settings.hipporag.model_copy(update={"fact_filter": False})
+        context = replace(context, settings=context.settings.model_copy(update={"hipporag": off}))
+    replies["facts"] = "All of them."
+    found = asyncio.run(HippoRag2(context).retrieve(QUESTION, 3))
+    assert bool(asked(server)) == (why != "setting")
+    assert found.passages == asyncio.run(HippoRag2(tarn).retrieve(QUESTION, 3)).passages
+
+
+def test_settings_change_the_seeds(tarn: Context) -> None:
+    def scores(**values: object) -> dict[str, float]:
+        hipporag = tarn.settings.hipporag.model_copy(update=values)
+        context = replace(tarn, settings=tarn.settings.model_copy(update={"hipporag": hipporag}))
+        return scores_of(tarn, asyncio.run(HippoRag2(context).retrieve(QUESTION, 9)))
+
+    assert len({tuple(sorted(each.items())) for each in (scores(), scores(facts=1), scores(passage_weight=1.0))}) == 3
+
+
+@pytest.mark.parametrize("method", ["ppr:hipporag1", "ppr:hipporag2"])
+def test_what_retrieving_asked_is_part_of_the_answers_usage(method: str, served: tuple[Context, FakeServer]) -> None:
+    context, server = served
+    answer = asyncio.run(METHODS[method].answerer(context).answer(QUESTION, lambda piece: None))
+    assert answer.usage.calls == len(asked(server)) == 2
