@@ -10,7 +10,7 @@ Every meeting of the suite and every book has an index of its own. To each are p
     foreign  questions of other suites, and to a book the suite's (do not answer)
     absent   "What is said about NAME?" of names of other indexes, no word of which stands in this one (do not answer)
 
-The indexes are cut into two halves. With --sweep the table of balanced accuracy by `global_search.least_support` and
+The indexes are dealt out to two halves, each kind in order (QMSum's even meetings are in the first). With --sweep the table of balanced accuracy by `global_search.least_support` and
 `global_search.about_the_whole` is printed for the first half: the settings are chosen there. Then each half is printed
 with the settings as they are: the second one says what to expect elsewhere.
 """
@@ -144,7 +144,7 @@ def main() -> None:
     specific = [each for each in suite.questions if kind_of[each.id] == "specific"]
     of_suite = some(specific, chance)
     found_indexes = indexes(suite, options.books, settings)
-    order = sorted(set(found_indexes) - books) + sorted(books)
+    order = sorted(books) + sorted(set(found_indexes) - books, key=lambda name: (len(name), name))
     halves: tuple[list[Asked], list[Asked]] = ([], [])
     for place, name in enumerate(order):
         index, is_book = found_indexes[name], name in books

@@ -61,7 +61,7 @@ def records(text: str, *, late: bool) -> str:
 
 def report(prompt: str) -> str:
     """Return a report of five findings that rest on the first records of the prompt."""
-    labels = re.findall(r"\b[ERCS]\d+(?:\.\d+)?\b", prompt)[:5] or ["1"]
+    labels = re.findall(r"^\[([ERCS]\d+)\]", prompt, re.M)[:5] or ["1"]
     findings = [
         {
             "summary": f"What {label} says",

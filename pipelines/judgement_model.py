@@ -18,6 +18,7 @@ from pipelines.steps.sentences import Sentences, sentences_of
 from prompts.client import ModelClient
 from prompts.llm import LanguageModel
 from prompts.retrying import Remembering, Retried, Retrying
+from prompts.loop import wait_for
 from prompts.together import together
 from prompts.usage import Meter, Spending
 from storage.hashing import digest
@@ -73,7 +74,7 @@ class ModelJudgement:
         settings = self._settings
         tuned = self._tuned
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
-        extractions, lost = asyncio.run(
+        extractions, lost = wait_for(
             extract_chunks(chunks, settings.extraction, self._model, self._progress, guidance)
         )
         self._merged = merge_extractions(documents, chunks, extractions, settings.names)
@@ -82,7 +83,7 @@ class ModelJudgement:
 
     def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
         """Return summed-up descriptions, communities of the stated relations, and the model's reports on them."""
-        return asyncio.run(self._tell(documents, chunks, found, described))
+        return wait_for(self._tell(documents, chunks, found, described))
 
     def spending(self) -> tuple[Spending, ...]:
         """Return what was asked of the model so far, by step and model."""

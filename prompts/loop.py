@@ -55,5 +55,12 @@ async def on_the_loop(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return what `work` returns to a caller that is not asynchronous; never call this on the loop itself."""
-    return asyncio.run_coroutine_threadsafe(work, the_loop()).result()
+    """Return what `work` returns to a caller that is not asynchronous; never call this on the loop itself.
+
+    It is cancelled where the caller is interrupted.
+    """
+    future = asyncio.run_coroutine_threadsafe(work, the_loop())
+    try:
+        return future.result()
+    finally:
+        future.cancel()

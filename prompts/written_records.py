@@ -13,7 +13,8 @@ def write_records(records: Records) -> str:
 
     `read_records` reads the same records from it where each of them `is_writable`.
     """
-    lines = [_record(each) + RECORD for each in (*records.entities, *records.relations, *records.claims)]
+    every: list[Record] = [*records.entities, *records.relations, *records.claims]
+    lines = [_record(each) + RECORD for each in every]
     return "\n".join([*lines, COMPLETE])
 
 

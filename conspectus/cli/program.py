@@ -9,7 +9,10 @@ from storage.errors import ConspectusError
 
 INTERRUPTED = 130
 COMMANDS = (start, indexing, asking, explaining, chatting, looking, measuring)
-"""Each module adds its commands to the program, in the order that --help shows."""
+"""Each module adds its commands to the program; this is the order that --help shows."""
+
+_ORDER = [module.__name__ for module in COMMANDS]
+app.registered_commands.sort(key=lambda each: _ORDER.index(each.callback.__module__) if each.callback else 0)
 
 
 def main() -> None:

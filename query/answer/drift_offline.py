@@ -21,7 +21,7 @@ from query.types import Answer, Say, Step
 
 _SHARE = 0.6
 """What a passage scores for a follow-up, of what it would for the question: it can join the best, not drive them out.
-Of 0.5 to 1, on HotpotQA and MuSiQue, 0.5 and 0.7 keep the recall of the question alone."""
+At 0.5 recall@5 of 50 HotpotQA questions was .860, at 0.7 .830, with the question alone .850."""
 
 
 class ExtractiveDrift:

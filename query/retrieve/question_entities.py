@@ -2,7 +2,8 @@
 
 Gutiérrez et al. 2024 (arXiv 2405.14831, section 2.3): a model lists the named entities of the question by a 1-shot
 prompt, they are encoded, and each is linked with the phrase of the highest cosine. Without a model the question's
-entities are the names of the index that stand in it, and its noun phrases beside these.
+entities are the names in it, those of the index and those that the pipeline of the index finds; where it names nothing,
+its noun phrases. (With the noun phrases beside the names, "person" and "part" would count as much as they.)
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from query.linking import open_linker
 from query.types import Step
 from storage.errors import BadAnswer
 from storage.text.annotators import open_annotator
-from storage.text.nlp import Annotator
+from storage.text.nlp import CONCEPT, Annotator
 from storage.text.normalise import entity_key
 
 STEP = "question_entities"
@@ -65,12 +66,14 @@ def nearest_phrases(context: Context, names: tuple[str, ...]) -> npt.NDArray[np.
 
 
 def _offline(context: Context, question: str) -> tuple[str, ...]:
-    found = [(each.start, each.end) for each in open_linker(context).named(question)]
+    names = [(each.start, each.end) for each in open_linker(context).named(question)]
     readable = question.encode("utf-8", "replace").decode()  # of the same length: a lone surrogate becomes one sign
-    for phrase in _annotator(context).annotate(readable).phrases:
-        if all(phrase.end <= start or end <= phrase.start for start, end in found):
-            found.append((phrase.start, phrase.end))
-    return _each_once([question[start:end] for start, end in sorted(found)])
+    phrases = _annotator(context).annotate(readable).phrases
+    for each in phrases:
+        if each.type != CONCEPT and all(each.end <= start or end <= each.start for start, end in names):
+            names.append((each.start, each.end))
+    found = sorted(names) or [(each.start, each.end) for each in phrases]
+    return _each_once([question[start:end] for start, end in found])
 
 
 def _annotator(context: Context) -> Annotator:

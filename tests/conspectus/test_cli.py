@@ -23,6 +23,7 @@ COMMANDS = [
     "ask",
     "retrieve",
     "methods",
+    "explain",
     "chat",
     "status",
     "reports",

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +26,7 @@ def test_nothing_stands_on_anything_else(graph: tuple[list[int], list[tuple[int,
             taken.setdefault(layer, []).append((height - 0.2, height + 0.2))
     for places in taken.values():
         places.sort()
-        for (_, end), (start, _) in zip(places, places[1:], strict=False):
+        for (_, end), (start, _) in pairwise(places):
             assert start >= end - 1e-9
         assert -found.extent / 2 - 1e-9 <= places[0][0]
         assert places[-1][1] <= found.extent / 2 + 1e-9

@@ -89,7 +89,8 @@ def test_without_being_named_it_is_not_used(suite: Path, tmp_path: Path) -> None
     assert "was born in" not in predicates(tmp_path / "index")
 
 
-def test_the_command_line_names_it(suite: Path, tmp_path: Path) -> None:
+def test_the_command_line_names_it(suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     common = ("--set", "extraction.pipeline=regex", "--set", "build.failure_threshold=0.5")
     named = ("--openie", suite / "openie.jsonl")
     done = conspectus("index", suite / "corpus.jsonl", "--index", tmp_path / "index", *named, *common)
@@ -143,15 +144,15 @@ def test_a_model_extracts_and_nothing_else_asks_it(suite: Path, tmp_path: Path) 
         entities = {each.name: each for each in index.rows(Entity)}
         assert entities.keys() == {"Ada Maule", "Mora", "Dalarna", "Tom Reyes", "plain words"}
         assert entities["plain words"].type == CONCEPT
-        assert entities["Mora"].description.startswith("Mora is")  # quoted from the text
+        assert entities["Mora"].description == "Ada Maule was born in Mora. Ada Maule left Mora in 1871."
         assert predicates(tmp_path / "index") == {"is told of with"}
 
         assert build(suite, tmp_path / "index", chosen).unchanged
         write_rows(suite / "corpus.jsonl", [*CORPUS, {"id": "more", "text": "Mora again."}])
         spent = {each.step: (each.calls, each.remembered) for each in build(suite, tmp_path / "index", chosen).spending}
         assert spent == {"openie_ner": (1, 3), "openie_triples": (1, 3)}
+        write_rows(suite / "corpus.jsonl", [*CORPUS, {"id": "a", "text": "A."}, {"id": "b", "text": "B."}])
         with pytest.raises(UsageError, match="two calls for each of the 5"):
-            write_rows(suite / "corpus.jsonl", [*CORPUS, {"id": "a", "text": "A."}, {"id": "b", "text": "B."}])
             estimate([suite / "corpus.jsonl"], tmp_path / "index", chosen)
 
 

@@ -186,7 +186,7 @@ def test_where_every_call_fails_it_is_an_error(context: Context, tmp_path: Path)
 
 def test_a_budget_that_is_reached_is_an_error_at_once(context: Context, tmp_path: Path) -> None:
     with served(context, tmp_path, rules(), context_tokens=1000) as (opened, _):
-        llm = opened.settings.llm.model_copy(update={"max_tokens": 20_000, "max_output_tokens": 1000})
+        llm = opened.settings.llm.model_copy(update={"max_tokens": 5_000, "max_output_tokens": 1000})
         poor = Context(opened.index, opened.settings.model_copy(update={"llm": llm}))
         with pytest.raises(BudgetReached):
             ask(poor)
