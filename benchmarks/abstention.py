@@ -10,9 +10,9 @@ Every meeting of the suite and every book has an index of its own. To each are p
     foreign  questions of other suites, and to a book the suite's (do not answer)
     absent   "What is said about NAME?" of names of other indexes, no word of which stands in this one (do not answer)
 
-The indexes are dealt out to two halves, each kind in order (QMSum's even meetings are in the first). With --sweep the table of balanced accuracy by `global_search.least_support` and
-`global_search.about_the_whole` is printed for the first half: the settings are chosen there. Then each half is printed
-with the settings as they are: the second one says what to expect elsewhere.
+The indexes are dealt out to two halves (QMSum's even meetings are in the first). With --sweep the table of balanced
+accuracy by `global_search.least_support` and `global_search.about_the_whole` is printed for the first half, which the
+settings are chosen by. Then each half is printed with the settings as they are: the second is the check.
 """
 
 import argparse

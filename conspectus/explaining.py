@@ -45,7 +45,7 @@ def _passage(each: Explained) -> list[str]:
         lines.append(f"   the walk came by ({_share(each.told)} of its mass here):")
         lines += [visible(line) for path in each.paths for line in _path(path)]
     elif each.mass:
-        lines.append("   the walk came by many ways, none of which carried a thousandth of its mass here")
+        lines.append("   the walk came by many ways, none of which carried half a percent of its mass here")
     return lines
 
 

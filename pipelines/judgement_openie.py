@@ -12,6 +12,7 @@ from pipelines.judgement import Described, Found, Told
 from pipelines.judgement_model import MeteredModel, leads
 from pipelines.judgement_offline import OfflineJudgement
 from pipelines.runner import Progress, Runner
+from pipelines.steps.entities import Knowledge
 from pipelines.steps.extraction_nlp import annotate_chunks
 from pipelines.steps.openie import Annotated, OpenExtraction, merge_open
 from pipelines.steps.openie_file import by_chunk, read_open
@@ -20,9 +21,9 @@ from prompts.client import ModelClient
 from prompts.retrying import Retried, Retrying
 from prompts.usage import Spending
 from storage.memo import Memo
-from storage.records import Chunk, Document
+from storage.records import Chunk, Document, Mention
 from storage.settings import Settings, read_tuned
-from storage.text.nlp import Annotation
+from storage.text.nlp import CONCEPT, Annotation
 
 
 class OpenieModelJudgement:
@@ -58,7 +59,7 @@ class OpenieModelJudgement:
         extractions, lost = asyncio.run(extract_open(chunks, self._model, self._progress, self._persona))
         found = [Annotated(chunk, each) for chunk, each in zip(chunks, extractions, strict=True)]
         knowledge = merge_open(documents, found, self._settings.names)
-        return Found(knowledge, [], leads(chunks, knowledge.mentions), lost)
+        return Found(knowledge, [], leads(chunks, _names(knowledge)), lost)
 
     def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
         """Return extractive descriptions and reports."""
@@ -108,7 +109,7 @@ class OpenieFileJudgement:
         ]
         knowledge = merge_open(documents, found, settings.names)
         begins = [
-            annotated.get(each.id, lead) for each, lead in zip(chunks, leads(chunks, knowledge.mentions), strict=True)
+            annotated.get(each.id, lead) for each, lead in zip(chunks, leads(chunks, _names(knowledge)), strict=True)
         ]
         return Found(
             knowledge, [], begins, [*read.failures, *lost], (_said(file, documents, read.of_document.keys(), settings),)
@@ -125,6 +126,16 @@ class OpenieFileJudgement:
     def retried(self) -> Retried:
         """Return nothing: the file is read in every build."""
         return Retried()
+
+
+def _names(knowledge: Knowledge) -> list[Mention]:
+    """Return the mentions of names, which a text may begin with: neither concepts nor bare numbers and years."""
+    named = {
+        each.id
+        for each in knowledge.entities
+        if any(kind != CONCEPT for kind in each.types) and any(sign.isalpha() for sign in each.name)
+    }
+    return [each for each in knowledge.mentions if each.entity_id in named]
 
 
 def _said(file: Path, documents: Sequence[Document], named: Collection[str], settings: Settings) -> str:

@@ -81,9 +81,11 @@ def evaluate(
     began = time.perf_counter()
     with progress(quiet) as report:
         target = index or suite_index(questions, chosen)
-        build_index([questions.corpus], target, chosen, RunHere(report), report)
+        made = build_index([questions.corpus], target, chosen, RunHere(report), report)
         build_seconds = time.perf_counter() - began
         scores = evaluate(questions, open_index(target, chosen).context, names, ranks, report, answers)
+    for note in made.notes:
+        complain(note)
     result = as_json(questions, chosen.model_dump(mode="json"), scores, build_seconds)
     if json_file:
         json_file.write_text(json_text(result) + "\n", "utf-8")

@@ -13,9 +13,10 @@ from typing import Any
 from pipelines.evaluation.answers import exact_match, rouge_l, sentence_coverage, token_f1, without_marks, word_coverage
 from pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 from pipelines.evaluation.suites import Question, Suite
+from prompts.usage import metered
 from query.context import Context
 from query.methods import find_method
-from query.types import Answer, Answerer, Retriever
+from query.types import Answer, Answerer, Evidence, Retriever
 from storage.errors import InputError, ModelError
 
 Progress = Callable[[str, int, int], None]
@@ -92,19 +93,36 @@ async def _retrieved(
     name: str, retriever: Retriever, questions: Sequence[Question], ks: Sequence[int], progress: Progress
 ) -> MethodScores:
     values: dict[str, list[float]] = {f"{metric}@{k}": [] for k in ks for metric in ("recall", "all")}
-    await retriever.retrieve(questions[0].question, 1)  # what is loaded on first use is not the question's time
-    seconds = 0.0
-    for done, question in enumerate(questions):
-        progress(name, done, len(questions))
-        began = time.perf_counter()
-        evidence = await retriever.retrieve(question.question, max(ks) * _PASSAGES_A_DOCUMENT)
-        seconds += time.perf_counter() - began
-        ranked = rank_documents([each.document_id for each in evidence.passages])
-        for k in ks:
-            values[f"recall@{k}"].append(recall_at(k, ranked, question.supporting))
-            values[f"all@{k}"].append(all_at(k, ranked, question.supporting))
+    seconds, failures = 0.0, 0
+    with metered() as meter:
+        await _find(retriever, questions[0].question, 1)  # what is loaded on first use is not the question's time
+        for done, question in enumerate(questions):
+            progress(name, done, len(questions))
+            began = time.perf_counter()
+            evidence = await _find(retriever, question.question, max(ks) * _PASSAGES_A_DOCUMENT)
+            seconds += time.perf_counter() - began
+            failures += evidence is None
+            ranked = rank_documents([each.document_id for each in evidence.passages] if evidence else [])
+            for k in ks:
+                values[f"recall@{k}"].append(recall_at(k, ranked, question.supporting))
+                values[f"all@{k}"].append(all_at(k, ranked, question.supporting))
     progress(name, len(questions), len(questions))
-    return MethodScores({metric: bootstrap(each) for metric, each in values.items()}, seconds / len(questions))
+    n, spent = len(questions), meter.total()
+    return MethodScores(
+        {metric: bootstrap(each) for metric, each in values.items()},
+        seconds / n,
+        spent.calls / n,
+        (spent.prompt_tokens + spent.completion_tokens) / n,
+        spent.remembered / n,
+        failures,
+    )
+
+
+async def _find(retriever: Retriever, question: str, k: int) -> Evidence | None:
+    try:
+        return await retriever.retrieve(question, k)
+    except ModelError:
+        return None
 
 
 async def _answered(

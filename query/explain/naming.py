@@ -37,12 +37,14 @@ class Naming:
 
     def edge(self, source: int, end: int) -> str:
         """Return what joins two neighbours, as a verb from the first to the second."""
-        if source >= self._n_chunks or end >= self._n_chunks:
-            return "mentions" if end >= self._n_chunks else "is mentioned in"
-        named = self._names_of(source, end)
-        if named:
+        from_passage, to_passage = source < self._n_chunks, end < self._n_chunks
+        if from_passage != to_passage:
+            return "mentions" if from_passage else "is mentioned in"
+        if from_passage and (named := self._names_of(source, end)):
             return f"names {_listed(named)}"
-        return f"is named {_listed(self._names_of(end, source))} in"
+        if from_passage and (named := self._names_of(end, source)):
+            return f"is named {_listed(named)} in"
+        return "is linked with"
 
     def why(self, seed: int, question: str, found: Search) -> str:
         """Return why the walk begins at a seed."""

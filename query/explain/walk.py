@@ -12,7 +12,7 @@ from query.retrieve.ppr import FORMULA, PprRetriever, Search
 from query.types import Step
 from storage.graph.paths import MassPath, edge_weight, top_paths
 
-_LEAST_SHARE = 1e-3
+_LEAST_SHARE = 5e-3
 """A path that carries less of a passage's mass than this explains nothing."""
 
 

@@ -44,9 +44,9 @@ def top_paths(
 ) -> list[MassPath]:
     """Return the paths that carry most mass to a node: at most `count`, best first, none that carries under `least`.
 
-    Paths are grown backwards from the target, always the one that may carry most. The bound is exact: what the
-    best walk from the seeds brings to the front of a path (Dijkstra, over the products of the factors above), times
-    what the path passes on. So the first `count` paths that reach a seed are the best. With x(v) the target's score,
+    Paths are grown backwards from the target, always the one that may carry most: the most that a walk from the seeds
+    brings to its front (Dijkstra, over the products of the factors above, and only as far as it decides), times what
+    the path passes on. So the first `count` paths that begin at a seed are the best. With x(v) the target's score,
     at most x(v) / least paths of any one length are looked at, and none longer than log(least) / log(d): the walks
     through different paths of one length are different walks, whose masses sum to no more than x(v). So `least`
     bounds the work, whatever the graph.
@@ -73,26 +73,30 @@ def top_paths(
     if not least > 0:
         raise ValueError(f"least must be above 0, but is {least}")
     start = begun_mass(adjacency, seeds, mass, damping)
-    reached = _best_walks(adjacency, start, damping, least)
-    if target not in reached:
-        return []
-
+    best = _BestWalks(adjacency, start, damping)
     found: list[MassPath] = []
     # (bound negated, path backwards, what it passes on, whether it is whole)
-    front: list[tuple[float, tuple[int, ...], float, bool]] = [(-reached[target], (target,), 1.0, False)]
+    front: list[tuple[float, tuple[int, ...], float, bool]] = [(-best.bound(target), (target,), 1.0, False)]
     while front and len(found) < count:
         bound, backwards, passed, whole = heappop(front)
         if whole:
             found.append(MassPath(backwards[::-1], -bound))
             continue
         first = backwards[-1]
+        best.settle(first, max(least, -front[0][0] if front else 0.0) / passed)
+        if best.bound(first) * passed < -bound:  # less than was thought: others may come first
+            if best.bound(first) * passed >= least:
+                heappush(front, (-best.bound(first) * passed, backwards, passed, False))
+            continue
         if start.get(first, 0.0) * passed >= least:
             heappush(front, (-start[first] * passed, backwards, passed, True))
         _, neighbours, weights = adjacency.edges_of(np.array([first]))
-        factors = damping * weights / adjacency.strength[neighbours]
-        for node, factor in zip(neighbours.tolist(), factors.tolist(), strict=True):
-            if node in reached and node not in backwards and reached[node] * factor * passed >= least:
-                heappush(front, (-reached[node] * factor * passed, (*backwards, node), factor * passed, False))
+        factors = damping * passed / adjacency.strength[neighbours] * weights
+        dead_ends = adjacency.indptr[neighbours + 1] - adjacency.indptr[neighbours] == 1
+        for node, factor, dead_end in zip(neighbours.tolist(), factors.tolist(), dead_ends.tolist(), strict=True):
+            leads_on = node in start or not dead_end
+            if leads_on and node not in backwards and best.bound(node) * factor >= least:
+                heappush(front, (-best.bound(node) * factor, (*backwards, node), factor, False))
     return found
 
 
@@ -144,20 +148,33 @@ def edge_weight(adjacency: Adjacency, source: int, end: int) -> float:
     return float(adjacency.weights[at]) if at < last and adjacency.indices[at] == end else 0.0
 
 
-def _best_walks(adjacency: Adjacency, start: dict[int, float], damping: float, least: float) -> dict[int, float]:
-    """Return the most that any one walk from the seeds carries to each node to which it carries `least` or more."""
-    settled: dict[int, float] = {}
-    front = [(-amount, node) for node, amount in sorted(start.items()) if amount >= least]
-    front.sort()
-    while front:
-        amount, node = heappop(front)
-        if node in settled:
-            continue
-        settled[node] = -amount
-        _, neighbours, weights = adjacency.edges_of(np.array([node]))
-        amounts = (-amount * damping / (adjacency.strength[node] or 1.0)) * weights.astype(np.float64)
-        useful = amounts >= least
-        for other, passed in zip(neighbours[useful].tolist(), amounts[useful].tolist(), strict=True):
-            if other not in settled:
-                heappush(front, (-passed, other))
-    return settled
+class _BestWalks:
+    """The most that any one walk from the seeds carries to each node: Dijkstra, which goes on as far as it is asked."""
+
+    def __init__(self, adjacency: Adjacency, start: dict[int, float], damping: float) -> None:
+        self._adjacency = adjacency
+        self._damping = damping
+        self._settled: dict[int, float] = {}
+        self._front = sorted((-amount, node) for node, amount in start.items())
+
+    def bound(self, node: int) -> float:
+        """Return the most that a walk carries to a node; of one that is not settled, what it cannot exceed."""
+        if node in self._settled:
+            return self._settled[node]
+        return -self._front[0][0] if self._front else 0.0
+
+    def settle(self, node: int, least: float) -> None:
+        """Go on until a node is settled, or it is sure that no walk carries `least` to it."""
+        while node not in self._settled and self._front and -self._front[0][0] >= least:
+            self._next()
+
+    def _next(self) -> None:
+        amount, node = heappop(self._front)
+        if node in self._settled:
+            return
+        self._settled[node] = -amount
+        _, neighbours, weights = self._adjacency.edges_of(np.array([node]))
+        amounts = (-amount * self._damping / (self._adjacency.strength[node] or 1.0)) * weights.astype(np.float64)
+        for other, passed in zip(neighbours.tolist(), amounts.tolist(), strict=True):
+            if other not in self._settled and passed > 0:
+                heappush(self._front, (-passed, other))

@@ -65,7 +65,7 @@ def test_it_works_where_a_loop_is_running_already(index: conspectus.Index) -> No
 
 def test_a_question_without_answer_is_forgotten(sample_root: Path) -> None:
     settings = conspectus.load_settings(
-        overrides={"llm": {"model": "m", "base_url": "http://127.0.0.1:9/v1", "attempts": 1}}
+        overrides={"llm": {"model": "nobody", "base_url": "http://127.0.0.1:9/v1", "attempts": 1}}
     )
     chat = conspectus.open(sample_root, settings).chat("ppr")
     with pytest.raises(ModelError):
@@ -131,7 +131,7 @@ def test_chat_names_its_commands_and_unknown_methods(sample_root: Path, monkeypa
 
 
 def test_chat_goes_on_after_a_model_that_fails(sample_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    llm = ("--set", "llm.model=m", "--set", "llm.base_url=http://127.0.0.1:9/v1", "--set", "llm.attempts=1")
+    llm = ("--set", "llm.model=nobody", "--set", "llm.base_url=http://127.0.0.1:9/v1", "--set", "llm.attempts=1")
     done = chatted(f"{FIRST}\n{THEN}\n", sample_root, monkeypatch, *llm)
     assert (done.status, done.out) == (8, "")
     assert done.err.count("conspectus: ") == 2

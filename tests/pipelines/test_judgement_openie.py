@@ -13,7 +13,7 @@ from pipelines.index import BuildReport, build_index
 from prompts.fake import FakeRequest, FakeServer
 from storage.errors import NeedsModel, SettingsError, UsageError
 from storage.index import Index
-from storage.records import Entity, Failure, Relation
+from storage.records import Entity, Failure, Name, Relation
 from storage.settings import Settings, load_settings
 from storage.text.nlp import CONCEPT
 from storage.verify import verify
@@ -72,6 +72,25 @@ def test_a_file_takes_the_extractors_place(suite: Path, tmp_path: Path) -> None:
     assert found.passages[0].document_id == "maule"
 
 
+def test_what_an_untitled_text_begins_with_names_it(suite: Path, tmp_path: Path) -> None:
+    rows = [
+        {"id": "mill", "text": "Red mill wheels turn in Mora."},
+        {"id": "year", "text": "1871 saw Ada Maule leave."},
+        {"id": "other", "text": "She met Ada Maule where red mill wheels turn."},
+    ]
+    write_rows(suite / "corpus.jsonl", rows)
+    extracted: list[Mapping[str, object]] = [
+        {"id": "mill", "entities": ["Mora"], "triples": [["Red mill wheels", "turn in", "Mora"]]},
+        {"id": "year", "entities": ["1871", "Ada Maule"]},
+        {"id": "other", "entities": ["Ada Maule"]},
+    ]
+    write_rows(suite / "openie.jsonl", extracted)
+    built = build(suite, tmp_path / "index", settings(openie=str(suite / "openie.jsonl")))
+    assert built.notes == ("3 of 3 documents as openie.jsonl has them",)
+    names = {each.name for each in Index.open(tmp_path / "index").rows(Name)}
+    assert names == {"Ada Maule"}
+
+
 def test_its_content_is_part_of_the_fingerprint(suite: Path, tmp_path: Path) -> None:
     file = suite / "openie.jsonl"
     build(suite, tmp_path / "index", settings(openie=str(file)))
@@ -102,6 +121,7 @@ def test_the_command_line_names_it(suite: Path, tmp_path: Path, monkeypatch: pyt
         done = conspectus(*words)
         assert done.status == 0, done.err
         assert "ppr:hipporag2" in done.out
+        assert ("2 of 3 documents" in done.err) == (words is not measure)
     indexes = sorted(Path(".conspectus/suites").iterdir())
     assert sorted("was born in" in predicates(each) for each in indexes) == [False, True]
     missing = conspectus("index", suite / "corpus.jsonl", "--openie", suite / "missing.jsonl")

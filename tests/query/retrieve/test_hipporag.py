@@ -9,6 +9,8 @@ from pathlib import Path
 import igraph
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prompts.fake import FakeRequest, FakeServer
 from query.context import Context
@@ -24,7 +26,7 @@ from query.retrieve.hipporag import (
     passage_scores,
     phrase_seeds,
 )
-from query.retrieve.memory import Edges, make_memory, open_memory
+from query.retrieve.memory import Edges, Memory, make_memory, open_memory
 from query.retrieve.question_entities import entities_of, nearest_phrases
 from query.types import Evidence
 from storage.graph.adjacency import Adjacency
@@ -158,6 +160,39 @@ def by_igraph(graph: Adjacency, reset: np.ndarray) -> np.ndarray:
         damping=0.5, reset=reset.tolist(), weights=weights, directed=False, implementation="prpack"
     )
     return np.array(found)
+
+
+@st.composite
+def memories(draw: st.DrawFn) -> Memory:
+    """Up to eight phrases in up to five passages, with any triples and synonyms among them."""
+    n_phrases, n_passages = draw(st.integers(1, 8)), draw(st.integers(1, 5))
+    phrase, passage = st.integers(0, n_phrases - 1), st.integers(0, n_passages - 1)
+
+    def edges(weight: st.SearchStrategy[float]) -> Edges:
+        pairs = st.tuples(phrase, phrase).filter(lambda pair: pair[0] != pair[1])
+        found = draw(st.lists(st.tuples(pairs, weight), max_size=12 if n_phrases > 1 else 0))
+        return Edges(np.array([pair for pair, _ in found], np.int64).reshape(-1, 2), np.array([w for _, w in found]))
+
+    held = [(each, draw(passage)) for each in range(n_phrases)]
+    held += draw(st.lists(st.tuples(phrase, passage), max_size=20))
+    synonyms = edges(st.integers(80, 100).map(lambda cosine: cosine / 100))
+    once = np.unique(np.sort(synonyms.ends, axis=1), axis=0, return_index=True)[1]
+    synonyms = Edges(synonyms.ends[once], synonyms.weights[once])
+    return make_memory(n_phrases, n_passages, np.array(held), edges(st.integers(1, 9).map(float)), synonyms)
+
+
+@given(memory=memories(), data=st.data())
+def test_both_walks_are_igraphs(memory: Memory, data: st.DataObject) -> None:
+    drawn = data.draw(st.lists(st.integers(0, memory.n_phrases - 1), min_size=1, unique=True))
+    rows = np.array(sorted(drawn))
+    reset = np.zeros(memory.n_phrases)
+    reset[rows] = memory.specificity[rows]
+    by_entities = entity_walk(memory, rows, EXACT).scores
+    assert by_entities == pytest.approx(by_igraph(memory.phrases, reset), abs=1e-6)
+    near = np.linspace(0, 0.05, memory.counts.shape[1])
+    reset = np.concatenate([reset, near])
+    by_facts = fact_walk(memory, rows, memory.specificity[rows], near, EXACT).scores
+    assert by_facts == pytest.approx(by_igraph(memory.whole, reset), abs=1e-6)
 
 
 def scores_of(context: Context, found: Evidence) -> dict[str, float]:
