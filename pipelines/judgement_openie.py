@@ -3,7 +3,6 @@
 HippoRAG has neither descriptions nor reports, so what comes after extraction is as without a model, and asks none.
 """
 
-import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from pipelines.steps.openie import Annotated, OpenExtraction, merge_open
 from pipelines.steps.openie_file import by_chunk, read_open
 from pipelines.steps.openie_model import extract_open
 from prompts.client import ModelClient
+from prompts.loop import wait_for
 from prompts.retrying import Retried, Retrying
 from prompts.usage import Spending
 from storage.memo import Memo
@@ -56,7 +56,7 @@ class OpenieModelJudgement:
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
         """Return what the model states of each chunk, merged."""
-        extractions, lost = asyncio.run(extract_open(chunks, self._model, self._progress, self._persona))
+        extractions, lost = wait_for(extract_open(chunks, self._model, self._progress, self._persona))
         found = [Annotated(chunk, each) for chunk, each in zip(chunks, extractions, strict=True)]
         knowledge = merge_open(documents, found, self._settings.names)
         return Found(knowledge, [], leads(chunks, _names(knowledge)), lost)

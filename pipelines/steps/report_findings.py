@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pydantic import BaseModel, Field, field_validator
 
@@ -112,9 +113,15 @@ def _sentence(chunk: Chunk, span: Span) -> Span:
     """Return the sentence (or sentences) of the chunk that a span lies in."""
     around = [
         (chunk.start + start, chunk.start + end)
-        for start, end in sentence_spans(chunk.text)
+        for start, end in _sentences_of(chunk.text)
         if chunk.start + start < span.end and span.start < chunk.start + end
     ]
     if not around:
         return span
     return Span(span.document_id, span.chunk_id, min(span.start, around[0][0]), max(span.end, around[-1][1]))
+
+
+@lru_cache(maxsize=4096)
+def _sentences_of(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the sentences of a chunk's text, which many findings cite."""
+    return tuple(sentence_spans(text))

@@ -104,7 +104,7 @@ def test_its_content_is_part_of_the_fingerprint(suite: Path, tmp_path: Path) -> 
 
 def test_without_being_named_it_is_not_used(suite: Path, tmp_path: Path) -> None:
     built = build(suite, tmp_path / "index", settings())
-    assert built.notes == built.failures == ()
+    assert (built.notes, built.failures) == ((), ())
     assert "was born in" not in predicates(tmp_path / "index")
 
 
@@ -149,7 +149,7 @@ def model(request: FakeRequest) -> str:
 
 def test_a_model_extracts_and_nothing_else_asks_it(suite: Path, tmp_path: Path) -> None:
     with FakeServer(model) as server:
-        overrides = {
+        overrides: dict[str, dict[str, object]] = {
             "extraction": {"method": "openie", "pipeline": "regex"},
             "llm": {"model": "m", "base_url": server.url, "attempts": 1},
         }

@@ -29,6 +29,7 @@ from query.retrieve.hipporag import (
 from query.retrieve.memory import Edges, Memory, make_memory, open_memory
 from query.retrieve.question_entities import entities_of, nearest_phrases
 from query.types import Evidence
+from storage.errors import BudgetReached
 from storage.graph.adjacency import Adjacency
 from storage.index import Index
 from storage.records import Entity, Relation
@@ -287,7 +288,7 @@ def served(tarn: Context, replies: dict[str, object], tmp_path: Path) -> Iterato
 def asked(server: FakeServer) -> list[str]:
     """The prompts of all calls."""
     calls = [each for each in server.requests if each.path.endswith("/chat/completions")]
-    return [each.body["messages"][0]["content"] for each in calls]
+    return [each.body["messages"][0]["content"] for each in calls if each.body]
 
 
 def test_the_model_lists_the_entities(served: tuple[Context, FakeServer]) -> None:
@@ -359,3 +360,15 @@ def test_what_retrieving_asked_is_part_of_the_answers_usage(method: str, served:
     context, server = served
     answer = asyncio.run(METHODS[method].answerer(context).answer(QUESTION, lambda piece: None))
     assert answer.usage.calls == len(asked(server)) == 2
+
+
+@pytest.mark.parametrize("retriever", [HippoRag1, HippoRag2])
+def test_it_stops_on_the_budget(
+    retriever: type[HippoRag1] | type[HippoRag2], served: tuple[Context, FakeServer]
+) -> None:
+    context, server = served
+    llm = context.settings.llm.model_copy(update={"max_tokens": 10})
+    poor = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
+    with pytest.raises(BudgetReached):
+        asyncio.run(retriever(poor).retrieve(QUESTION, 3))
+    assert asked(server) == []

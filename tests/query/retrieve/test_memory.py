@@ -1,6 +1,6 @@
 """The memory of HippoRAG: what of the tables it holds."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_it_is_what_the_tables_say(sample_context: Context) -> None:
     assert memory.counts.nnz == len(counted)
     assert memory.specificity == pytest.approx([1 / each.frequency for each in entities])
     synonyms = {tuple(sorted((row_of[s.source_id], row_of[s.target_id]))): s.similarity for s in index.rows(Synonym)}
-    stated: Counter[tuple[int, ...]] = Counter()
+    stated: defaultdict[tuple[int, ...], float] = defaultdict(float)
     for each in index.rows(Relation):
         pair = tuple(sorted((row_of[each.source_id], row_of[each.target_id])))
         stated[pair] += 0 if pair in synonyms else each.weight
