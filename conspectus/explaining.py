@@ -34,7 +34,8 @@ def _passage(each: Explained) -> list[str]:
     passage = each.passage
     where = ", ".join(filter(None, (passage.document_id, passage.place, f"characters {passage.start}-{passage.end}")))
     place = f"{each.rank}." if each.rank else "-"
-    lines = [visible(f"{place} {passage.title} ({where}), chunk {passage.chunk_id}")]
+    title = f"{passage.title} ({where})" if passage.title else where
+    lines = [visible(f"{place} {title}, chunk {passage.chunk_id}")]
     if each.rank:
         lines.append(f"   score {_number(passage.score)}")
     if each.note:

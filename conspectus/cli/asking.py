@@ -132,9 +132,7 @@ def methods(as_json: JsonOption = False) -> None:
     """List the ways to ask, by the name that --method takes."""
     from query.methods import METHODS
 
-    about = {
-        name: f"{each.about}; needs a model" if each.needs_model else each.about for name, each in METHODS.items()
-    }
+    about = {name: f"{each.about}; needs a model" if each.needs_model else each.about for name, each in METHODS.items()}
     if as_json:
         print_json(about)
     else:

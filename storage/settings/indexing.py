@@ -185,5 +185,6 @@ class BuildSettings(Section):
         0.05,
         ge=0,
         le=1,
-        description="share of documents, chunks, descriptions or reports that may lose something: past it, exit status 5",
+        description="share of documents, chunks, descriptions or reports that may lose something: "
+        "past it, exit status 5",
     )

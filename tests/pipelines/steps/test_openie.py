@@ -76,6 +76,15 @@ def test_a_triple_points_at_the_sentence_that_names_both_ends() -> None:
         assert (mention.match, mention.start) == ("chunk", None)
 
 
+def test_places_are_those_of_the_document() -> None:
+    text = f"Nothing is named here. {MAULE.text}"
+    later = chunk("c", MAULE.text, start=23)
+    knowledge = merge_open([document("d", text)], [Annotated(later, FOUND)], NameSettings())
+    spans = [each for each in knowledge.mentions if each.start is not None]
+    assert len(spans) == 4
+    assert all(text[each.start : each.end] == each.surface for each in spans)
+
+
 def test_a_name_of_one_chunk_is_found_in_another_but_a_phrase_is_not() -> None:
     other = chunk("e", "Nobody in Mora knew the Tarn mill or Ada Maule.", "f")
     knowledge = merged([Annotated(MAULE, FOUND), Annotated(other)])

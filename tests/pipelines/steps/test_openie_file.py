@@ -1,8 +1,11 @@
 """An extraction made elsewhere: what is read, what is lost, and which chunk gets what."""
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pipelines.steps.openie import OpenExtraction, OpenTriple
 from pipelines.steps.openie_file import by_chunk, read_open
@@ -53,6 +56,28 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     read = read_open(file, {"a", "b"})
     assert list(read.of_document) == ["a"]
     assert [each.item_id for each in read.failures] == ["found.jsonl:2", "found.jsonl:3"]
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["id", "entities", "triples"]), inner),
+    max_leaves=12,
+)
+
+
+@given(rows=st.lists(ANY, max_size=4))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_whatever_stands_in_it_is_used_or_told(rows: list[object], tmp_path: Path) -> None:
+    file = tmp_path / "any.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    read = read_open(file, {"0", "1", ""})
+    told = {each.item_id for each in read.failures}
+    for number, row in enumerate(rows, start=1):
+        used = isinstance(row, dict) and str(row.get("id")) in read.of_document
+        assert used or f"any.jsonl:{number}" in told
+    for found in read.of_document.values():
+        assert all(name.strip() for name in found.entities)
+        assert all(part.strip() for each in found.triples for part in (each.subject, each.predicate, each.object))
 
 
 def test_no_file(tmp_path: Path) -> None:

@@ -209,3 +209,14 @@ def test_passages_of_one_document_have_their_place(build: Build) -> None:
     names = {hop.node.name for each in told.passages for path in each.paths for hop in path.hops}
     assert "Oxford" in names
     assert any(name.startswith("Ships, passage ") for name in names)
+
+
+def test_both_solvers_explain_alike(context: Context) -> None:
+    ppr = context.settings.ppr.model_copy(update={"solver": "exact"})
+    exact = Context(context.index, context.settings.model_copy(update={"ppr": ppr}))
+    for one, other in zip(
+        explained(context, QUESTIONS[1]).passages, explained(exact, QUESTIONS[1]).passages, strict=True
+    ):
+        assert one.mass == pytest.approx(other.mass, rel=0.01)
+        assert one.paths[0].hops == other.paths[0].hops
+        assert one.paths[0].share == pytest.approx(other.paths[0].share, rel=0.01)
