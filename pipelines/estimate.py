@@ -12,13 +12,14 @@ from pipelines.estimation.rehearsal import Corpus, Rehearsal, look_up, rehearse
 from pipelines.estimation.sampling import EXTRACTION, Spread, draw, extended, spread
 from pipelines.estimation.seconds import Pace
 from pipelines.fingerprint import fingerprint_of
+from pipelines.lost import can_be_retried
 from pipelines.steps.chunks import split_documents
 from pipelines.steps.documents import read_documents
 from prompts.endpoint_embedder import STEP as EMBED
 from prompts.usage import Spending
 from storage.errors import UsageError
 from storage.hashing import digest
-from storage.index import current_manifest, damaged_files
+from storage.index import Index, current_manifest, damaged_files
 from storage.memo import Memo
 from storage.memo_reader import MemoReader
 from storage.records import Document, Failure
@@ -99,7 +100,7 @@ def estimate(
     replies. Calls that fail and are tried again are not foreseen. Errors as for `build_index`; no key is needed.
     """
     documents, failures = read_documents(inputs, settings.input)
-    if _is_unchanged(index, documents, failures, settings) and not retry_failed:
+    if _is_unchanged(index, documents, failures, settings, retry_failed=retry_failed):
         return _made(index, Corpus(documents, []), settings, (), latency, unchanged=True)
     corpus = Corpus(documents, split_documents(documents, settings.chunks))
     memo = MemoReader(index / "cache" / "memo.sqlite")
@@ -113,12 +114,16 @@ def estimate(
     return _with_model(index, corpus, settings, memo, latency, retry_failed=retry_failed)
 
 
-def _is_unchanged(index: Path, documents: Sequence[Document], failures: Sequence[Failure], settings: Settings) -> bool:
+def _is_unchanged(
+    index: Path, documents: Sequence[Document], failures: Sequence[Failure], settings: Settings, *, retry_failed: bool
+) -> bool:
     current = current_manifest(index)
     if current is None:
         return False
     same = current.fingerprint == fingerprint_of(documents, failures, settings, settings.of_the_index())
-    return same and not damaged_files(index, current)
+    if not same or damaged_files(index, current):
+        return False
+    return not (retry_failed and can_be_retried(Index(index, current).rows(Failure)))
 
 
 def _without_model(index: Path, corpus: Corpus, settings: Settings, memo: Memo, latency: float | None) -> Estimate:
@@ -156,9 +161,10 @@ def _with_model(
     else:
         spreads = [Spread(each, each, each) for each in expected]
     growth = len(texts) / max(len(sample.chosen), 1)
+    rehearsed = len(corpus.chunks if sample.is_whole else sample.chosen)  # a text that comes again is asked for once
     spreads += [Spread(each, each, each) for each in embedding(corpus, whole, growth, settings, memo)]
     observed = sum(each.request.step == "extract" for each in found)
-    return _made(index, corpus, settings, spreads, latency, rehearsed=len(sample.chosen), observed=observed)
+    return _made(index, corpus, settings, spreads, latency, rehearsed=rehearsed, observed=observed)
 
 
 def _made(

@@ -10,7 +10,7 @@ from pipelines.beside import beside
 from pipelines.fingerprint import fingerprint_of, tool_versions
 from pipelines.judgement import Judgement
 from pipelines.judgement_offline import OfflineJudgement
-from pipelines.lost import READ, LostShare, lost_shares
+from pipelines.lost import LostShare, can_be_retried, lost_shares
 from pipelines.runner import Progress, RunHere, Runner, no_progress
 from pipelines.shelf import Shelf
 from pipelines.steps.chunks import split_documents
@@ -75,7 +75,7 @@ def build_index(
         current = current_manifest(index)
         if current and current.fingerprint == fingerprint and not damaged_files(index, current):
             before = Index(index, current).rows(Failure)
-            if not (retry_failed and any(each.stage != READ for each in before)):
+            if not (retry_failed and can_be_retried(before)):
                 return _report(index, current, True, before, began, retried=Retried() if retry_failed else None)
 
         memo = Memo(index / "cache" / "memo.sqlite")

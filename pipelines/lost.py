@@ -37,6 +37,11 @@ def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[L
     return tuple(sorted(shares, key=lambda each: (-each.share, each.stage)))
 
 
+def can_be_retried(failures: Sequence[Failure]) -> bool:
+    """Whether trying again may mend any: what could not be read is looked at in every build anyway."""
+    return any(each.stage != READ for each in failures)
+
+
 def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
     return {
         READ: rows["documents"] + n_lost,

@@ -46,11 +46,18 @@ class Reserve:
 class Budget:
     """At most `max_tokens` tokens and `max_cost` dollars, None for no bound. It belongs to one event loop.
 
+    `kept`: replies are remembered, so that a run with more to go on pays none of them twice; the error says so.
     Raises SettingsError where `max_cost` is set and a model that may be called has no price.
     """
 
     def __init__(
-        self, max_tokens: int | None, max_cost: float | None, prices: Mapping[str, Price], models: Iterable[str]
+        self,
+        max_tokens: int | None,
+        max_cost: float | None,
+        prices: Mapping[str, Price],
+        models: Iterable[str],
+        *,
+        kept: bool = True,
     ) -> None:
         unpriced = sorted(set(models) - set(prices))
         if max_cost is not None and unpriced:
@@ -61,6 +68,7 @@ class Budget:
         self._max_tokens = max_tokens
         self._max_cost = max_cost
         self._prices = prices
+        self._kept = kept
         self._settled = Reserve(0, 0.0)
         self._set_aside = Reserve(0, 0.0)
         self._changed = asyncio.Condition()
@@ -112,4 +120,6 @@ class Budget:
                 f"llm.max_cost is ${self._max_cost:g}, ${self._settled.dollars:.4f} ({spent}) are spent, "
                 f"the next call may cost ${dollars:.4f}"
             )
+        if not self._kept:
+            return f"{'; '.join(parts)}. No reply is kept: run the same command with more to begin again"
         return f"{'; '.join(parts)}. Every reply is kept: run the same command with more to go on"

@@ -44,7 +44,7 @@ class ModelClient:
         self._server = open_server(address or address_of(settings))
         self._memo = ReplyMemo(memo) if memo else None
         models = {settings.model, *settings.step_models.values()}
-        self._budget = Budget(settings.max_tokens, settings.max_cost, settings.prices, models)
+        self._budget = Budget(settings.max_tokens, settings.max_cost, settings.prices, models, kept=memo is not None)
         wanted = settings.structured_output
         self._dialects = dict.fromkeys(models, Dialect("json_schema" if wanted == "auto" else wanted))
         self._rates: dict[tuple[str, str], Rate] = defaultdict(Rate)

@@ -9,6 +9,8 @@ import asyncio
 import os
 import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
@@ -54,12 +56,50 @@ async def on_the_loop(work: Coroutine[Any, Any, Result]) -> Result:
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
 
 
+class Waits:
+    """What other threads wait for on the loop, so that it can be given up for them: only a main thread is interrupted.
+
+    Whoever calls `wait_for` in a context in which `enter` was called is among them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._given_up = False
+        self._futures: set[Future[Any]] = set()
+
+    def enter(self) -> None:
+        """Count what is waited for in this context, and in its copies, from now on."""
+        _waits.set(self)
+
+    def add(self, future: "Future[Any]") -> None:
+        """Count what is waited for."""
+        with self._lock:
+            given_up = self._given_up
+            self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        if given_up:
+            future.cancel()
+
+    def give_up(self) -> None:
+        """Cancel all that is waited for now or later: `wait_for` then raises concurrent.futures.CancelledError."""
+        with self._lock:
+            self._given_up = True
+            waiting = list(self._futures)
+        for future in waiting:
+            future.cancel()
+
+
+_waits: ContextVar[Waits | None] = ContextVar("waits", default=None)
+
+
 def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
     """Return what `work` returns to a caller that is not asynchronous; never call this on the loop itself.
 
-    It is cancelled where the caller is interrupted.
+    It is cancelled where the caller is interrupted, and where its `Waits` are given up.
     """
     future = asyncio.run_coroutine_threadsafe(work, the_loop())
+    if waits := _waits.get():
+        waits.add(future)
     try:
         return future.result()
     finally:

@@ -108,7 +108,7 @@ class BadAnswer(ModelError):
 
 
 class BudgetReached(ConspectusError):
-    """The next call could pass `llm.max_cost` or `llm.max_tokens`; what is done is kept, and a rerun goes on."""
+    """The next call could pass `llm.max_cost` or `llm.max_tokens`; what is remembered stays, and a rerun goes on."""
 
     exit_status = 9
 

@@ -25,6 +25,9 @@ from conspectus.progress import progress
 from storage.errors import FAILURES_PAST_THRESHOLD, UsageError
 from storage.settings import Settings
 
+_LONGEST_CALL = 86_400.0
+"""Seconds; `inf` would be no JSON."""
+
 
 @app.command(
     short_help="Make an index of documents, or bring it up to date.",
@@ -53,7 +56,11 @@ def index(
     latency: Annotated[
         float | None,
         typer.Option(
-            "--latency", min=0.0, help="With --estimate: seconds a call. [default: from its reply]", metavar="SECONDS"
+            "--latency",
+            min=0.0,
+            max=_LONGEST_CALL,
+            help="With --estimate: seconds a call. [default: from its reply]",
+            metavar="SECONDS",
         ),
     ] = None,
     as_json: JsonOption = False,
