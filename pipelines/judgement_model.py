@@ -17,8 +17,8 @@ from pipelines.steps.reports_model import write_reports
 from pipelines.steps.sentences import Sentences, sentences_of
 from prompts.client import ModelClient
 from prompts.llm import LanguageModel
-from prompts.retrying import Remembering, Retried, Retrying
 from prompts.loop import wait_for
+from prompts.retrying import Remembering, Retried, Retrying
 from prompts.together import together
 from prompts.usage import Meter, Spending
 from storage.hashing import digest
@@ -74,9 +74,7 @@ class ModelJudgement:
         settings = self._settings
         tuned = self._tuned
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
-        extractions, lost = wait_for(
-            extract_chunks(chunks, settings.extraction, self._model, self._progress, guidance)
-        )
+        extractions, lost = wait_for(extract_chunks(chunks, settings.extraction, self._model, self._progress, guidance))
         self._merged = merge_extractions(documents, chunks, extractions, settings.names)
         begins = leads(chunks, self._merged.knowledge.mentions)
         return Found(self._merged.knowledge, self._merged.claims, begins, [*lost, *self._merged.failures])

@@ -7,6 +7,7 @@ touched.
 """
 
 import json
+import time
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
@@ -66,13 +67,15 @@ class ShapedAnswerer:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer to the standalone question; the first step of the trace says what that is, and why."""
+        began = time.perf_counter()
         shaped = await shape(self._context, self._history, question)
+        shaping = replace(shaped.usage, seconds=time.perf_counter() - began)
         answer = await self._answerer.answer(shaped.standalone, say)
         return replace(
             answer,
             question=question,
             standalone=shaped.standalone,
-            usage=_with(answer.usage, shaped.usage),
+            usage=_with(answer.usage, shaping),
             trace=(shaped.step, *answer.trace),
         )
 
@@ -206,5 +209,6 @@ def _with(usage: Usage, shaping: Usage) -> Usage:
         prompt_tokens=usage.prompt_tokens + shaping.prompt_tokens,
         completion_tokens=usage.completion_tokens + shaping.completion_tokens,
         cost=None if costs else (usage.cost or 0.0) + (shaping.cost or 0.0),
+        seconds=usage.seconds + shaping.seconds,
         remembered=usage.remembered + shaping.remembered,
     )

@@ -44,6 +44,8 @@ class MemoReader(Memo):
             raise IndexUnusable(f"cannot open the memo {self.path}: {error}") from error
         try:
             yield connection
+        except sqlite3.OperationalError as error:  # locked, or beside a log that may not be looked into
+            raise IndexUnusable(f"the memo {self.path} cannot be read now: {error}") from error
         except sqlite3.DatabaseError as error:
             raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to go on") from error
         finally:

@@ -72,10 +72,10 @@ def ask(
         answer = opened.ask(question, name, history=history)
     else:
         answer = told(lambda say: opened.ask(question, name, say, history), trace)
-    if session:
-        append_turn(session, turn_of(answer))
     if as_json:
         print_json(show.answer_json(answer))
+    if session:  # an answer may be paid for: it is shown even where it cannot be written down
+        append_turn(session, turn_of(answer))
 
 
 def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
@@ -88,10 +88,17 @@ def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
 
     answer = ask(say)
     typer.echo()
-    if "".join(said).strip() != answer.text:  # a model said what no passage supports
+    if _in_single_marks("".join(said)) != _in_single_marks(answer.text):  # a model said what no passage supports
         typer.echo(f"\n{show.said(answer.text)}")
     typer.echo(show.support(answer, trace))
     return answer
+
+
+def _in_single_marks(text: str) -> str:
+    """Return a text with [1][2] for [1, 2]: an answer that differs in nothing else is not printed twice."""
+    from query.grounding import keeping
+
+    return keeping(text.strip(), range(1_000))
 
 
 @app.command(

@@ -70,11 +70,12 @@ def _tuned(
     quiet: bool,
 ) -> None:
     from pipelines.tuning.tune import CHUNKS, tune
-    from pipelines.tuning.write import check_free, write_tuning
+    from pipelines.tuning.write import check_free, check_writable, write_tuning
 
     chosen = chosen_settings(file, overrides)
     if not force:
         check_free(directory, chosen)
+    check_writable(directory, chosen)
     with progress(quiet) as report:
         tuning = tune(inputs, chosen, sample or CHUNKS, report)
     for path in write_tuning(directory, chosen, tuning):

@@ -1,5 +1,6 @@
 """Tuned prompts and the settings that name them, as files: all of them or none."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +21,19 @@ def check_free(directory: Path, settings: Settings) -> None:
     for path in _paths(directory, settings).values():
         if path.exists():
             raise UsageError(f"{path} exists already; --force overwrites it")
+
+
+def check_writable(directory: Path, settings: Settings) -> None:
+    """Raise UsageError where the files cannot be written: what a model says for them is paid for and kept nowhere else."""
+    for folder in (directory, directory / FOLDER):
+        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        if not nearest.is_dir():
+            raise UsageError(f"{nearest} is a file, not a folder to write in")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise UsageError(f"cannot write in {nearest}: permission denied")
+    for path in (*_paths(directory, settings).values(), directory / SETTINGS):
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder, not a file to write")
 
 
 def write_tuning(directory: Path, settings: Settings, tuning: Tuning) -> list[Path]:

@@ -55,7 +55,7 @@ class ModelReader:
         text, citations = self._cited(made if behind is None else behind, evidence)
         if not said:
             say(UNKNOWN)
-        if not citations.made() and not (behind and said):
+        if not citations.made() and not (behind and said and any(sign.isalnum() for sign in text)):
             text = UNKNOWN
         step = f"{len(evidence.passages)} passages read, {len(citations.made())} citations made"
         return Answer(

@@ -69,6 +69,13 @@ def test_latency_is_for_estimates_only(corpus: Path) -> None:
     assert "--estimate" in done.err
 
 
+@pytest.mark.parametrize("seconds", ["-1", "inf", "nan", "1e308"])
+def test_a_latency_is_a_time_that_a_call_can_take(corpus: Path, seconds: str) -> None:
+    done = conspectus("index", corpus, "--estimate", "--json", "--latency", seconds, *MODEL)
+    assert done.status == 2
+    assert "--latency" in done.err
+
+
 def test_what_the_figures_rest_on_is_said() -> None:
     step = {
         "step": "extract", "model": "m", "calls": 1000, "remembered": 7, "prompt_tokens": 2000, "completion_tokens": 30,

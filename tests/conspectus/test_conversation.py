@@ -105,6 +105,34 @@ def test_a_damaged_session_is_one_clear_line(work: str, sample_root: Path, tmp_p
     assert (done.status, done.out) == (2, "")
 
 
+@pytest.mark.parametrize("shown", [(), ("--json",)])
+def test_an_answer_that_cannot_be_written_down_is_shown(
+    shown: tuple[str, ...], sample_root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / ".talk.jsonl.lock").mkdir()
+    done = conspectus_(
+        "ask", FIRST, "--index", sample_root, "--method", "bm25", "--session", tmp_path / "talk.jsonl", *shown
+    )
+    assert (done.status, "Mark Haddon" in done.out) == (1, True), done.err
+    assert ".talk.jsonl.lock" in done.err
+
+
+@pytest.mark.parametrize(
+    ("reply", "times"), [("It was Mark Haddon [1, 2].", 1), ("It was Mark Haddon [1][2].", 1), ("So it is [1][99].", 2)]
+)
+def test_an_answer_is_printed_again_only_where_something_was_taken_back(
+    reply: str, times: int, sample_root: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(sample_root, tmp_path / "index")
+    with FakeServer(reply, piece=4) as server:
+        done = conspectus_(
+            "ask", FIRST, "--index", tmp_path / "index", "--method", "bm25", "--set", "llm.model=m",
+            "--set", f"llm.base_url={server.url}",
+        )  # fmt: skip
+    said = done.out.partition("\n\n[1]")[0]
+    assert said.count(reply.partition(" [")[0]) == times, done.out + done.err
+
+
 def chatted(text: str, index: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> Done:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
     return command("chat", "--index", index, "--method", "ppr", *words)

@@ -1,5 +1,6 @@
 """conspectus init --tune, as a user runs it; a server plays the model."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,28 @@ def test_files_that_are_there_are_kept_without_force(server: FakeServer, tmp_pat
     assert tuned(server, "--force").status == 0
     assert (tmp_path / "prompts" / "persona.txt").read_text("utf-8") == f"{PERSONA}\n"
     assert (tuned(server).status, tuned(server, "--force").status) == (2, 0)
+
+
+def test_what_cannot_be_written_is_told_before_a_call_is_paid_for(server: FakeServer, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "prompts").write_text("a file", "utf-8")
+    (tmp_path / "two" / "prompts" / "persona.txt").mkdir(parents=True)
+    (tmp_path / "three").write_text("a file", "utf-8")
+    for folder, at_fault in (("one", "one/prompts"), ("two", "two/prompts/persona.txt"), ("three/sub", "three")):
+        done = tuned(server, folder, "--force")
+        assert (done.status, done.out) == (2, "")
+        assert f"conspectus: {at_fault} is a f" in done.err
+    assert server.requests == []
+    assert sorted(path.name for path in (tmp_path / "two" / "prompts").iterdir()) == ["persona.txt"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_in(server: FakeServer, tmp_path: Path) -> None:
+    (tmp_path / "locked").mkdir(mode=0o555)
+    done = tuned(server, "locked")
+    assert done.status == 2
+    assert "cannot write in locked" in done.err
+    assert server.requests == []
 
 
 def test_what_the_settings_say_is_kept(server: FakeServer, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What indexing will take, told before it is done, against what it then took."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -272,6 +273,33 @@ def test_what_failed_counts_with_retry_failed(tmp_path: Path) -> None:
         again = estimate([corpus], tmp_path / "index", settings, retry_failed=True)
     assert plain.unchanged
     assert next(each for each in again.steps if each.step == "extract").calls == 5
+
+
+def test_retry_failed_asks_nobody_where_nothing_but_reading_had_failed(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    some(folder, ENCYCLOPEDIA / "corpus.jsonl", 3)
+    (folder / "bad.pdf").write_text("no PDF", "utf-8")
+    with FakeServer(USUAL) as server:
+        settings = local(server)
+        index = tmp_path / "index"
+        assert build_index([folder], index, settings).failures
+        # The memo may be deleted at any time: a build looks at the version in force.
+        shutil.rmtree(index / "cache")
+        made = estimate([folder], index, settings, retry_failed=True)
+        assert build_index([folder], index, settings, retry_failed=True).unchanged
+    assert made.unchanged
+    assert made.total.calls == 0
+
+
+def test_texts_that_come_twice_are_no_sample(tmp_path: Path) -> None:
+    lines = (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:2]
+    again = {**json.loads(lines[0]), "id": "again"}
+    path = tmp_path / "twice.jsonl"
+    path.write_text("\n".join([*lines, json.dumps(again)]), "utf-8")
+    made = estimate([path], tmp_path / "index", chosen(NOWHERE))
+    assert (made.chunks, made.rehearsed) == (3, 3)
+    assert next(each for each in made.steps if each.step == "extract").calls == 2
 
 
 def test_as_plain_values(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-from pipelines.lost import LostShare, lost_shares
+from pipelines.lost import LostShare, can_be_retried, lost_shares
 from storage.records import Failure
 
 ROWS = {"documents": 9, "chunks": 40, "entities": 300, "relations": 100, "reports": 10}
@@ -32,3 +32,9 @@ def test_no_share_is_above_one_and_nothing_lost_is_no_share() -> None:
     (found,) = lost_shares({**ROWS, "reports": 0}, none_written)
     assert found.share == 1
     assert lost_shares(ROWS, []) == ()
+
+
+def test_what_could_not_be_read_is_no_matter_of_retrying() -> None:
+    assert not can_be_retried([])
+    assert not can_be_retried([Failure("read", "a.pdf", "empty")])
+    assert can_be_retried([Failure("read", "a.pdf", "empty"), Failure("extract", "c1", "lost record")])

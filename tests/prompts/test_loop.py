@@ -1,9 +1,13 @@
+import asyncio
 import os
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextvars import copy_context
 
-from prompts.loop import once_a_process
+import pytest
+
+from prompts.loop import Waits, once_a_process, wait_for
 
 
 def test_threads_that_ask_at_the_same_moment_get_the_same() -> None:
@@ -41,3 +45,27 @@ def test_a_forked_process_makes_its_own_even_where_another_thread_was_making_it(
         go_on.set()
         assert os.waitstatus_to_exitcode(status) == 0
         assert first.result() == os.getpid()
+
+
+def test_what_another_thread_waits_for_can_be_given_up() -> None:
+    waits, begun, ended = Waits(), threading.Event(), threading.Event()
+
+    async def long() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    context = copy_context()
+    context.run(waits.enter)
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(context.run, lambda: wait_for(long()))
+        begun.wait(10)
+        waits.give_up()
+        with pytest.raises(CancelledError):
+            waiting.result(10)
+        assert ended.wait(10), "it is cancelled on the loop"
+        with pytest.raises(CancelledError):  # what it would wait for next is not waited for
+            other.submit(context.run, lambda: wait_for(long())).result(10)
+    assert wait_for(asyncio.sleep(0, "others go on")) == "others go on"

@@ -56,3 +56,15 @@ def test_a_damaged_memo_is_told(tmp_path: Path) -> None:
     (tmp_path / "memo.sqlite").write_text("not a database" * 100)
     with pytest.raises(IndexUnusable):
         MemoReader(tmp_path / "memo.sqlite").get_many("kind", ["a"])
+
+
+def test_what_cannot_be_read_now_is_not_to_be_deleted(tmp_path: Path) -> None:
+    import sqlite3
+
+    path = tmp_path / "memo.sqlite"
+    sqlite3.connect(path).execute("CREATE TABLE begun (it INT)").connection.close()  # its tables are yet to come
+    with pytest.raises(IndexUnusable, match="cannot be read now"):
+        MemoReader(path).get_many("kind", ["a"])
+    path.write_bytes(b"no database" * 100)
+    with pytest.raises(IndexUnusable, match="delete it"):
+        MemoReader(path).get_many("kind", ["a"])

@@ -117,7 +117,7 @@ def test_a_model_that_cannot_say_what_the_texts_are_is_an_error(made: Maker, cor
 
 def test_a_budget_is_obeyed(corpus: Path) -> None:
     price = {"prices": {"m": {"input": 1, "output": 1}}, "max_cost": 0.01, "max_output_tokens": 500}
-    with FakeServer(reply) as server, pytest.raises(BudgetReached):
+    with FakeServer(reply) as server, pytest.raises(BudgetReached, match="No reply is kept"):
         tune([corpus], settings(server, llm=price))
     assert 1 <= len(server.requests) < 6
 

@@ -59,7 +59,10 @@ def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Co
     assert answer.dropped_citations == 2
 
 
-@pytest.mark.parametrize("reply", ["NOTHING", " NOTHING\n", "I believe that it was Goethe.", "It was Goethe [99]."])
+@pytest.mark.parametrize(
+    "reply",
+    ["NOTHING", " NOTHING\n", "NOTHING: [99]", "NOTHING - [99].", "I believe that it was Goethe.", "Goethe [99]."],
+)
 def test_without_support_it_does_not_know(sample_context: Context, reply: str) -> None:
     answer, said, _ = read(sample_context, reply)
     assert answer.text == UNKNOWN
