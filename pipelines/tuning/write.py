@@ -24,7 +24,7 @@ def check_free(directory: Path, settings: Settings) -> None:
 
 
 def check_writable(directory: Path, settings: Settings) -> None:
-    """Raise UsageError where the files cannot be written: what a model says for them is paid for and kept nowhere else."""
+    """Raise UsageError where the files cannot be written: what a model says for them would be paid for and lost."""
     for folder in (directory, directory / FOLDER):
         nearest = next(each for each in (folder, *folder.parents) if each.exists())
         if not nearest.is_dir():

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,7 +111,7 @@ def test_an_answer_that_cannot_be_written_down_is_shown(
     shown: tuple[str, ...], sample_root: Path, tmp_path: Path
 ) -> None:
     (tmp_path / ".talk.jsonl.lock").mkdir()
-    done = conspectus_(
+    done = command(
         "ask", FIRST, "--index", sample_root, "--method", "bm25", "--session", tmp_path / "talk.jsonl", *shown
     )
     assert (done.status, "Mark Haddon" in done.out) == (1, True), done.err
@@ -125,8 +126,8 @@ def test_an_answer_is_printed_again_only_where_something_was_taken_back(
 ) -> None:
     shutil.copytree(sample_root, tmp_path / "index")
     with FakeServer(reply, piece=4) as server:
-        done = conspectus_(
-            "ask", FIRST, "--index", tmp_path / "index", "--method", "bm25", "--set", "llm.model=m",
+        done = command(
+            "ask", FIRST, "--index", tmp_path / "index", "--method", "dense", "--set", "llm.model=m",
             "--set", f"llm.base_url={server.url}",
         )  # fmt: skip
     said = done.out.partition("\n\n[1]")[0]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeServer, Rule
+from prompts.fake import FakeReply, FakeServer, Rule
 from query.context import Context
 from query.conversation import Cited, Conversation, Turn
 from query.methods import METHODS, find_method, find_retriever
@@ -189,7 +189,11 @@ def test_a_retriever_finds_what_is_meant(films: Context) -> None:
 
 
 def asked_of_model(
-    context: Context, memo: Path, rewrite: str, question: str = "Who directed it?", *turns: tuple[str, str, str]
+    context: Context,
+    memo: Path,
+    rewrite: str | FakeReply,
+    question: str = "Who directed it?",
+    *turns: tuple[str, str, str],
 ) -> tuple[Answer, FakeServer]:
     replies = [Rule(rewrite, "You rewrite"), Rule("It was Stephen King [1].")]
     with FakeServer(replies) as server:
@@ -220,7 +224,7 @@ def test_a_model_rewrites_the_question_in_one_call(films: Context, tmp_path: Pat
 
 
 def test_the_time_of_the_rewriting_counts(films: Context, tmp_path: Path) -> None:
-    slow = FakeReply(json.dumps({"question": "Who directed Maximum Overdrive?"}), wait=0.5)
+    slow = FakeReply(json.dumps({"question": "Who directed Maximum Overdrive?"}), latency=0.5)
     answer, _ = asked_of_model(films, tmp_path, slow)
     assert answer.usage.seconds >= 0.5
 
