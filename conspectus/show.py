@@ -102,7 +102,8 @@ def support(found: Answer, trace: bool) -> str:
     lines = citations(found.citations)
     lines += ["", f"method {found.method}, {_took(found.usage)}"]
     if found.dropped_citations:
-        lines.append(f"{_count(found.dropped_citations, 'citations')} did not resolve and were dropped")
+        were = "was" if found.dropped_citations == 1 else "were"
+        lines.append(f"{_count(found.dropped_citations, 'citations')} did not resolve and {were} dropped")
     if trace:
         lines += ["", "trace", *(f"  {step.name}: {_one_line(step.detail)}" for step in found.trace)]
     return "\n".join(lines)

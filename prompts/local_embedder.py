@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,6 +46,10 @@ _MODEL_FILES = (".json", ".txt", ".model", ".safetensors", ".bin")
 _PROBE = "Ada Lovelace wrote the first program, in 1843."
 
 
+_QUESTIONS_KEPT = 64
+"""Several steps of one answer look for the same question."""
+
+
 class SentenceTransformerEmbedder:
     """A sentence-transformers text model on the CPU, loaded when it is first needed; nothing is downloaded.
 
@@ -59,6 +64,7 @@ class SentenceTransformerEmbedder:
         self._lock = threading.Lock()
         self._found_name: str | None = PACKAGED_MODEL if model == PACKAGED_MODEL else None
         self._loaded: _Loaded | None = None
+        self._question = lru_cache(_QUESTIONS_KEPT)(self._embed_question)
 
     @property
     def name(self) -> str:
@@ -101,15 +107,18 @@ class SentenceTransformerEmbedder:
         """Return the unit vector (dimension,) of a question, in one pass of its own (about 6 ms).
 
         The pass holds one text where `embed` may hold several, so the last bits can differ from embed's.
-        A question longer than the model reads gets the normalised sum of its windows' vectors.
+        A question longer than the model reads gets the normalised sum of its windows' vectors. The vector is
+        read-only; those of the last questions are kept.
         """
+        return self._question(text)
+
+    def _embed_question(self, text: str) -> Floats:
         model = self._model()
         pieces = model.windows(text, model.query_prompt)
         vectors = model.embed_apart([model.query_prompt + piece for piece in pieces])
-        if len(vectors) == 1:
-            return vectors[0]
         total = np.array(vectors).sum(axis=0)
-        unit: Floats = total / np.linalg.norm(total)
+        unit: Floats = vectors[0].copy() if len(vectors) == 1 else total / np.linalg.norm(total)
+        unit.setflags(write=False)
         return unit
 
     def windows(self, text: str) -> list[str]:

@@ -73,7 +73,7 @@ async def write(
     return Written(text, citations.made(), citations.dropped)
 
 
-def usage_of(spent: Spending, seconds: float, n_units: int, n_tokens: int) -> Usage:
+def usage_of(spent: Spending, seconds: float, n_units: int = 0, n_tokens: int = 0) -> Usage:
     """Return what an answer took."""
     return Usage(
         spent.calls,

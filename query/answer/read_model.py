@@ -12,12 +12,13 @@ from dataclasses import replace
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
 from prompts.usage import metered
+from query.answer.final import usage_of
 from query.answer.read import UNKNOWN
 from query.citations import Citations
 from query.context import Context
 from query.grounding import cited_sentences, keeping, support
 from query.nothing import behind_nothing, may_be_nothing
-from query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
+from query.types import Answer, Evidence, Passage, Retriever, Say, Step
 from storage.hashing import digest
 from storage.records import Span
 
@@ -41,7 +42,8 @@ class ModelReader:
             evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
             if not evidence.passages:
                 say(UNKNOWN)
-                return Answer(question, self._name, UNKNOWN, trace=evidence.trace)
+                usage = usage_of(meter.total(), time.perf_counter() - began)
+                return Answer(question, self._name, UNKNOWN, usage=usage, trace=evidence.trace)
             async for piece in self._model.stream(reading(question, evidence)):
                 made += piece
                 if not may_be_nothing(made):  # that word is for us
@@ -50,7 +52,6 @@ class ModelReader:
                     if len(telling) > said:
                         say(telling[said:])
                         said = len(telling)
-        spent = meter.total()
         behind = behind_nothing(made)
         text, citations = self._cited(made if behind is None else behind, evidence)
         if not said:
@@ -64,14 +65,7 @@ class ModelReader:
             text=text,
             citations=citations.made(),
             evidence=evidence,
-            usage=Usage(
-                spent.calls,
-                spent.prompt_tokens,
-                spent.completion_tokens,
-                spent.cost,
-                time.perf_counter() - began,
-                spent.remembered,
-            ),
+            usage=usage_of(meter.total(), time.perf_counter() - began),
             trace=(*evidence.trace, Step("read", step)),
             dropped_citations=citations.dropped,
         )

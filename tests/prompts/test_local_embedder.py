@@ -240,3 +240,11 @@ def test_a_model_that_excludes_its_prompt_is_refused(tmp_path: Path) -> None:
     pooling.write_text(json.dumps({**json.loads(pooling.read_text()), "include_prompt": False}))
     with pytest.raises(SettingsError, match="not a plain text model"):
         SentenceTransformerEmbedder(str(folder)).embed(["x"])
+
+
+def test_the_vector_of_a_question_is_kept_and_cannot_be_changed() -> None:
+    embedder = minilm()
+    first = embedder.embed_query("Who kept the vector of this question?")
+    assert embedder.embed_query("Who kept the vector of this question?") is first
+    with pytest.raises(ValueError, match="read-only"):
+        first[0] = 1.0
