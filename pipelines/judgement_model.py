@@ -37,6 +37,23 @@ class MeteredModel(Remembering, Protocol):
         ...
 
 
+class AskedModel:
+    """The model of a build, and what came of asking it; `retry`: it is asked again for replies that lost something."""
+
+    def __init__(self, metered: MeteredModel, *, retry: bool) -> None:
+        self._meter = metered.meter
+        self._retrying = Retrying(metered) if retry else None
+        self.model: LanguageModel = self._retrying or metered
+
+    def spending(self) -> tuple[Spending, ...]:
+        """Return what was asked of the model so far, by step and model."""
+        return self._meter.spending()
+
+    def retried(self) -> Retried:
+        """Return what came of asking again so far."""
+        return self._retrying.retried if self._retrying else Retried()
+
+
 Thing = TypeVar("Thing", Entity, Relation)
 
 
@@ -63,10 +80,8 @@ class ModelJudgement:
         self._settings = settings
         self._progress = progress
         self._tuned = read_tuned(settings.extraction)
-        metered = model or ModelClient(settings.llm, memo)
-        self._meter = metered.meter
-        self._retrying = Retrying(metered) if retry else None
-        self._model: LanguageModel = self._retrying or metered
+        self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
+        self._model = self._asked.model
         self._merged: ModelKnowledge | None = None
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
@@ -85,11 +100,11 @@ class ModelJudgement:
 
     def spending(self) -> tuple[Spending, ...]:
         """Return what was asked of the model so far, by step and model."""
-        return self._meter.spending()
+        return self._asked.spending()
 
     def retried(self) -> Retried:
         """Return what came of asking again so far."""
-        return self._retrying.retried if self._retrying else Retried()
+        return self._asked.retried()
 
     async def _tell(
         self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.judgement import Described, Found, Told
-from pipelines.judgement_model import MeteredModel, leads
+from pipelines.judgement_model import AskedModel, MeteredModel, leads
 from pipelines.judgement_offline import OfflineJudgement
 from pipelines.runner import Progress, Runner
 from pipelines.steps.entities import Knowledge
@@ -18,7 +18,7 @@ from pipelines.steps.openie_file import by_chunk, read_open
 from pipelines.steps.openie_model import extract_open
 from prompts.client import ModelClient
 from prompts.loop import wait_for
-from prompts.retrying import Retried, Retrying
+from prompts.retrying import Retried
 from prompts.usage import Spending
 from storage.memo import Memo
 from storage.records import Chunk, Document, Mention
@@ -49,10 +49,8 @@ class OpenieModelJudgement:
         self._progress = progress
         self._persona = read_tuned(settings.extraction).extracts_as()
         self._offline = OfflineJudgement(settings, memo, run)
-        metered = model or ModelClient(settings.llm, memo)
-        self._meter = metered.meter
-        self._retrying = Retrying(metered) if retry else None
-        self._model = self._retrying or metered
+        self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
+        self._model = self._asked.model
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
         """Return what the model states of each chunk, merged."""
@@ -67,11 +65,11 @@ class OpenieModelJudgement:
 
     def spending(self) -> tuple[Spending, ...]:
         """Return what was asked of the model so far, by step and model."""
-        return self._meter.spending()
+        return self._asked.spending()
 
     def retried(self) -> Retried:
         """Return what came of asking again so far."""
-        return self._retrying.retried if self._retrying else Retried()
+        return self._asked.retried()
 
 
 @dataclass(frozen=True, slots=True)

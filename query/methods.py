@@ -11,7 +11,6 @@ from query.answer.drift_offline import ExtractiveDrift
 from query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
 from query.answer.global_model import MapReduce
 from query.answer.global_search import ExtractiveVectorSearch, GlobalSearch
-from query.answer.ircot import Ircot
 from query.answer.local import ExtractiveLocalSearch, LocalRetriever, LocalSearch
 from query.answer.read import ExtractiveReader
 from query.answer.read_model import ModelReader
@@ -106,7 +105,10 @@ def _ircot_retriever(context: Context) -> Retriever:
 
 
 def _ircot(context: Context) -> Answerer:
-    return Ircot("ircot", context, _ircot_retriever(context), _needed_model("ircot", context))
+    # As in the paper the answer is read from the passages: the thoughts only find them, so that nothing is said which
+    # no passage supports. The calls are at most `ircot.max_steps` thoughts and 1 answer.
+    model = _needed_model("ircot", context)
+    return ModelReader("ircot", context, _ircot_retriever(context), model, context.settings.ircot.passages)
 
 
 def _needed_model(name: str, context: Context) -> LanguageModel:

@@ -5,11 +5,11 @@ then, up to `extraction.max_gleanings` times, a forced yes or no to the question
 continuation that says that many were. Each reply is read by itself. Claims have a prompt of their own.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.runner import Progress, no_progress
+from pipelines.steps.each_text import of_each_text
 from pipelines.steps.usable import flaw
 from prompts.asking import choose
 from prompts.llm import LanguageModel, Message, Reply, Request
@@ -17,16 +17,13 @@ from prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, 
 from prompts.render import prompt_text, render
 from prompts.retrying import Outcome, least_lost
 from prompts.together import together
-from storage.errors import BudgetReached, ModelError
+from storage.errors import ModelError
 from storage.hashing import digest
 from storage.records import Chunk, Failure
 from storage.settings import ExtractionSettings
 
 STAGE = "extract"
 LOST_RECORD = "lost record"
-
-_AT_ONCE = 1024
-"""Chunks in hand: more than any server takes calls at once, few enough for their prompts to be held in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,31 +68,13 @@ async def extract_chunks(
     No chunk waits for another; equal texts are asked for once. A call that failed is a failure, and what came before
     it is kept. BudgetReached is raised when the calls under way have ended.
     """
-    chunks_of: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in chunks:
-        chunks_of[chunk.text].append(chunk)
-    found: dict[str, ChunkExtraction] = {}
-    pending = iter(chunks_of)
-    stopped = False
-
-    async def work() -> None:
-        nonlocal stopped
-        for text in pending:
-            if stopped:
-                return
-            try:
-                found[text] = await extract_chunk(text, model, settings, guidance)
-            except BudgetReached:
-                stopped = True
-                raise
-            progress(STAGE, len(found), len(chunks_of))
-
-    progress(STAGE, 0, len(chunks_of))
-    await together(work() for _ in range(min(_AT_ONCE, len(chunks_of))))
+    found = await of_each_text(chunks, lambda text: extract_chunk(text, model, settings, guidance), STAGE, progress)
     failures = [
-        Failure(STAGE, chunk.id, loss.reason, loss.detail) for chunk in chunks for loss in found[chunk.text].losses
+        Failure(STAGE, chunk.id, loss.reason, loss.detail)
+        for chunk, one in zip(chunks, found, strict=True)
+        for loss in one.losses
     ]
-    return [found[chunk.text] for chunk in chunks], failures
+    return found, failures
 
 
 async def extract_chunk(

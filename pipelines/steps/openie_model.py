@@ -5,7 +5,6 @@ one is given these and yields the triples, whose ends may be concepts beyond the
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from pydantic import BaseModel
 
 from pipelines.lost import EXTRACT
 from pipelines.runner import Progress, no_progress
+from pipelines.steps.each_text import of_each_text
 from pipelines.steps.extraction_model import LOST_RECORD, Loss
 from pipelines.steps.openie import OpenExtraction, usable
 from prompts.answers import CUT_OFF
@@ -20,15 +20,11 @@ from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import prompt_text, render
 from prompts.retrying import Outcome, least_lost
-from prompts.together import together
-from storage.errors import BadAnswer, BudgetReached, ModelError
+from storage.errors import BadAnswer, ModelError
 from storage.hashing import digest
 from storage.records import Chunk, Failure
 
 NER, TRIPLES = "openie_ner", "openie_triples"
-
-_AT_ONCE = 1024
-"""Chunks in hand: more than any server takes calls at once, few enough for their prompts to be held in memory."""
 
 
 class NamedEntities(BaseModel):
@@ -59,31 +55,13 @@ async def extract_open(
     No chunk waits for another; equal texts are asked for once. BudgetReached is raised when the calls under way have
     ended.
     """
-    chunks_of: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in chunks:
-        chunks_of[chunk.text].append(chunk)
-    found: dict[str, OpenChunk] = {}
-    pending = iter(chunks_of)
-    stopped = False
-
-    async def work() -> None:
-        nonlocal stopped
-        for text in pending:
-            if stopped:
-                return
-            try:
-                found[text] = await extract_text(text, model, persona)
-            except BudgetReached:
-                stopped = True
-                raise
-            progress(EXTRACT, len(found), len(chunks_of))
-
-    progress(EXTRACT, 0, len(chunks_of))
-    await together(work() for _ in range(min(_AT_ONCE, len(chunks_of))))
+    found = await of_each_text(chunks, lambda text: extract_text(text, model, persona), EXTRACT, progress)
     failures = [
-        Failure(EXTRACT, chunk.id, loss.reason, loss.detail) for chunk in chunks for loss in found[chunk.text].losses
+        Failure(EXTRACT, chunk.id, loss.reason, loss.detail)
+        for chunk, one in zip(chunks, found, strict=True)
+        for loss in one.losses
     ]
-    return [found[chunk.text].extraction for chunk in chunks], failures
+    return [each.extraction for each in found], failures
 
 
 async def extract_text(text: str, model: LanguageModel, persona: str = "") -> OpenChunk:

@@ -17,7 +17,6 @@ from query.answer.drift_primer import Primed, failed, gained, prime
 from query.answer.final import Written, usage_of, write
 from query.answer.local import find_context
 from query.answer.notes import Material, Note, material_of
-from query.answer.read import UNKNOWN
 from query.answer.units import evidence
 from query.context import Context
 from query.types import Answer, Say, Step
@@ -102,9 +101,6 @@ class Drift:
         return await asker.branch("query/drift_follow_up", STEP, units, found.n_tokens, places)
 
     async def _written(self, question: str, material: Material, say: Say) -> Written:
-        if not material.notes:
-            say(UNKNOWN)
-            return Written(UNKNOWN, (), 0)
         return await write(
             self._context,
             self._model,

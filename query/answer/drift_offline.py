@@ -4,16 +4,16 @@ Nothing here makes up a question. What the reports nearest to a question lead to
 name, is looked for together with the question; the passages of all these searches are folded into one answer.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from query.answer.drift_primer import nearest_reports
-from query.answer.local import Given
 from query.answer.local_context import selection_trace
 from query.answer.local_selection import LocalSelection
-from query.answer.read import ExtractiveReader
+from query.answer.read import read_found
 from query.answer.units import ScoredUnit, evidence, passage_unit
 from query.answer.windows import filled
 from query.context import Context
@@ -33,11 +33,13 @@ class ExtractiveDrift:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return up to `answer.sentences` sentences of what `drift_search.context_tokens` hold of these passages."""
+        began = time.perf_counter()
         scored, trace = self._find(question)
         found = replace(evidence(self._context, scored), trace=trace)
-        answer = await ExtractiveReader(self._name, self._context, Given(found)).answer(question, say)
         read = [each.unit.n_tokens for each in scored if each.unit.table == "chunks"]
-        return replace(answer, usage=replace(answer.usage, units=len(read), context_tokens=sum(read)))
+        return await read_found(
+            self._name, self._context, found, question, say, began=began, units=len(read), n_tokens=sum(read)
+        )
 
     def _find(self, question: str) -> tuple[list[ScoredUnit], tuple[Step, ...]]:
         """Return the nearest reports and the best passages; one scores the most that any of the searches gives it."""

@@ -48,10 +48,14 @@ async def write(
 ) -> Written:
     """Return the model's answer from the material, in which unit i is cited as i + 1.
 
-    Without a citation that is UNKNOWN, or what the model says behind the word for nothing.
+    Without a citation that is UNKNOWN, or what the model says behind the word for nothing. Without any unit it is
+    UNKNOWN too, and no model is asked.
 
     The prompt has the places material, question and words: `most_words`, by default those of global search.
     """
+    if not units:
+        say(UNKNOWN)
+        return Written(UNKNOWN, (), 0)
     words_ = str(most_words or context.settings.global_search.reduce_words)
     message = Message("user", render(prompt, material=material, question=question, words=words_))
     citations = Citations(context)

@@ -10,7 +10,6 @@ from prompts.llm import LanguageModel
 from prompts.usage import metered
 from query.answer.final import Written, usage_of, write
 from query.answer.notes import Material, Notes, material_of, take_notes
-from query.answer.read import UNKNOWN
 from query.answer.selection import Selector
 from query.answer.units import evidence
 from query.answer.windows import Window, pack, shuffled
@@ -40,11 +39,7 @@ class MapReduce:
             windows = pack(shuffled(selected.units, self._settings.seed), limit)
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
-            if material.notes:
-                written = await write(self._context, self._model, question, material.text, material.units, say)
-            else:
-                written = Written(UNKNOWN, (), 0)
-                say(UNKNOWN)
+            written = await write(self._context, self._model, question, material.text, material.units, say)
         trace = (*selected.trace, _mapped(windows, notes), _reduced(notes, material, written))
         return Answer(
             question=question,

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from query.answer.quoting import diverse
-from query.answer.read import UNKNOWN, ExtractiveReader
+from query.answer.read import UNKNOWN, read_found
 from query.answer.selection import NearestPassages, Selector
 from query.answer.units import ScoredUnit, Statement, Unit, evidence
 from query.citations import Citations
 from query.context import Context
-from query.types import Answer, Evidence, Say, Step, Usage
+from query.types import Answer, Say, Step, Usage
 from query.whole import closeness_to_whole, is_about_the_whole, support
 
 Vector = npt.NDArray[np.float32]
@@ -118,20 +118,10 @@ class ExtractiveVectorSearch:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return up to `answer.sentences` sentences that together cover the question, as of any passages."""
-        found = _Found(self._context)
-        answer = await ExtractiveReader(self._name, self._context, found).answer(question, say)
-        n_tokens = sum(each.n_tokens for each in found.units)
-        return replace(answer, usage=replace(answer.usage, units=len(found.units), context_tokens=n_tokens))
-
-
-class _Found:
-    """A retriever that finds as many passages as one window holds, however many are wanted."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = context
-        self.units: tuple[Unit, ...] = ()
-
-    async def retrieve(self, question: str, k: int) -> Evidence:
+        began = time.perf_counter()
         scored, step = NearestPassages(self._context).nearest(question)
-        self.units = tuple(each.unit for each in scored)
-        return replace(evidence(self._context, scored), trace=(step,))
+        found = replace(evidence(self._context, scored), trace=(step,))
+        n_tokens = sum(each.unit.n_tokens for each in scored)
+        return await read_found(
+            self._name, self._context, found, question, say, began=began, units=len(scored), n_tokens=n_tokens
+        )

@@ -5,14 +5,14 @@ claims, text) fills one window, from which one call answers.
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from prompts.llm import LanguageModel
 from prompts.usage import metered
-from query.answer.final import Written, usage_of, write
+from query.answer.final import usage_of, write
 from query.answer.local_context import LocalContext, local_context, selection_trace
 from query.answer.local_selection import LocalSelection
-from query.answer.read import UNKNOWN, ExtractiveReader
+from query.answer.read import read_found
 from query.answer.units import evidence
 from query.context import Context
 from query.types import Answer, Evidence, Say, ScoredReport, Step
@@ -69,21 +69,19 @@ class ExtractiveLocalSearch:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return up to `answer.sentences` sentences that together cover the question, as of any passages."""
+        began = time.perf_counter()
         found = find_context(self._context, question)
         shown = replace(evidence(self._context, found.units), trace=found.trace)
-        answer = await ExtractiveReader(self._name, self._context, Given(shown)).answer(question, say)
-        return replace(answer, usage=replace(answer.usage, units=len(found.units), context_tokens=found.n_tokens))
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A retriever that was told what to find: passages that were chosen already, however many are wanted."""
-
-    evidence: Evidence
-
-    async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return what it was given."""
-        return self.evidence
+        return await read_found(
+            self._name,
+            self._context,
+            shown,
+            question,
+            say,
+            began=began,
+            units=len(found.units),
+            n_tokens=found.n_tokens,
+        )
 
 
 class LocalSearch:
@@ -100,21 +98,17 @@ class LocalSearch:
         found = find_context(self._context, question)
         units = [each.unit for each in found.units]
         with metered() as meter:
-            if units:
-                written = await write(
-                    self._context,
-                    self._model,
-                    question,
-                    found.text,
-                    units,
-                    say,
-                    prompt="query/local_answer",
-                    step=STEP,
-                    most_words=self._context.settings.local_search.words,
-                )
-            else:
-                written = Written(UNKNOWN, (), 0)
-                say(UNKNOWN)
+            written = await write(
+                self._context,
+                self._model,
+                question,
+                found.text,
+                units,
+                say,
+                prompt="query/local_answer",
+                step=STEP,
+                most_words=self._context.settings.local_search.words,
+            )
         read = Step("read", f"{len(units)} reports, records and passages read, {len(written.citations)} citations made")
         return Answer(
             question=question,

@@ -5,12 +5,12 @@ Nothing is invented: the answer is made of the documents' own sentences, or says
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 
 from query.citations import Citations
 from query.context import Context
-from query.types import Answer, Passage, Retriever, Say, Step, Usage
+from query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
 from storage.records import Span
 from storage.text.names import words
 from storage.text.normalise import title_names
@@ -73,6 +73,29 @@ class ExtractiveReader:
             trace=(*evidence.trace, step),
             dropped_citations=citations.dropped,
         )
+
+
+async def read_found(
+    name: str, context: Context, found: Evidence, question: str, say: Say, *, began: float, units: int, n_tokens: int
+) -> Answer:
+    """Return what `ExtractiveReader` answers over passages that were found already, all of them.
+
+    `began` is the `time.perf_counter()` at which they were first looked for; `units` and `n_tokens` are what they are
+    made over.
+    """
+    answer = await ExtractiveReader(name, context, _Given(found)).answer(question, say)
+    seconds = time.perf_counter() - began
+    return replace(answer, usage=replace(answer.usage, seconds=seconds, units=units, context_tokens=n_tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A retriever that was told what to find, however many are wanted."""
+
+    evidence: Evidence
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        return self.evidence
 
 
 def word_weights(context: Context, question: str) -> dict[str, float]:

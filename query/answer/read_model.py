@@ -28,7 +28,11 @@ STEP = "answer"
 class ModelReader:
     """Answers with a model from the passages that a retriever finds."""
 
-    def __init__(self, name: str, context: Context, retriever: Retriever, model: LanguageModel) -> None:
+    def __init__(
+        self, name: str, context: Context, retriever: Retriever, model: LanguageModel, passages: int | None = None
+    ) -> None:
+        """`passages` are wanted of the retriever; by default `answer.passages`."""
+        self._passages = passages or context.settings.answer.passages
         self._name = name
         self._context = context
         self._retriever = retriever
@@ -39,7 +43,7 @@ class ModelReader:
         began = time.perf_counter()
         made, said = "", 0
         with metered() as meter:  # a retriever may ask a model too
-            evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
+            evidence = await self._retriever.retrieve(question, self._passages)
             if not evidence.passages:
                 say(UNKNOWN)
                 usage = usage_of(meter.total(), time.perf_counter() - began)

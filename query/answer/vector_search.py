@@ -4,8 +4,7 @@ import time
 
 from prompts.llm import LanguageModel
 from prompts.usage import metered
-from query.answer.final import Written, usage_of, write
-from query.answer.read import UNKNOWN
+from query.answer.final import usage_of, write
 from query.answer.selection import NearestPassages
 from query.answer.units import evidence
 from query.answer.windows import filled
@@ -28,12 +27,9 @@ class VectorSearch:
         context = self._context
         scored, found = self._nearest.nearest(question)
         window = filled([each.unit for each in scored], context.settings.global_search.context_tokens)
+        text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
         with metered() as meter:
-            if window:
-                written = await write(context, self._model, question, window.text, window.units, say)
-            else:
-                written = Written(UNKNOWN, (), 0)
-                say(UNKNOWN)
+            written = await write(context, self._model, question, text, units, say)
         read = Step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")
         return Answer(
             question=question,
@@ -41,7 +37,7 @@ class VectorSearch:
             text=written.text,
             citations=written.citations,
             evidence=evidence(context, scored),
-            usage=usage_of(meter.total(), time.perf_counter() - began, len(scored), window.n_tokens if window else 0),
+            usage=usage_of(meter.total(), time.perf_counter() - began, len(scored), n_tokens),
             trace=(found, read),
             dropped_citations=written.dropped,
         )
