@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from query.walk.trace import WalkTrace
 from storage.records import Claim, Entity, Relation, Report
 
 
@@ -48,6 +49,7 @@ class Evidence:
     entities: tuple[Entity, ...] = ()
     relations: tuple[Relation, ...] = ()
     claims: tuple[Claim, ...] = ()
+    walk: WalkTrace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +73,22 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedTriple:
+    """A numbered pointer at a row of the relations: what an answer rests on where a graph says it and no document."""
+
+    number: int
+    relation_id: str
+    source: str
+    predicate: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """What an answer took. Calls and tokens are those of language models, `remembered` the replies that needed none.
 
     `cost` is in US dollars, None where the settings name no price of the model. `units` are the reports or passages
-    that the answer was made over, and `context_tokens` what they have together.
+    that the answer was made over, and `context_tokens` what they have together; `depth` counts the steps of a walk.
     """
 
     calls: int = 0
@@ -86,6 +99,7 @@ class Usage:
     remembered: int = 0
     units: int = 0
     context_tokens: int = 0
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +116,14 @@ class Answer:
     dropped_citations: int = 0
     standalone: str = ""
     """In a conversation: what was answered, `question` with what the turns before it add. "" outside of one."""
+    names: tuple[str, ...] = ()
+    """The things that answer, best first, where a walk over a knowledge graph found them; `text` says them in words."""
+    triples: tuple[CitedTriple, ...] = ()
 
     @property
     def known(self) -> bool:
-        """Whether the answer rests on at least one citation."""
-        return bool(self.citations)
+        """Whether the answer rests on at least one citation, or on a triple of a knowledge graph."""
+        return bool(self.citations or self.triples)
 
 
 class Retriever(Protocol):
