@@ -10,7 +10,7 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from prompts.address import Address
 from prompts.budget import Reserve
 from prompts.foreign_tokens import foreign_spans
 from prompts.loop import wait_for
+from prompts.question_vectors import QuestionVectors
 from prompts.server import Call, ModelServer, Outcome, open_server
 from prompts.tries import BadRequest
 from prompts.usage import Meter, Spending, record
@@ -38,7 +39,6 @@ _MARGIN = 0.8
 """A tokenizer of another vocabulary makes up to a quarter more of a text than ours (XLM-RoBERTa's of English does)."""
 _OVERLAP_TOKENS = 32
 _BYTES_A_TOKEN = 4
-_QUESTIONS_KEPT = 1024
 _BLANK = "-"
 """Stands for a text without a visible character: many servers refuse to embed nothing."""
 _TOO_MUCH = re.compile(r"batch|many|array|token|length|long|large|limit|maximum|exceed|size|context", re.IGNORECASE)
@@ -78,7 +78,7 @@ class EndpointEmbedder:
         self._dimension = dimension or embedding.dimensions
         self._most_texts = server.batch_size
         self._base64 = True
-        self._question = lru_cache(_QUESTIONS_KEPT)(self._embed_question)
+        self._questions = QuestionVectors(self._embed_questions)
         self.meter = Meter()
         """What this embedder has spent."""
         longest = max(embedding.document_prefix, embedding.query_prefix, key=len)
@@ -127,17 +127,26 @@ class EndpointEmbedder:
 
     def embed_query(self, text: str) -> Floats:
         """Return the unit vector (dimension,) of a question, read-only; a long one gets the sum of its windows'."""
-        return self._question(text)
+        return self._questions.of(text)
+
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
+        return self._questions.of_all(texts)
+
+    def expect_queries(self, texts: Sequence[str]) -> None:
+        """Embed these questions in as few requests as they fit in, when the first is asked for."""
+        self._questions.expect(texts)
 
     def windows(self, text: str) -> list[str]:
         """Return pieces of at most `max_tokens` tokens that cover the text, overlapping by up to 32 tokens."""
         return self._windows(self._embedding.document_prefix, text)
 
-    def _embed_question(self, text: str) -> Floats:
+    def _embed_questions(self, texts: Sequence[str]) -> list[Floats]:
         prefix = self._embedding.query_prefix
-        vector = _one(self._vectors(self._windows(prefix, text), _Job(prefix)))
-        vector.setflags(write=False)
-        return vector
+        pieces = [self._windows(prefix, text) for text in texts]
+        vectors = self._vectors([piece for of_text in pieces for piece in of_text], _Job(prefix))
+        ends = np.cumsum([len(each) for each in pieces])
+        return [_one(each).copy() for each in np.split(vectors, ends[:-1])]
 
     def _windows(self, prefix: str, text: str) -> list[str]:
         if self._fits(prefix, text):

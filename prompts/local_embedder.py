@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prompts.offline import offline
+from prompts.question_vectors import QuestionVectors
 from prompts.threads import single_threads
 from prompts.windows import cut, storable
 from storage.errors import MissingPart, SettingsError
@@ -46,10 +46,6 @@ _MODEL_FILES = (".json", ".txt", ".model", ".safetensors", ".bin")
 _PROBE = "Ada Lovelace wrote the first program, in 1843."
 
 
-_QUESTIONS_KEPT = 64
-"""Several steps of one answer look for the same question."""
-
-
 class SentenceTransformerEmbedder:
     """A sentence-transformers text model on the CPU, loaded when it is first needed; nothing is downloaded.
 
@@ -64,7 +60,7 @@ class SentenceTransformerEmbedder:
         self._lock = threading.Lock()
         self._found_name: str | None = PACKAGED_MODEL if model == PACKAGED_MODEL else None
         self._loaded: _Loaded | None = None
-        self._question = lru_cache(_QUESTIONS_KEPT)(self._embed_question)
+        self._questions = QuestionVectors(self._embed_questions)
 
     @property
     def name(self) -> str:
@@ -110,16 +106,21 @@ class SentenceTransformerEmbedder:
         A question longer than the model reads gets the normalised sum of its windows' vectors. The vector is
         read-only; those of the last questions are kept.
         """
-        return self._question(text)
+        return self._questions.of(text)
 
-    def _embed_question(self, text: str) -> Floats:
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
+        return self._questions.of_all(texts)
+
+    def expect_queries(self, texts: Sequence[str]) -> None:
+        """Embed these questions together when the first is asked for: side by side, each in a pass of its own."""
+        self._questions.expect(texts)
+
+    def _embed_questions(self, texts: Sequence[str]) -> list[Floats]:
         model = self._model()
-        pieces = model.windows(text, model.query_prompt)
-        vectors = model.embed_apart([model.query_prompt + piece for piece in pieces])
-        total = np.array(vectors).sum(axis=0)
-        unit: Floats = vectors[0].copy() if len(vectors) == 1 else total / np.linalg.norm(total)
-        unit.setflags(write=False)
-        return unit
+        pieces = [model.windows(text, model.query_prompt) for text in texts]
+        vectors = iter(model.embed_apart([model.query_prompt + piece for of_text in pieces for piece in of_text]))
+        return [_question_vector([next(vectors) for _ in of_text]) for of_text in pieces]
 
     def windows(self, text: str) -> list[str]:
         """Return pieces of at most `max_tokens` tokens that cover the text, overlapping by up to 32 tokens.
@@ -134,6 +135,12 @@ class SentenceTransformerEmbedder:
             if self._loaded is None:
                 self._loaded = _load(self._folder)
             return self._loaded
+
+
+def _question_vector(windows: list[Floats]) -> Floats:
+    total = np.array(windows).sum(axis=0)
+    unit: Floats = windows[0].copy() if len(windows) == 1 else total / np.linalg.norm(total)
+    return unit
 
 
 def find_model(model: str) -> Path:

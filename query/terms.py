@@ -37,8 +37,9 @@ def stem(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A question's terms: `weights` (t,) are their shares of its meaning and sum to 1 (or there are none)."""
+    """A question's terms, by stem: `weights` (t,) are their shares of its meaning and sum to 1 (or there are none)."""
 
+    stems: tuple[str, ...]
     weights: npt.NDArray[np.float64]
     holders: tuple[npt.NDArray[np.int64], ...]
 
@@ -48,6 +49,11 @@ class Terms:
         return np.stack(held, axis=1) if held else np.zeros((len(rows), 0))
 
 
+def is_telling(key: str) -> bool:
+    """Return whether a word, given by its key, says what a question is about."""
+    return key not in _QUESTION_WORDS
+
+
 def telling_words(question: str) -> str:
     """Return the question's words that say what it is about, or all of them where none does.
 
@@ -55,7 +61,7 @@ def telling_words(question: str) -> str:
     'wrote book'
     """
     found = [word.key for word in words(question)]
-    return " ".join([word for word in found if word not in _QUESTION_WORDS] or found)
+    return " ".join([word for word in found if is_telling(word)] or found)
 
 
 def question_terms(context: Context, question: str) -> Terms:
@@ -63,12 +69,12 @@ def question_terms(context: Context, question: str) -> Terms:
 
     A term that no chunk holds has the highest weight: a passage without it leaves the question open.
     """
-    stems = sorted({stem(word.key) for word in words(question) if word.key not in _QUESTION_WORDS})
+    stems = sorted({stem(word.key) for word in words(question) if is_telling(word.key)})
     by_stem = context.index.keep("words by stem", lambda: _by_stem(context.bm25.vocabulary))
     holders = tuple(context.bm25.rows_with(by_stem.get(each, ())) for each in stems)
     n_chunks = context.index.manifest.rows["chunks"]
     idf = np.array([np.log1p((n_chunks - len(rows) + 0.5) / (len(rows) + 0.5)) for rows in holders])
-    return Terms(idf / max(idf.sum(), 1e-9), holders)
+    return Terms(tuple(stems), idf / max(idf.sum(), 1e-9), holders)
 
 
 def _by_stem(vocabulary: dict[str, int]) -> dict[str, list[int]]:

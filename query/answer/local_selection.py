@@ -15,7 +15,7 @@ import numpy.typing as npt
 from query.answer.knowledge import Knowledge, Rows, knowledge_of
 from query.context import Context
 from query.linking import Linked, open_linker
-from query.retrieve.ppr import text_scores
+from query.retrieve.seeds import text_scores
 from storage.settings import LocalSettings
 from storage.text.normalise import entity_key
 

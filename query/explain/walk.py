@@ -1,4 +1,4 @@
-"""Why `ppr` found a passage: the paths that carried the walk's mass to it, and what the pairs added."""
+"""Why `ppr` found a passage: the paths that carried the walk's mass to it, and what pairs and a second hop added."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -34,7 +34,7 @@ class WalkExplainer:
 
     def best(self, k: int) -> list[int]:
         """Return the rows of the `k` best passages."""
-        return [int(row) for row in self.found.pool[self.found.order()[:k]]]
+        return [int(row) for row in self.found.pool.rows[self.found.order()[:k]]]
 
     def explained(self, row: int) -> Explained:
         """Return what carried a chunk up, or what kept it from being ranked."""
@@ -43,7 +43,7 @@ class WalkExplainer:
         mass = float(walk.scores[at[0]]) if len(at) else 0.0
         paths = self._paths(row, mass) if mass > 0 else []
         shares = [each.mass / mass for each in paths]
-        place = np.flatnonzero(self.found.pool == row)
+        place = np.flatnonzero(self.found.pool.rows == row)
         ranked = len(place) > 0
         rank = int(np.flatnonzero(self.found.order() == place[0])[0]) + 1 if ranked else None
         return Explained(
@@ -53,7 +53,7 @@ class WalkExplainer:
             mass=mass,
             told=min(sum(shares), 1.0),
             paths=tuple(self._path(each, share) for each, share in zip(paths, shares, strict=True)),
-            note="" if ranked else f"not among the {len(self.found.pool)} passages that were ranked",
+            note="" if ranked else f"not among the {len(self.found.pool.rows)} passages that were ranked",
         )
 
     def _paths(self, row: int, mass: float) -> list[MassPath]:
@@ -76,20 +76,33 @@ class WalkExplainer:
         return Path(naming.why(path.nodes[0], self.question, self.found), tuple(hops), share)
 
     def _parts(self, place: int, mass: float) -> tuple[Part, ...]:
-        found, pairs = self.found, self.found.pairs
-        hop, joint, alone = (float(each[place]) for each in (pairs.hop, pairs.joint, pairs.alone))
-        before, beside = self._name(pairs.hop_from[place]), self._name(pairs.joint_with[place])
+        found, pairs, hop = self.found, self.found.pool.pairs, self.found.hop
+        gain, joint, proof = float(hop.gain[place]), float(pairs.joint[place]), float(found.pool.proof[place])
+        beside, with_ = self._name(pairs.joint_with[place]), self._name(pairs.proof_with[place])
+        asked = self._asked_again(int(hop.by[place]))
+        near = float(found.pool.prior[place]) - mass
         return (
             Part("walk", mass, _WALK),
-            Part("near", float(found.prior[place]) - mass, "a small share for passages near in words and meaning"),
-            Part("closeness", float(found.closeness[place]), "cosine with the question"),
-            Part("hop", hop, f"covers what {before} leaves open" if hop > 0 else "it adds to no passage before it"),
+            Part("near", near, "a small share for passages near in words and meaning"),
+            Part("led", float(found.led[place]), f"where the second hop leads{asked}"),
+            Part("closeness", float(found.pool.closeness[place]), "cosine with the question"),
+            Part("gain", gain, f"closer to it{asked}" if gain > 0 else "no rewritten question is closer to it"),
             Part("joint", joint, f"what it and {beside} say together" if joint > 0 else "it is linked with none"),
-            Part("alone", alone, "what it says by itself"),
+            Part("alone", float(pairs.alone[place]), "what it says by itself"),
+            Part("proof", proof, f"a title joins it with {with_}" if proof > 0 else "not counted, or joined with none"),
         )
 
+    def _asked_again(self, bridge: int) -> str:
+        if bridge < 0:
+            return ""
+        found = self.found.bridges[bridge]
+        return f', asked as "{found.question}" for {self._row_name(found.first)}'
+
     def _name(self, place: int) -> str:
-        return f'"{self.naming.node(int(self.found.pool[place])).name}"'
+        return self._row_name(int(self.found.pool.rows[place]))
+
+    def _row_name(self, row: int) -> str:
+        return f'"{self.naming.node(row).name}"'
 
 
 _WALK = "mass that the walk brought here"

@@ -17,7 +17,7 @@ from query.retrieve.memory import Memory, open_memory
 from query.retrieve.question_entities import entities_of, nearest_phrases
 from query.types import Evidence, Step
 from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import PageRank, forward_push, power_iteration
+from storage.graph.pagerank import PageRank, personalized_pagerank
 from storage.records import Entity, Relation
 from storage.settings import PprSettings
 
@@ -137,10 +137,8 @@ def passage_closeness(context: Context, vector: npt.NDArray[np.float32]) -> Floa
 
 
 def _walk(graph: Adjacency, nodes: Rows, mass: Floats, settings: PprSettings) -> PageRank:
-    if settings.solver == "exact":
-        personalization = np.bincount(nodes, weights=mass, minlength=graph.n_nodes)
-        return power_iteration(graph, personalization, settings.damping)
-    return forward_push(graph, nodes, mass, settings.damping, settings.epsilon)
+    exact = settings.solver == "exact"
+    return personalized_pagerank(graph, nodes, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
 
 
 def _walked(walk: PageRank) -> Step:

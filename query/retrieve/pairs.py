@@ -1,7 +1,7 @@
-"""The second hop, without a model: what two linked passages cover together that neither covers alone.
+"""What two linked passages say together that neither says alone.
 
-A multi-hop question is answered by passages that need each other: one names the bridge, the other is about it.
-Among the best passages of a walk, each is scored by the passages it is linked with.
+A multi-hop question is answered by passages that need each other: one names the bridge, the other is about it. Among
+the best passages of a walk, each is scored by the passages it is linked with.
 """
 
 from dataclasses import dataclass
@@ -11,69 +11,54 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
+Links = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """The terms of `pair_scores`, each (n,), and the passages (their places, (n,)) that the first two come from.
+    """What each of n passages makes up with the passages it is linked with, each (n,).
 
-    Where hop or joint is 0 the passage is linked with none that adds to it, and its partner means nothing.
+    With cover(S) the share of the question's terms that the passages S hold:
+
+        joint(b) = max over linked a of cover(a, b) fit(a, b)
+        alone(b) = cover(b) closeness(b)
+        proof(b) = max over joined a of cover(a, b)
+
+    where fit(a, b) is the length of the question's projection on the plane of both passages' vectors: how well the two
+    together say what the question says. `joint_with` and `proof_with` are the places of the partners a, which mean
+    nothing where the value is 0.
     """
 
-    hop: Floats
-    hop_from: Rows
     joint: Floats
     joint_with: Rows
     alone: Floats
+    proof: Floats
+    proof_with: Rows
 
     @property
-    def scores(self) -> Floats:
-        """What each passage adds or makes up in all."""
-        total: Floats = self.hop + np.maximum(self.joint, self.alone)
+    def together(self) -> Floats:
+        """What each passage says by itself or with its best partner."""
+        total: Floats = np.maximum(self.joint, self.alone)
         return total
 
 
-def pair_scores(
-    walk: Floats,
-    closeness: Floats,
-    similarity: Floats,
-    linked: npt.NDArray[np.bool_],
-    held: Floats,
-    weights: Floats,
-) -> Floats:
-    """Return (n,) what each of n passages adds to or makes up with the passages it is linked with.
-
-    `walk` (n,): PageRank scores; `closeness` (n,): cosines with the question; `similarity` (n, n): cosines among
-    the passages; `linked` (n, n): symmetric, false on the diagonal; `held` (n, t): 1 where a passage holds a
-    term of the question; `weights` (t,): the terms' shares, summing to 1.
-
-    With cover(S) the share of the question's terms that the passages S hold, a passage b scores the sum of
-
-        hop(b)   = max over linked a of (cover(a, b) - cover(a)) * walk(a) / max walk
-        joint(b) = max( cover(b) closeness(b), max over linked a of cover(a, b) fit(a, b) )
-
-    where fit(a, b) is the length of the question's projection on the plane of both passages' vectors: how well
-    the two together say what the question says.
-    """
-    return pair_parts(walk, closeness, similarity, linked, held, weights).scores
-
-
 def pair_parts(
-    walk: Floats,
-    closeness: Floats,
-    similarity: Floats,
-    linked: npt.NDArray[np.bool_],
-    held: Floats,
-    weights: Floats,
+    closeness: Floats, similarity: Floats, linked: Links, joined: Links, held: Floats, weights: Floats
 ) -> Pairs:
-    """Return the same term by term, and which passage each pair is made with."""
+    """Return what n passages make up in pairs.
+
+    `closeness` (n,): cosines with the question; `similarity` (n, n): cosines among the passages; `linked` (n, n):
+    which share a name; `joined` (n, n): which are joined by a title, in one's text or of both; both symmetric and
+    false on the diagonal; `held` (n, t): 1 where a passage holds a term of the question; `weights` (t,): the terms'
+    shares, summing to 1.
+    """
     cover = held @ weights
     union = cover[:, np.newaxis] + cover[np.newaxis, :] - (held * weights) @ held.T
-    first = walk / max(walk.max(initial=0.0), 1e-12)
-    hop = np.where(linked, (union - cover[np.newaxis, :]) * first[np.newaxis, :], 0.0)
     joint = np.where(linked, union * _fit(closeness, similarity), 0.0)
     alone = cover * np.clip(closeness, 0, 1)
-    return Pairs(*_best(hop), *_best(joint), alone)
+    joint_best, joint_with = _best(joint)
+    proof_best, proof_with = _best(np.where(joined, union, 0.0))
+    return Pairs(joint_best, joint_with, alone, proof_best, proof_with)
 
 
 def _best(values: Floats) -> tuple[Floats, Rows]:

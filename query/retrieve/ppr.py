@@ -3,9 +3,11 @@
 The road of HippoRAG (Gutierrez et al. 2024, section 2.3): link the question to nodes, let a walk spread from them,
 read off the passages. What differs, each by measurement (DECISIONS.md): the graph has precise name edges beside
 vague occurrence edges (pipelines/steps/graph.py), passages near in words and meaning seed the walk besides the
-names, and the best passages are ranked again in linked pairs (pairs.py).
+names (seeds.py), the best passages are ranked again in linked pairs (pairs.py), and what the first of them name is
+asked about in a second hop (bridges.py).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +15,13 @@ import numpy.typing as npt
 
 from query.context import Context
 from query.linking import Linked, open_linker
+from query.phrases import question_phrases
+from query.retrieve.bridges import Bridge, First, SecondHop, find_bridges, second_hop
+from query.retrieve.links import joined_by_titles, linked_by_names
 from query.retrieve.pairs import Pairs, pair_parts
-from query.terms import question_terms, telling_words
+from query.retrieve.pool import best_chunks, led_mass, priors, with_others
+from query.retrieve.seeds import TextScores, personalization, text_scores
+from query.terms import Terms, question_terms
 from query.types import Evidence, Step
 from storage.graph.adjacency import Adjacency
 from storage.graph.pagerank import PageRank, forward_push, power_iteration
@@ -22,56 +29,81 @@ from storage.graph.pagerank import PageRank, forward_push, power_iteration
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
-_NAME_MASS = 1.0
-_ENTITY_MASS = 0.5
-_TEXT_MASS = 1.0
-"""Shares of the personalisation: passages that the question names, entities in it, passages near to it."""
-
 _FLOOR = 1e-6
 """Walk score of a passage that the walk did not reach."""
-_TAIL = 0.003
-"""Walk score that the passage nearest in words and meaning has at the least, so that it is in the pool."""
-FORMULA = f"(walk + near + {_FLOOR:g}) * exp({{weight:g}} * (closeness + hop + max(joint, alone)))"
-"""How a passage's score is made, in the terms of `Search` and pairs.py; `near` is the tail."""
-_CANDIDATES = 100
-"""Best passages by words, and by meaning, that are considered as seeds."""
-_COSINE_WEIGHT = 2.0
+_PROOF_WEIGHT = 2.0
+"""What a title that joins two passages counts for, where no title in the question leads anywhere."""
+_PHRASE_WEIGHT = 0.5
+"""What a phrase of the question counts for, beside its words."""
+FORMULA = (
+    f"(walk + near + led + {_FLOOR:g}) * "
+    f"exp({{weight:g}} * (closeness + gain + max(joint, alone) + {_PROOF_WEIGHT:g} * proof))"
+)
+"""How a passage's score is made, in the terms of pool.py, bridges.py and pairs.py; `near` is the tail."""
 
 
 @dataclass(frozen=True, slots=True)
-class TextScores:
-    """Passages near to the question: chunk rows, and a score of how near each is."""
+class Asked:
+    """A question with its vector (1, d), its terms, and what it names."""
+
+    question: str
+    vector: npt.NDArray[np.float32]
+    terms: Terms
+    linked: Linked
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Chunk rows that are ranked, and in step with them (n,) all that the first hop says of them.
+
+    `prior` is the walk's score and the tail for text, `closeness` the cosine with the question, `proof` that of the
+    pairs, 0 where the question names a title.
+    """
 
     rows: Rows
-    scores: Floats
+    prior: Floats
+    closeness: Floats
+    pairs: Pairs
+    proof: Floats
+
+    @property
+    def said(self) -> Floats:
+        """How much of the question each passage says, by itself or with another."""
+        said: Floats = self.closeness + self.pairs.together + _PROOF_WEIGHT * self.proof
+        return said
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """Everything that made one ranking: what it is told by, and explained from.
 
-    The walk starts at `seeds` with `mass`. `pool` are the chunk rows that were ranked, in step with `prior` (the
-    walk's score and the tail for text), `closeness` (cosines with the question), `pairs` and `scores`.
+    The walk starts at `seeds` with `mass`. In step with the rows of the pool are `hop`, what the bridges say of them,
+    `led`, the mass that the second hop adds to their prior, and `scores`.
     """
 
-    linked: Linked
+    asked: Asked
     near: TextScores
     seeds: Rows
     mass: Floats
     walk: PageRank
-    pool: Rows
-    prior: Floats
-    closeness: Floats
-    pairs: Pairs
+    pool: Pool
+    bridges: tuple[Bridge, ...]
+    hop: SecondHop
+    led: Floats
     scores: Floats
+
+    @property
+    def linked(self) -> Linked:
+        """What the question names."""
+        return self.asked.linked
 
     def order(self) -> Rows:
         """Return the places in the pool, best first, ties by chunk id."""
-        return np.lexsort((self.pool, -self.scores))
+        return np.lexsort((self.pool.rows, -self.scores))
 
 
 class PprRetriever:
-    """Personalised PageRank, then pairs."""
+    """Personalised PageRank, then pairs, then a second hop."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -83,83 +115,79 @@ class PprRetriever:
         if isinstance(found, Step):
             return Evidence(trace=(found,))
         best = found.order()[:k]
-        passages = tuple(self._context.passage(int(found.pool[i]), float(found.scores[i])) for i in best)
+        passages = tuple(self._context.passage(int(found.pool.rows[i]), float(found.scores[i])) for i in best)
         return Evidence(passages, trace=self.trace(found))
 
     def search(self, question: str, k: int) -> Search | Step:
         """Return how the passages rank, at least `k` where there are so many, or the step that says why none does."""
-        context = self._context
+        context, settings = self._context, self._settings
         n_chunks = context.index.manifest.rows["chunks"]
         if n_chunks == 0:
             return Step("ppr", "the index holds no chunk")
         vector = context.embedder.embed_query(question)[np.newaxis]
-        linked = open_linker(context).link(question)
+        asked = Asked(question, vector, question_terms(context, question), open_linker(context).link(question))
         near = text_scores(context, question, vector)
         graph = context.index.graph()
-        seeds, mass = self._personalization(graph, linked, near, n_chunks)
+        seeds, mass = personalization(context, graph, asked.linked, near, settings.text_seeds)
         if not mass.sum() > 0:
             return Step("ppr", "the question names nothing here, and nothing is near to it")
-        walk = self._walk(graph, seeds, mass)
+        walk = self.walk(graph, seeds, mass)
 
-        pool, prior = _pool(walk, near, n_chunks, max(k, self._settings.pool))
-        closeness, pairs = self._pairs(question, vector, pool, prior, linked, n_chunks)
-        # exp of log(walk) + weight * (closeness + pairs): the order of the sum, as a positive score (FORMULA)
-        scores = (prior + _FLOOR) * np.exp(self._settings.pair_weight * (closeness + pairs.scores))
-        return Search(linked, near, seeds, mass, walk, pool, prior, closeness, pairs, scores)
+        first = self._pool(asked, walk, near, best_chunks(walk, near, n_chunks, max(k, settings.pool)))
+        bridges = find_bridges(context, question, self._firsts(asked, first), settings.bridge_names)
+        reached = with_others(first.rows, (each.holders for each in bridges))
+        pool = self._pool(asked, walk, near, reached) if len(reached) > len(first.rows) else first
+        hop = second_hop(pool.rows, pool.closeness, bridges, self._cosines(bridges, pool.rows))
+        led = led_mass(pool.rows, hop.fit)
+        # exp of log(prior) + weight * (closeness + ...): the order of the sum, as a positive score (FORMULA)
+        scores = (pool.prior + led + _FLOOR) * np.exp(settings.pair_weight * (pool.said + hop.gain))
+        return Search(asked, near, seeds, mass, walk, pool, tuple(bridges), hop, led, scores)
 
-    def _personalization(
-        self, graph: Adjacency, linked: Linked, near: TextScores, n_chunks: int
-    ) -> tuple[Rows, Floats]:
-        """Return the seeds and their mass: named passages, named entities, and passages near in text."""
-        row_of = self._context.chunk_rows
-        most_owners = int(self._context.index.manifest.settings["walk_graph"]["most_owners"])
-        passages: dict[int, float] = {}
-        for name in linked.names:
-            if len(name.chunk_ids) <= most_owners:
-                for id_ in name.chunk_ids:
-                    row = row_of[id_]
-                    passages[row] = max(passages.get(row, 0.0), 1 / np.sqrt(1 + name.mentioned_in))
-        entity_nodes = np.array(linked.entity_rows, np.int64) + n_chunks
-        degrees = np.diff(graph.indptr)[entity_nodes] if len(entity_nodes) else np.zeros(0)
-        entity_nodes, degrees = entity_nodes[degrees > 0], degrees[degrees > 0]
-        text_rows, margins = _margins(near, self._settings.text_seeds)
-        nodes = [np.array(sorted(passages), np.int64), entity_nodes, text_rows]
-        masses = [
-            _share(_NAME_MASS, np.array([passages[row] for row in sorted(passages)])),
-            _share(_ENTITY_MASS, 1 / np.sqrt(1 + degrees)),
-            _share(_TEXT_MASS, margins),
-        ]
-        return np.concatenate(nodes), np.concatenate(masses)
-
-    def _walk(self, graph: Adjacency, nodes: Rows, mass: Floats) -> PageRank:
+    def walk(self, graph: Adjacency, nodes: Rows, mass: Floats) -> PageRank:
+        """Return the walk from seeds, by the solver of the settings."""
         if self._settings.solver == "exact":
-            personalization = np.bincount(nodes, weights=mass, minlength=graph.n_nodes)
-            return power_iteration(graph, personalization, self._settings.damping)
+            return power_iteration(
+                graph, np.bincount(nodes, weights=mass, minlength=graph.n_nodes), self._settings.damping
+            )
         return forward_push(graph, nodes, mass, self._settings.damping, self._settings.epsilon)
 
-    def _pairs(
-        self,
-        question: str,
-        vector: npt.NDArray[np.float32],
-        pool: Rows,
-        walk: Floats,
-        linked: Linked,
-        n_chunks: int,
-    ) -> tuple[Floats, Pairs]:
-        """Return the pool's cosines with the question, and what it gains in pairs."""
+    def _pool(self, asked: Asked, walk: PageRank, near: TextScores, rows: Rows) -> Pool:
+        """Return all that the first hop says of chunk rows."""
         context = self._context
-        terms = question_terms(context, question)
-        vectors = context.chunk_vectors.mean_vectors(pool).astype(np.float64)
-        closeness = context.chunk_vectors.scores(vector, pool)[0].astype(np.float64)
+        graph = context.index.graph()
+        phrases = question_phrases(asked.question, asked.terms)
+        held = np.concatenate([asked.terms.held_by(rows), phrases.held_by(context, rows, asked.terms)], axis=1)
+        weights = np.concatenate([asked.terms.weights, _PHRASE_WEIGHT * phrases.weights])
+        vectors = context.chunk_vectors.mean_vectors(rows).astype(np.float64)
+        closeness = context.chunk_vectors.scores(asked.vector, rows)[0].astype(np.float64)
         pairs = pair_parts(
-            walk,
             closeness,
             vectors @ vectors.T,
-            _linked(context.index.graph(), pool, linked, n_chunks),
-            terms.held_by(pool),
-            terms.weights,
+            linked_by_names(graph, rows, asked.linked, len(context.chunks)),
+            joined_by_titles(context, graph, rows),
+            held,
+            weights / max(weights.sum(), 1e-9),
         )
-        return closeness, pairs
+        # A title in the question leads the walk. Where there is none, what two passages prove together must.
+        proof = np.zeros(len(rows)) if asked.linked.names else pairs.proof
+        return Pool(rows, priors(walk, near, rows), closeness, pairs, proof)
+
+    def _firsts(self, asked: Asked, pool: Pool) -> list[First]:
+        """Return the best passages of the first hop; they stand to the best as the root of their share of its score."""
+        logs = np.log(pool.prior + _FLOOR) + self._settings.pair_weight * pool.said
+        best = np.lexsort((pool.rows, -logs))[: self._settings.bridge_passages]
+        held = asked.terms.held_by(pool.rows[best])
+        return [
+            First(int(pool.rows[place]), float(np.exp((logs[place] - logs.max()) / 2)), asked.terms, holds)
+            for place, holds in zip(best, held, strict=True)
+        ]
+
+    def _cosines(self, bridges: Sequence[Bridge], rows: Rows) -> Floats:
+        """Return (b, n) the cosines of the rewritten questions with chunk rows."""
+        if not bridges:
+            return np.zeros((0, len(rows)))
+        vectors = self._context.embedder.embed_queries([each.question for each in bridges])
+        return self._context.chunk_vectors.scores(vectors, rows).astype(np.float64)
 
     def trace(self, found: Search) -> tuple[Step, ...]:
         """Return the steps of a search in words."""
@@ -169,60 +197,15 @@ class PprRetriever:
             Step("link", f"the question names {named}, and {len(linked.entity_rows)} entities"),
             Step("seed", f"{min(len(near.rows), self._settings.text_seeds)} passages near in words and meaning"),
             Step("walk", f"{walk.solver}: {len(walk.nodes)} nodes reached, residual {walk.residual:.1e}"),
-            Step("pairs", f"{len(found.pool)} passages ranked again with the passages they are linked with"),
+            Step("pairs", f"{len(found.pool.rows)} passages ranked again with the passages they are linked with"),
+            Step("second hop", _told(found)),
         )
 
 
-def text_scores(context: Context, question: str, vector: npt.NDArray[np.float32]) -> TextScores:
-    """Return the passages nearest in words or meaning, by 2 cosine + BM25 / best BM25.
-
-    The cosine counts as it is: where even the best is low, meaning is lost and words decide.
-    """
-    words = context.bm25.scores(telling_words(question)).astype(np.float64)
-    _, dense_rows = context.chunk_vectors.search(vector, _CANDIDATES)
-    lexical_rows = np.argsort(-words, kind="stable")[:_CANDIDATES]
-    rows = np.union1d(dense_rows[0], lexical_rows)
-    meaning = context.chunk_vectors.scores(vector, rows)[0].astype(np.float64)
-    scores = _COSINE_WEIGHT * meaning + words[rows] / max(words.max(), 1e-9)
-    return TextScores(rows, np.maximum(scores, 0.0))
-
-
-def _pool(walk: PageRank, near: TextScores, n_chunks: int, count: int) -> tuple[Rows, Floats]:
-    """Return the `count` best chunks and their scores: the walk's, and a tail for those near to the question."""
-    reached = walk.nodes < n_chunks
-    rows = np.union1d(walk.nodes[reached], near.rows)
-    prior = np.zeros(len(rows))
-    prior[np.searchsorted(rows, walk.nodes[reached])] = walk.scores[reached]
-    prior[np.searchsorted(rows, near.rows)] += _TAIL * (near.scores / near.scores.max(initial=1e-9)) ** 4
-    best = np.argsort(-prior, kind="stable")[:count]  # rows ascend, so ties go by chunk id
-    return rows[best], prior[best]
-
-
-def _margins(near: TextScores, count: int) -> tuple[Rows, Floats]:
-    """Return the `count` best rows and how far each is above the next: equal seeds would drown the names."""
-    order = np.lexsort((near.rows, -near.scores))[: count + 1]
-    best = near.scores[order]
-    least = best[count] if len(best) > count else 0.0
-    return near.rows[order[:count]], best[:count] - least
-
-
-def _share(mass: float, values: Floats) -> Floats:
-    """Scale values to sum to `mass`; all zeros stay."""
-    total = values.sum()
-    scaled: Floats = values * (mass / total) if total > 0 else values
-    return scaled
-
-
-def _linked(graph: Adjacency, pool: Rows, question: Linked, n_chunks: int) -> npt.NDArray[np.bool_]:
-    """Return (n, n): which passages share a name edge, or a name that the question does not hold."""
-    from scipy.sparse import csr_array
-
-    degrees, neighbours, _ = graph.edges_of(pool)
-    starts = np.concatenate([[0], np.cumsum(degrees)])
-    asked = np.array(question.entity_rows, np.int64) + n_chunks
-    counts = np.where(np.isin(neighbours, asked), 0.0, 1.0)
-    holds = csr_array((counts, neighbours, starts), shape=(len(pool), graph.n_nodes))
-    names = holds[:, n_chunks:]
-    found: npt.NDArray[np.bool_] = ((holds[:, pool] + names @ names.T).toarray()) > 0
-    np.fill_diagonal(found, False)
-    return found
+def _told(found: Search) -> str:
+    """Return in words which rewritten question led farthest."""
+    if not found.bridges:
+        return "the first passages name nothing that leads on"
+    best = int(found.hop.by[found.hop.fit.argmax()])
+    told = f", above all as {found.bridges[best].question!r}" if best >= 0 else ""
+    return f"asked again with {len(found.bridges)} names of the first passages{told}"

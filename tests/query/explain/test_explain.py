@@ -60,15 +60,16 @@ def test_the_parts_make_the_score(question: str, context: Context) -> None:
     """By the formula that is printed, for every method."""
     for each in explained(context, question, "ppr").passages:
         part = values(each)
-        together = part["closeness"] + part["hop"] + max(part["joint"], part["alone"])
-        assert each.passage.score == pytest.approx((part["walk"] + part["near"] + 1e-6) * exp(4.0 * together))
+        together = part["closeness"] + part["gain"] + max(part["joint"], part["alone"]) + 2 * part["proof"]
+        prior = part["walk"] + part["near"] + part["led"] + 1e-6
+        assert each.passage.score == pytest.approx(prior * exp(4.0 * together))
     for method in ("bm25", "dense", "hybrid"):
         for each in explained(context, question, method).passages:
             assert each.passage.score == pytest.approx(sum(values(each).values()), rel=1e-5)
 
 
 def test_the_formula_says_so(context: Context) -> None:
-    formula = "(walk + near + 1e-06) * exp(4 * (closeness + hop + max(joint, alone)))"
+    formula = "(walk + near + led + 1e-06) * exp(4 * (closeness + gain + max(joint, alone) + 2 * proof))"
     assert explained(context, QUESTIONS[0]).formula == formula
 
 
@@ -118,9 +119,11 @@ def test_a_chain_of_names_is_told_hop_by_hop(films: Context) -> None:
     assert [(hop.node.name, hop.edge) for hop in chain.hops] == [
         ("The Glass Orchard", ""), ("Ilse Varga", 'names "Ilse Varga"'),
     ]  # fmt: skip
-    hop = next(part for part in second.parts if part.name == "hop")
-    assert hop.value > 0
-    assert hop.detail == 'covers what "The Glass Orchard" leaves open'
+    led = next(part for part in second.parts if part.name == "led")
+    assert led.value > 0
+    assert led.detail == (
+        'where the second hop leads, asked as "Where was the director of The Ilse Varga born?" for "The Glass Orchard"'
+    )
 
 
 def test_a_name_that_leads_backwards_is_told_so(films: Context) -> None:
@@ -151,7 +154,8 @@ def test_one_passage_by_rank_or_by_chunk(context: Context) -> None:
 
 def test_a_passage_that_was_not_found_is_told_too(context: Context) -> None:
     """How far the walk came, and its rank if it has one."""
-    settings = context.settings.model_copy(update={"ppr": context.settings.ppr.model_copy(update={"pool": 3})})
+    ppr = context.settings.ppr.model_copy(update={"pool": 3, "bridge_passages": 0})
+    settings = context.settings.model_copy(update={"ppr": ppr})
     narrow = Context(context.index, settings)
     ranked = {each.passage.chunk_id for each in explained(narrow, QUESTIONS[0], k=3).passages}
     outside = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from query.retrieve.pairs import Floats, pair_scores
+from query.retrieve.pairs import Floats, Pairs, pair_parts
 
 
 def plane_length(x: float, y: float, g: float) -> float:
@@ -20,22 +20,26 @@ def plane_length(x: float, y: float, g: float) -> float:
 
 
 def naive(
-    walk: Floats, closeness: Floats, similarity: Floats, linked: np.ndarray, held: Floats, weights: Floats
-) -> list[float]:
+    closeness: Floats, similarity: Floats, linked: np.ndarray, joined: np.ndarray, held: Floats, weights: Floats
+) -> tuple[list[float], list[float]]:
     def cover(*passages: int) -> float:
         return float(sum(w for term, w in enumerate(weights) if any(held[p, term] for p in passages)))
 
-    scores = []
-    for b in range(len(walk)):
-        others = [a for a in range(len(walk)) if linked[a, b]]
-        hop = max([(cover(a, b) - cover(a)) * walk[a] / walk.max() for a in others], default=0.0)
-        together = [
+    together, proof = [], []
+    for b in range(len(closeness)):
+        pairs = [
             cover(a, b) * min(1.0, plane_length(closeness[a], closeness[b], min(max(similarity[a, b], -0.95), 0.95)))
-            for a in others
+            for a in range(len(closeness))
+            if linked[a, b]
         ]
-        joint = max([cover(b) * max(0.0, closeness[b]), *together])
-        scores.append(float(hop + joint))
-    return scores
+        together.append(float(max([cover(b) * max(0.0, closeness[b]), *pairs])))
+        proof.append(max((cover(a, b) for a in range(len(closeness)) if joined[a, b]), default=0.0))
+    return together, proof
+
+
+def links(chance: np.random.Generator, n: int, share: float) -> np.ndarray:
+    upper = np.triu(chance.random((n, n)) < share, 1)
+    return upper | upper.T
 
 
 @st.composite
@@ -46,15 +50,13 @@ def pools(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
     if draw(st.booleans()) and n > 1:
         vectors[1] = vectors[0] + 1e-3  # nearly parallel
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    linked = np.triu(chance.random((n, n)) < draw(st.sampled_from([0.0, 0.4, 1.0])), 1)
     held = (chance.random((n, t)) < 0.4).astype(float)
     weights = chance.random(t) + 0.01
-    walk = chance.random(n) ** 3 + 1e-9
     return (
-        walk,
         vectors[:n] @ vectors[n],
         vectors[:n] @ vectors[:n].T,
-        linked | linked.T,
+        links(chance, n, draw(st.sampled_from([0.0, 0.4, 1.0]))),
+        links(chance, n, draw(st.sampled_from([0.0, 0.4, 1.0]))),
         held,
         weights / max(weights.sum(), 1e-9),
     )
@@ -63,36 +65,48 @@ def pools(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
 @settings(max_examples=300, deadline=None)
 @given(pools())
 def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> None:
-    np.testing.assert_allclose(pair_scores(*pool), naive(*pool), rtol=1e-9, atol=1e-9)
+    found, (together, proof) = pair_parts(*pool), naive(*pool)
+    np.testing.assert_allclose(found.together, together, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.proof, proof, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=50, deadline=None)
 @given(pools(), st.randoms(use_true_random=False))
 def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], chance: random.Random) -> None:
-    walk, closeness, similarity, linked, held, weights = pool
-    order = list(range(len(walk)))
+    closeness, similarity, linked, joined, held, weights = pool
+    order = list(range(len(closeness)))
     chance.shuffle(order)
-    turned = pair_scores(
-        walk[order], closeness[order], similarity[order][:, order], linked[order][:, order], held[order], weights
+    turned = pair_parts(
+        closeness[order],
+        similarity[order][:, order],
+        linked[order][:, order],
+        joined[order][:, order],
+        held[order],
+        weights,
     )
-    np.testing.assert_allclose(turned, pair_scores(*pool)[order], rtol=1e-12, atol=1e-12)
+    for one, other in ((turned.together, pair_parts(*pool).together), (turned.proof, pair_parts(*pool).proof)):
+        np.testing.assert_allclose(one, other[order], rtol=1e-12, atol=1e-12)
 
 
-def test_two_halves_of_a_question_outrank_a_passage_that_says_one_of_them_better() -> None:
-    # 0 names the bridge, 1 is about it, 2 is near to the question but holds half of it and no link.
-    walk = np.array([0.5, 0.2, 0.4])
-    closeness = np.array([0.5, 0.4, 0.6])
-    similarity = np.eye(3)
+def two_halves() -> Pairs:
+    """0 names the bridge, 1 is about it, 2 is near to the question but holds half of it and no link."""
     linked = np.zeros((3, 3), bool)
     linked[0, 1] = linked[1, 0] = True
     held = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    scores = pair_scores(walk, closeness, similarity, linked, held, np.array([0.5, 0.5]))
+    return pair_parts(np.array([0.5, 0.4, 0.6]), np.eye(3), linked, linked, held, np.array([0.5, 0.5]))
+
+
+def test_two_halves_of_a_question_outrank_a_passage_that_says_one_of_them_better() -> None:
     fit = np.hypot(0.5, 0.4)
-    assert scores.tolist() == pytest.approx([0.5 * 0.4 + fit, 0.5 * 1.0 + fit, 0.5 * 0.6])
+    assert two_halves().together.tolist() == pytest.approx([fit, fit, 0.5 * 0.6])
+    assert two_halves().proof.tolist() == [1.0, 1.0, 0.0]
+    assert two_halves().joint_with.tolist()[:2] == [1, 0]
+    assert two_halves().proof_with.tolist()[:2] == [1, 0]
 
 
-def test_an_empty_pool_and_an_empty_walk() -> None:
-    none = np.zeros(0)
-    assert pair_scores(none, none, np.zeros((0, 0)), np.zeros((0, 0), bool), np.zeros((0, 2)), np.ones(2) / 2).size == 0
-    one = pair_scores(np.zeros(1), np.ones(1), np.ones((1, 1)), np.zeros((1, 1), bool), np.zeros((1, 0)), none)
-    assert one.tolist() == [0.0]
+def test_an_empty_pool_and_a_question_without_terms() -> None:
+    none, no_links = np.zeros(0), np.zeros((0, 0), bool)
+    assert pair_parts(none, np.zeros((0, 0)), no_links, no_links, np.zeros((0, 2)), np.ones(2) / 2).together.size == 0
+    alone = np.zeros((1, 1), bool)
+    one = pair_parts(np.ones(1), np.ones((1, 1)), alone, alone, np.zeros((1, 0)), none)
+    assert (one.together.tolist(), one.proof.tolist()) == ([0.0], [0.0])

@@ -6,7 +6,8 @@ import pytest
 
 from query.context import Context
 from query.linking import Linked, open_linker
-from query.retrieve.ppr import PprRetriever, text_scores
+from query.retrieve.ppr import PprRetriever
+from query.retrieve.seeds import personalization, text_scores
 from query.types import Passage
 from storage.graph.adjacency import Adjacency
 from storage.records import Entity
@@ -33,9 +34,8 @@ def retrieve(context: Context, question: str, k: int = 5) -> tuple[Passage, ...]
 def seeds(context: Context, question: str) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that the walk starts from, and their mass."""
     near = text_scores(context, question, context.embedder.embed_query(question)[np.newaxis])
-    retriever = PprRetriever(context)
     linked = open_linker(context).link(question)
-    return retriever._personalization(context.index.graph(), linked, near, len(context.chunks))
+    return personalization(context, context.index.graph(), linked, near, context.settings.ppr.text_seeds)
 
 
 def test_push_and_exact_find_the_same(context: Context, questions: list[str]) -> None:
@@ -71,7 +71,7 @@ def test_the_walk_is_that_of_igraph(damping: float, context: Context, questions:
         want = by_igraph(graph, reset, damping)
         for solver, tolerance in (("exact", 1e-9), ("push", 1e-3)):
             retriever = PprRetriever(with_ppr(context, solver=solver, damping=damping))
-            walk = retriever._walk(graph, nodes, mass)
+            walk = retriever.walk(graph, nodes, mass)
             assert np.abs(walk.dense(graph.n_nodes) - want).sum() < tolerance
             assert walk.top(10)[0].tolist() == np.lexsort((np.arange(len(want)), -want.round(12)))[:10].tolist()
 
@@ -119,8 +119,7 @@ def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
     name = open_linker(context).link("Who wrote The Red House?").names[0]
     many = replace(name, chunk_ids=tuple(chunk.id for chunk in context.chunks[:11]))
     near = text_scores(context, "x", context.embedder.embed_query("x")[np.newaxis])
-    retriever = PprRetriever(context)
-    _, mass = retriever._personalization(context.index.graph(), Linked((many,), ()), near, len(context.chunks))
+    _, mass = personalization(context, context.index.graph(), Linked((many,), ()), near, 5)
     assert mass.sum() == pytest.approx(1.0)
 
 
@@ -137,6 +136,6 @@ def test_text_scores_are_twice_the_cosine_plus_words(context: Context) -> None:
 
 def test_the_trace_tells_what_was_done(context: Context) -> None:
     trace = asyncio.run(PprRetriever(context).retrieve("Who wrote The Red House?", 5)).trace
-    assert [step.name for step in trace] == ["link", "seed", "walk", "pairs"]
+    assert [step.name for step in trace] == ["link", "seed", "walk", "pairs", "second hop"]
     assert "The Red House" in trace[0].detail
     assert trace[2].detail.startswith("push: ")
