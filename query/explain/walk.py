@@ -90,6 +90,9 @@ class WalkExplainer:
             Part("joint", joint, f"what it and {beside} say together" if joint > 0 else "it is linked with none"),
             Part("alone", float(pairs.alone[place]), "what it says by itself"),
             Part("proof", proof, f"a title joins it with {with_}" if proof > 0 else "not counted, or joined with none"),
+            Part(
+                "words", float(found.pool.words[place]), "BM25 to the best, counted where the question names no title"
+            ),
         )
 
     def _asked_again(self, bridge: int) -> str:

@@ -50,9 +50,9 @@ def nearest_facts(context: Context, vector: npt.NDArray[np.float32], count: int)
     Their scores are the cosines c scaled over all triples of the index, (c - min c) / (max c - min c); 1 where all
     are equal. Of an index of more than `vectors.exact_rows` triples the extremes are those that the search finds.
     """
-    if not context.index.manifest.rows["relations"]:
-        return Facts(np.zeros(0, np.int64), np.zeros(0))
     vectors = context.index.vectors("relations")
+    if not vectors.n_found:  # a graph's own triples have no vectors
+        return Facts(np.zeros(0, np.int64), np.zeros(0))
     cosines, rows = vectors.search(vector[np.newaxis], count)
     farthest, _ = vectors.search(-vector[np.newaxis], 1)
     return Facts(rows[0], between(cosines[0].astype(np.float64), -float(farthest[0, 0]), float(cosines[0, 0])))
@@ -73,7 +73,7 @@ def between(values: Floats, least: float, most: float) -> Floats:
 def told(context: Context, rows: Rows) -> list[str]:
     """Return facts as sentences: `subject predicate object`, or both ends and what is said of them."""
     relations, entities = context.index.rows(Relation), context.index.rows(Entity)
-    name_of = context.index.keep("entity names", lambda: {each.id: each.name for each in entities})
+    name_of = context.index.keep("names by entity id", lambda: {each.id: each.name for each in entities})
     sentences = []
     for row in rows:
         each = relations[row]

@@ -36,8 +36,8 @@ class Memory:
 
     Attributes:
         counts: (|N|, |P|) sparse float64, how often each phrase stands in each passage.
-        specificity: (|N|,) float64, s_i = 1 / |P_i|, one over the number of passages that phrase i stands in; 0 for a
-            phrase that stands in none.
+        specificity: (|N|,) float64, s_i = 1 / |P_i|, one over the number of passages that phrase i stands in; 1 for a
+            phrase that stands in none: it is known from a graph alone.
         phrases: the graph over N with E and E′.
         whole: the same with the passages: nodes 0 .. |N| - 1 are the phrases, the others the passages.
         facts: (|E|, 2), the phrases that each triple joins.
@@ -79,7 +79,7 @@ def make_memory(n_phrases: int, n_passages: int, mentions: Rows, facts: Edges, s
     counts = csr_array((ones, (mentions[:, 0], mentions[:, 1])), shape=(n_phrases, n_passages))
     counts.sum_duplicates()
     places = np.diff(counts.indptr)
-    specificity = np.divide(1.0, places, out=np.zeros(n_phrases), where=places > 0)
+    specificity = 1.0 / np.maximum(places, 1)
 
     joined = _joined(n_phrases, facts, synonyms)
     holding = np.repeat(np.arange(n_phrases), places)

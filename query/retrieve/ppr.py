@@ -20,7 +20,7 @@ from query.retrieve.bridges import Bridge, First, SecondHop, find_bridges, secon
 from query.retrieve.links import joined_by_titles, linked_by_names
 from query.retrieve.pairs import Pairs, pair_parts
 from query.retrieve.pool import best_chunks, led_mass, priors, with_others
-from query.retrieve.seeds import TextScores, personalization, text_scores
+from query.retrieve.seeds import TextScores, personalization, text_scores, word_scores
 from query.terms import Terms, question_terms
 from query.types import Evidence, Step
 from storage.graph.adjacency import Adjacency
@@ -31,13 +31,15 @@ Rows = npt.NDArray[np.int64]
 
 _FLOOR = 1e-6
 """Walk score of a passage that the walk did not reach."""
-_PROOF_WEIGHT = 2.0
-"""What a title that joins two passages counts for, where no title in the question leads anywhere."""
+_PROOF_WEIGHT = 3.0
+_WORDS_WEIGHT = 0.5
+"""What a title that joins two passages, and words, count for where no title in the question leads anywhere."""
 _PHRASE_WEIGHT = 0.5
 """What a phrase of the question counts for, beside its words."""
 FORMULA = (
     f"(walk + near + led + {_FLOOR:g}) * "
-    f"exp({{weight:g}} * (closeness + gain + max(joint, alone) + {_PROOF_WEIGHT:g} * proof))"
+    "exp({weight:g} * (closeness + gain + max(joint, alone)"
+    f" + {_PROOF_WEIGHT:g} * proof + {_WORDS_WEIGHT:g} * words))"
 )
 """How a passage's score is made, in the terms of pool.py, bridges.py and pairs.py; `near` is the tail."""
 
@@ -56,8 +58,9 @@ class Asked:
 class Pool:
     """Chunk rows that are ranked, and in step with them (n,) all that the first hop says of them.
 
-    `prior` is the walk's score and the tail for text, `closeness` the cosine with the question, `proof` that of the
-    pairs, 0 where the question names a title.
+    `prior` is the walk's score and the tail for text, `closeness` the cosine with the question. A title in the question
+    leads the walk; where there is none, `proof` is that of the pairs and `words` the BM25 score, 1 the best of all
+    chunks, and both are 0 where there is one.
     """
 
     rows: Rows
@@ -65,11 +68,13 @@ class Pool:
     closeness: Floats
     pairs: Pairs
     proof: Floats
+    words: Floats
 
     @property
     def said(self) -> Floats:
         """How much of the question each passage says, by itself or with another."""
-        said: Floats = self.closeness + self.pairs.together + _PROOF_WEIGHT * self.proof
+        unled = _PROOF_WEIGHT * self.proof + _WORDS_WEIGHT * self.words
+        said: Floats = self.closeness + self.pairs.together + unled
         return said
 
 
@@ -168,9 +173,10 @@ class PprRetriever:
             held,
             weights / max(weights.sum(), 1e-9),
         )
-        # A title in the question leads the walk. Where there is none, what two passages prove together must.
-        proof = np.zeros(len(rows)) if asked.linked.names else pairs.proof
-        return Pool(rows, priors(walk, near, rows), closeness, pairs, proof)
+        led = bool(asked.linked.names)
+        proof = np.zeros(len(rows)) if led else pairs.proof
+        words = np.zeros(len(rows)) if led else word_scores(context, asked.question)[rows]
+        return Pool(rows, priors(walk, near, rows), closeness, pairs, proof, words)
 
     def _firsts(self, asked: Asked, pool: Pool) -> list[First]:
         """Return the best passages of the first hop; they stand to the best as the root of their share of its score."""

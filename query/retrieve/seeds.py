@@ -36,13 +36,20 @@ def text_scores(context: Context, question: str, vector: npt.NDArray[np.float32]
 
     The cosine counts as it is: where even the best is low, meaning is lost and words decide.
     """
-    words = context.bm25.scores(telling_words(question)).astype(np.float64)
+    words = word_scores(context, question)
     _, dense_rows = context.chunk_vectors.search(vector, _CANDIDATES)
     lexical_rows = np.argsort(-words, kind="stable")[:_CANDIDATES]
     rows = np.union1d(dense_rows[0], lexical_rows)
     meaning = context.chunk_vectors.scores(vector, rows)[0].astype(np.float64)
-    scores = _COSINE_WEIGHT * meaning + words[rows] / max(words.max(), 1e-9)
+    scores = _COSINE_WEIGHT * meaning + words[rows]
     return TextScores(rows, np.maximum(scores, 0.0))
+
+
+def word_scores(context: Context, question: str) -> Floats:
+    """Return (n_chunks,) the BM25 scores of all chunks for the telling words of a question, 1 the best."""
+    words = context.bm25.scores(telling_words(question)).astype(np.float64)
+    scaled: Floats = words / max(words.max(initial=0.0), 1e-9)
+    return scaled
 
 
 def personalization(

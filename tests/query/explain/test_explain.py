@@ -60,7 +60,8 @@ def test_the_parts_make_the_score(question: str, context: Context) -> None:
     """By the formula that is printed, for every method."""
     for each in explained(context, question, "ppr").passages:
         part = values(each)
-        together = part["closeness"] + part["gain"] + max(part["joint"], part["alone"]) + 2 * part["proof"]
+        together = part["closeness"] + part["gain"] + max(part["joint"], part["alone"])
+        together += 3 * part["proof"] + 0.5 * part["words"]
         prior = part["walk"] + part["near"] + part["led"] + 1e-6
         assert each.passage.score == pytest.approx(prior * exp(4.0 * together))
     for method in ("bm25", "dense", "hybrid"):
@@ -69,7 +70,7 @@ def test_the_parts_make_the_score(question: str, context: Context) -> None:
 
 
 def test_the_formula_says_so(context: Context) -> None:
-    formula = "(walk + near + led + 1e-06) * exp(4 * (closeness + gain + max(joint, alone) + 2 * proof))"
+    formula = "(walk + near + led + 1e-06) * exp(4 * (closeness + gain + max(joint, alone) + 3 * proof + 0.5 * words))"
     assert explained(context, QUESTIONS[0]).formula == formula
 
 
