@@ -1,0 +1,85 @@
+"""Retrieval over texts that have no titles: a question set whose titles are taken away, and two novels.
+
+    python benchmarks/untitled.py --suite SUITE [--suite SUITE ...] [--books FOLDER]
+
+A suite is indexed with every title empty (its own files stay as they are) and measured by documents. The folder of
+books holds alice_in_wonderland.txt and wizard_of_oz.txt of Project Gutenberg; the 30 questions of
+benchmarks/data/books_questions.jsonl quote what answers them, and a quotation counts as found where one of the first
+chunks holds it. They were written by one person before any method had seen them.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from conspectus import Index, build, load_settings
+from pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
+from pipelines.evaluation.rows import rows_of
+from query.methods import find_retriever
+from query.types import Passage
+
+METHODS = ("bm25", "dense", "hybrid", "ppr")
+RANKS = (2, 5, 20)
+KEPT = Path(".conspectus") / "untitled"
+QUESTIONS = Path(__file__).parent / "data" / "books_questions.jsonl"
+Asked = tuple[str, tuple[str, ...]]
+"""A question, and what must be found: ids of documents, or quotations."""
+
+
+def main() -> None:
+    """Print a table for each corpus."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", action="append", type=Path, default=[])
+    parser.add_argument("--books", type=Path)
+    options = parser.parse_args()
+    for folder in options.suite:
+        index = build(untitled(folder), KEPT / f"{folder.resolve().name}.index", load_settings())
+        rows = [row for _, row in rows_of(folder / "questions.jsonl") if row["supporting"]]
+        table(f"{folder.name}, titles taken away", index, [(row["question"], tuple(row["supporting"])) for row in rows])
+    if options.books:
+        index = build(sorted(options.books.glob("*.txt")), KEPT / "books.index", load_settings())
+        asked = [(row["question"], tuple(row["evidence"])) for _, row in rows_of(QUESTIONS)]
+        table("novels", index, asked)
+
+
+def untitled(folder: Path) -> Path:
+    """Write the suite's corpus without titles and return it."""
+    target = KEPT / f"{folder.resolve().name}.jsonl"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    lines = ({**row, "title": ""} for _, row in rows_of(folder / "corpus.jsonl"))
+    target.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+    return target
+
+
+def table(name: str, index: Index, asked: Sequence[Asked]) -> None:
+    """Print the recall of every method at every rank, with intervals."""
+    print(f"{name}: {len(asked)} questions")
+    for method in METHODS:
+        retriever = find_retriever(method, index.context)
+        found = [asyncio.run(retriever.retrieve(question, 4 * RANKS[-1])).passages for question, _ in asked]
+        cells = []
+        for k in RANKS:
+            each = bootstrap([share(k, passages, wanted) for passages, (_, wanted) in zip(found, asked, strict=True)])
+            cells.append(f"recall@{k} {each.mean:.3f} [{each.low:.3f}, {each.high:.3f}]")
+        print(f"  {method:7} {'   '.join(cells)}", flush=True)
+
+
+def share(k: int, passages: Sequence[Passage], wanted: tuple[str, ...]) -> float:
+    """Return the share of what is wanted that the first `k` documents are, or the first `k` chunks hold."""
+    documents = rank_documents([each.document_id for each in passages])
+    if not any(" " in each for each in wanted):
+        return recall_at(k, documents, wanted)
+    texts = list(plain(passages[:k]))
+    return sum(any(quotation in text for text in texts) for quotation in wanted) / len(wanted)
+
+
+def plain(passages: Sequence[Passage]) -> Iterator[str]:
+    """Yield the texts with every run of white space as one blank, as the quotations have it."""
+    return (re.sub(r"\s+", " ", each.text) for each in passages)
+
+
+if __name__ == "__main__":
+    main()
