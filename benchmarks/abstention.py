@@ -25,7 +25,8 @@ from pathlib import Path
 from sensemaking import indexes_of
 
 from conspectus import Index, Settings, build, load_settings
-from pipelines.evaluation.suites import Question, Suite, read_suite, rows_of
+from pipelines.evaluation.rows import rows_of
+from pipelines.evaluation.suites import Question, Suite, read_suite
 from query.whole import closeness_to_whole, support
 from storage.records import Chunk, Entity
 from storage.text.names import words

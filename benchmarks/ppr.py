@@ -1,10 +1,11 @@
 """Personalised PageRank, measured: milliseconds a query, agreement with igraph, memory to open the graph.
 
-    OMP_NUM_THREADS=1 python benchmarks/ppr.py --nodes 100000 --edges 500000
+    OMP_NUM_THREADS=1 python benchmarks/ppr.py [--sizes 100000:500000,1000000:5000000]
 
 One thread, because all the others have one, and because igraph's OpenMP threads spin while they wait.
 The graph is random with a heavy-tailed degree (ends drawn with probability ~ (rank + 1) ** -0.6, a power law
-of exponent 2.7) and weights 1 to 5. igraph's PRPACK solves the system to 1e-10 and is the reference.
+of exponent 2.7) and weights 1 to 5. igraph's PRPACK, which HippoRAG runs, solves the system to 1e-10 and is the
+reference. Then two processes at once open the graph from disk, and say what each step adds to their memory.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import igraph
 import numpy as np
@@ -21,7 +23,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import forward_push, power_iteration
+from storage.graph.pagerank import EPSILON, forward_push, power_iteration
+
+if TYPE_CHECKING:
+    from multiprocessing import Queue
+    from multiprocessing.synchronize import Barrier
 
 Scores = NDArray[np.float64]
 Seeds = NDArray[np.int64]
@@ -127,48 +133,78 @@ def best(scores: Scores) -> NDArray[np.int64]:
     return np.lexsort((np.arange(len(scores)), -scores.round(12)))[:TOP]
 
 
-def resident_mib() -> tuple[float, float]:
-    """Return what this process has in memory, in MiB: of its own, and of mapped files (Linux)."""
-    lines = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    return int(lines["RssAnon"].split()[0]) / 1024, int(lines["RssFile"].split()[0]) / 1024
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a process holds, in MiB: its own, of mapped files, and of these its share (a page of n holders is 1/n)."""
+
+    own: float
+    mapped: float
+    share: float
+
+    @classmethod
+    def now(cls) -> "Memory":
+        """Return that of this process (Linux)."""
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()[1:]
+        kib = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+        mapped = kib["Rss"] - kib["Anonymous"]
+        return cls(kib["Pss_Anon"] / 1024, mapped / 1024, kib["Pss_File"] / 1024)
+
+    def since(self, before: "Memory") -> "Memory":
+        """Return the difference."""
+        return Memory(self.own - before.own, self.mapped - before.mapped, self.share - before.share)
 
 
-def memory_growth(folder: Path, seeds: Seeds, damping: float) -> tuple[float, NDArray[np.float64]]:
-    """Return the seconds that opening takes, and the growth of memory by opening, by one push, by one power.
+STEPS = ("opening", "a push", "reading all")
 
-    The growth has shape (3, 2), its columns those of `resident_mib`.
+
+def memory_growth(
+    folder: Path, seeds: Seeds, damping: float, together: "Barrier", results: "Queue[tuple[float, list[Memory]]]"
+) -> None:
+    """Put the seconds that opening takes, and the growth of memory by each of STEPS, into `results`.
+
+    The processes that share the barrier take each step at the same time.
     """
     small = Adjacency.from_edges(2, [0], [1], [1.0])
     power_iteration(small, [1.0, 0.0])  # what the libraries themselves need is not counted
     forward_push(small, [0], [1.0])
-    marks = [resident_mib()]
+    together.wait()
+    before, growth = Memory.now(), []
     start = time.perf_counter()
     graph = Adjacency.load(folder)
     opened = time.perf_counter() - start
-    marks.append(resident_mib())
+    together.wait()
+    growth.append(Memory.now().since(before))
+    together.wait()
     forward_push(graph, seeds, np.ones(len(seeds)), damping)
-    marks.append(resident_mib())
-    restart = np.zeros(graph.n_nodes)
-    restart[seeds] = 1.0
-    power_iteration(graph, restart, damping)
-    marks.append(resident_mib())
-    return opened, np.diff(marks, axis=0)
+    together.wait()
+    growth.append(Memory.now().since(before))
+    together.wait()
+    for array in (graph.indptr, graph.indices, graph.weights, graph.strength):
+        array.max()
+    together.wait()
+    growth.append(Memory.now().since(before))
+    together.wait()
+    results.put((opened, growth))
 
 
-def main() -> None:
-    """Build the graph, save it, and print both tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--nodes", type=int, default=100_000)
-    parser.add_argument("--edges", type=int, default=500_000)
-    parser.add_argument("--queries", type=int, default=10)
-    parser.add_argument("--seeds", type=int, default=10, help="seeds of a query")
-    parser.add_argument("--damping", type=float, default=0.5)
-    parser.add_argument("--random-seed", type=int, default=0)
-    options = parser.parse_args()
+def two_processes(folder: Path, seeds: Seeds, damping: float) -> list[tuple[float, list[Memory]]]:
+    """Return what two processes that open one graph at the same time report."""
+    spawn = multiprocessing.get_context("spawn")
+    together, results = spawn.Barrier(2), spawn.Queue()
+    workers = [spawn.Process(target=memory_growth, args=(folder, seeds, damping, together, results)) for _ in range(2)]
+    for each in workers:
+        each.start()
+    found = [results.get() for _ in workers]
+    for each in workers:
+        each.join()
+    return found
 
+
+def compare(n_nodes: int, n_edges: int, options: argparse.Namespace) -> None:
+    """Build a graph, save it, and print both tables."""
     rng = np.random.default_rng(options.random_seed)
     start = time.perf_counter()
-    graph = heavy_tailed_graph(options.nodes, options.edges, rng)
+    graph = heavy_tailed_graph(n_nodes, n_edges, rng)
     built = time.perf_counter() - start
     connected = np.flatnonzero(graph.strength)
     queries = [np.sort(rng.choice(connected, options.seeds, replace=False)) for _ in range(options.queries)]
@@ -189,25 +225,58 @@ def main() -> None:
             "igraph prpack": reference,
             "scipy power, float64": scipy_solver(graph, options.damping, np.float64, 1e-10),
             "scipy power, float32, 1e-6": scipy_solver(graph, options.damping, np.float32, 1e-6),
-            "ours, power": power_solver(graph, options.damping),
-            "ours, push 1e-5": push_solver(graph, options.damping, 1e-5),
+            "ours, exact": power_solver(graph, options.damping),
+            f"ours, push {EPSILON:g} (default)": push_solver(graph, options.damping, EPSILON),
             "ours, push 1e-6": push_solver(graph, options.damping, 1e-6),
             "ours, push 1e-7": push_solver(graph, options.damping, 1e-7),
         }
-        print(f"{'solver':<28}{'ms':>9}{'CPU ms':>9}{f'top {TOP}':>9}{'max error':>12}")
+        print(f"{'solver':<28}{'ms':>9}{'CPU ms':>9}{'faster':>9}{f'top {TOP}':>9}{'max error':>12}")
+        slowest = 0.0
         for solver, solve in solvers.items():
             row = measure(solver, solve, queries, exact)
+            slowest = slowest or row.cpu_milliseconds
             print(
                 f"{row.solver:<28}{row.milliseconds:>9.1f}{row.cpu_milliseconds:>9.1f}"
-                f"{row.top_agreement:>9.3f}{row.largest_error:>12.1e}"
+                f"{f'{slowest / row.cpu_milliseconds:.0f} x':>9}{row.top_agreement:>9.3f}{row.largest_error:>12.1e}"
             )
+        agreement, walks = random_agreement(graph, connected, options, rng)
+        print(f"top {TOP} of push as of exact over {walks} random walks: {agreement:.4f}")
 
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            opened, growth = pool.apply(memory_growth, (Path(name), queries[0], options.damping))
-        print(f"graph of {size:.0f} MiB on disk, opened in {1e3 * opened:.1f} ms; memory growth in MiB")
-        print(f"{'by':<28}{'own':>9}{'mapped':>9}")
-        for what, (own, mapped) in zip(("opening", "a push", "a power iteration"), growth, strict=True):
-            print(f"{what:<28}{own:>9.1f}{mapped:>9.1f}")
+        found = two_processes(Path(name), queries[0], options.damping)
+    print(f"graph of {size:.0f} MiB on disk, mapped by this process and two more; growth of these since before, MiB")
+    print(f"{'after':<28}{'own':>9}{'mapped':>9}{'share':>9}")
+    for number, (opened, growth) in enumerate(found, start=1):
+        print(f"process {number}, opened in {1e3 * opened:.1f} ms")
+        for what, each in zip(STEPS, growth, strict=True):
+            print(f"  {what:<26}{each.own:>9.1f}{each.mapped:>9.1f}{each.share:>9.1f}")
+
+
+def random_agreement(
+    graph: Adjacency, connected: Seeds, options: argparse.Namespace, rng: np.random.Generator
+) -> tuple[float, int]:
+    """Return which share of the exact best nodes push finds, over random walks of the default settings."""
+    exact, push = power_solver(graph, options.damping), push_solver(graph, options.damping, EPSILON)
+    shares = []
+    for _ in range(options.walks):
+        seeds = np.sort(rng.choice(connected, options.seeds, replace=False))
+        shares.append(len(np.intersect1d(best(push(seeds)), best(exact(seeds)))) / TOP)
+    return float(np.mean(shares)), options.walks
+
+
+def main() -> None:
+    """Compare the solvers at each size."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", default="100000:500000,1000000:5000000", help="nodes:edges, with commas")
+    parser.add_argument("--queries", type=int, default=10)
+    parser.add_argument("--walks", type=int, default=100, help="random walks on which push and exact are compared")
+    parser.add_argument("--seeds", type=int, default=10, help="seeds of a query")
+    parser.add_argument("--damping", type=float, default=0.5)
+    parser.add_argument("--random-seed", type=int, default=0)
+    options = parser.parse_args()
+    for size in options.sizes.split(","):
+        n_nodes, n_edges = (int(each) for each in size.split(":"))
+        compare(n_nodes, n_edges, options)
+        print()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ _MARGIN, _HEAD, _BETWEEN = 24, 60, 30
 _NAME, _SMALL = 30, 40
 """Most columns of a name, and of a line below it; a Chinese sign takes two."""
 _THIN, _THICK = 1.2, 8.0
-_INK, _PALE, _LINE, _ASKED = "#1c2b3a", "#51616f", "#4a6785", "#8a7a4d"
+INK, PALE, LINE, _ASKED = "#1c2b3a", "#51616f", "#4a6785", "#8a7a4d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ def svg(found: Explanation) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
             f'height="{height:g}" role="img" font-family="Helvetica, Arial, sans-serif">',
-            f"<title>{_xml(f'How the walk came to: {title}')}</title>",
-            f"<desc>{_xml(f'Paths of {found.method} for the question: {found.question}')}</desc>",
+            f"<title>{xml(f'How the walk came to: {title}')}</title>",
+            f"<desc>{xml(f'Paths of {found.method} for the question: {found.question}')}</desc>",
             '<defs><marker id="end" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" '
-            f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{_LINE}"/></marker></defs>',
+            f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{LINE}"/></marker></defs>',
             f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
-            _words(_MARGIN, _MARGIN + 10, found.question, 15, _INK, anchor="start", bold=True),
+            words_at(_MARGIN, _MARGIN + 10, found.question, 15, INK, anchor="start", bold=True),
             *panels,
             "</svg>\n",
         ]
@@ -107,8 +107,8 @@ def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
         _box(each, at, passage.rank if place == target else None, place == target)
         for place, (each, at) in enumerate(zip(graph.nodes, lefts[1:], strict=True))
     ]
-    question = _frame(lefts[0], 4, "#f4efe2", _ASKED, 1.2) + _words(
-        lefts[0].x + _BOX / 2, lefts[0].y + 5, "the question", 13, _INK
+    question = _frame(lefts[0], 4, "#f4efe2", _ASKED, 1.2) + words_at(
+        lefts[0].x + _BOX / 2, lefts[0].y + 5, "the question", 13, INK
     )
     right = _MARGIN + max(layers) * (_BOX + _GAP) + _BOX
     return "\n".join(["<g>", *drawn, question, *boxes, "</g>"]), right, top + layout.extent * _ROW
@@ -132,11 +132,11 @@ def _drawn(line: _Line, source: _Point, passed: Sequence[_Point], end: _Point) -
         out = max(start.x, finish.x) + _GAP / 2
         path = [f"M{start.x:g} {start.y:g}C{out:g} {start.y:g} {out:g} {finish.y:g} {finish.x:g} {finish.y:g}"]
         label = _Point(out - _GAP / 8, (start.y + finish.y) / 2)
-    look = f'stroke="{_ASKED}" stroke-dasharray="4 4"' if line.asked else f'stroke="{_LINE}" stroke-opacity="0.65"'
+    look = f'stroke="{_ASKED}" stroke-dasharray="4 4"' if line.asked else f'stroke="{LINE}" stroke-opacity="0.65"'
     tip = "" if line.asked else ' marker-end="url(#end)"'
-    said = _words(label.x, label.y - 5, _cut(line.words, _NAME), 10.5, _INK, halo=True) if line.words else ""
+    said = words_at(label.x, label.y - 5, cut(line.words, _NAME), 10.5, INK, halo=True) if line.words else ""
     return (
-        f'<g><title>{_xml(line.title)}</title><path d="{"".join(path)}" fill="none" {look} '
+        f'<g><title>{xml(line.title)}</title><path d="{"".join(path)}" fill="none" {look} '
         f'stroke-width="{line.width:.2f}"{tip}/>{said}</g>'
     )
 
@@ -145,13 +145,13 @@ def _box(placed: Placed, at: _Point, rank: int | None, explained: bool) -> str:
     name = f"{rank}. {placed.node.name}" if rank else placed.node.name
     is_passage = placed.node.kind == "passage"
     below = placed.why or placed.node.kind
-    fill, stroke = ("#dcebf7", _LINE) if is_passage else ("#e8f3e4", "#5c7f4f")
+    fill, stroke = ("#dcebf7", LINE) if is_passage else ("#e8f3e4", "#5c7f4f")
     middle = at.x + _BOX / 2
     return (
-        f"<g><title>{_xml(f'{name} ({below})')}</title>"
+        f"<g><title>{xml(f'{name} ({below})')}</title>"
         f"{_frame(at, 6 if is_passage else _HEIGHT / 2, fill, stroke, 3 if explained else 1.2)}"
-        f"{_words(middle, at.y - 3, _cut(name, _NAME), 13, _INK, bold=True)}"
-        f"{_words(middle, at.y + 13, _cut(below, _SMALL), 10.5, _PALE)}</g>"
+        f"{words_at(middle, at.y - 3, cut(name, _NAME), 13, INK, bold=True)}"
+        f"{words_at(middle, at.y + 13, cut(below, _SMALL), 10.5, PALE)}</g>"
     )
 
 
@@ -162,7 +162,7 @@ def _frame(at: _Point, corner: float, fill: str, stroke: str, width: float) -> s
     )
 
 
-def _words(
+def words_at(
     x: float,
     y: float,
     text: str,
@@ -178,11 +178,11 @@ def _words(
     weight = ' font-weight="bold"' if bold else ""
     return (
         f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size:g}"{weight} '
-        f'fill="{fill}"{around}>{_xml(text)}</text>'
+        f'fill="{fill}"{around}>{xml(text)}</text>'
     )
 
 
-def _cut(text: str, columns: int) -> str:
+def cut(text: str, columns: int) -> str:
     """Return a text on one line that takes so many columns at most."""
     line = " ".join(text.split())
     taken = 0
@@ -193,7 +193,7 @@ def _cut(text: str, columns: int) -> str:
     return line
 
 
-def _xml(text: str) -> str:
+def xml(text: str) -> str:
     """Return a text as it may stand in XML: on one line, signs that mean something escaped, those that may not told."""
     line = visible(" ".join(text.split()))
     return escape("".join(sign if sign.isprintable() else "\ufffd" for sign in line))

@@ -42,7 +42,7 @@ def lost(each: Mapping[str, Any]) -> str:
     return f"{each['lost']:,} of {_count(each['items'], _ITEMS.get(each['stage'], 'items'))}"
 
 
-_ITEMS = {"read": "documents", "extract": "chunks", "summarise": "descriptions", "report": "reports"}
+_ITEMS = {"read": "documents", "extract": "chunks", "summarise": "descriptions", "report": "reports", "kg": "triples"}
 """What the stages work on."""
 
 
@@ -99,7 +99,10 @@ def said(text: str) -> str:
 
 def support(found: Answer, trace: bool) -> str:
     """Return what stands below an answer: its citations, what it took, and the steps behind it where wanted."""
-    lines = citations(found.citations)
+    lines = ["", f"In short: {visible(found.span)}"] if found.span else []
+    lines += citations(found.citations)
+    for each in found.triples:
+        lines += ["", f"[{each.number}] {visible(f'{each.source} | {each.predicate} | {each.target}')}"]
     lines += ["", f"method {found.method}, {_took(found.usage)}"]
     if found.dropped_citations:
         were = "was" if found.dropped_citations == 1 else "were"
@@ -136,6 +139,9 @@ def answer_json(found: Answer) -> dict[str, Any]:
         "answer": found.text,
         "known": found.known,
         "citations": [asdict(each) for each in found.citations],
+        "span": found.span,
+        "names": list(found.names),
+        "triples": [asdict(each) for each in found.triples],
         "usage": asdict(found.usage),
         "trace": [asdict(each) for each in found.trace],
         "dropped_citations": found.dropped_citations,
@@ -179,16 +185,21 @@ def status(manifest: Manifest, lost: Sequence[Failure], list_failures: bool) -> 
 def scores(result: Mapping[str, Any]) -> str:
     """Return a table of methods and metrics, each mean with its 95 % interval."""
     by_method: Mapping[str, Any] = result["methods"]
-    metrics = list(dict.fromkeys(name for each in by_method.values() for name in each if isinstance(each[name], dict)))
+    metrics = _metrics(by_method)
     costs = {"calls": "calls_per_question", "tokens": "tokens_per_question"}
-    shown = {head: key for head, key in costs.items() if any(each[key] for each in by_method.values())}
-    head = ["method", *metrics, *(f"{each}/question" for each in shown), "s/question"]
+    shown = {
+        head: key
+        for head, key in costs.items()
+        if head not in metrics and any(each[key] for each in by_method.values())
+    }
+    head = ["method", *metrics, *(f"{each}/question" for each in shown), "s/question", "median s"]
     body = [
         [
             name,
             *(_interval(metric, each[metric]) if metric in each else "-" for metric in metrics),
             *(f"{each[key]:,.1f}" for key in shown.values()),
             f"{each['seconds_per_question']:.3f}",
+            f"{each['median_seconds']:.3f}",
         ]
         for name, each in by_method.items()
     ]
@@ -198,9 +209,49 @@ def scores(result: Mapping[str, Any]) -> str:
         f"{result['suite']}: {result['questions']} questions, {of}; index ready after {result['build_seconds']:.1f} s; "
         f"95 % bootstrap intervals",
     ]
+    lines += _by_hops(by_method)
     lost = {name: each["failures"] for name, each in by_method.items() if each["failures"]}
     lines += [f"{name}: a model gave no answer to {_count(number, 'questions')}" for name, number in lost.items()]
     return "\n".join(lines)
+
+
+def _metrics(by_method: Mapping[str, Any]) -> list[str]:
+    """Return the names of all metrics, in the order in which they come."""
+    found = (name for each in by_method.values() for name in each if isinstance(each[name], dict) and name != "by_hops")
+    return list(dict.fromkeys(found))
+
+
+def _by_hops(by_method: Mapping[str, Any]) -> list[str]:
+    """Return a table of the questions that say how far their answers are."""
+    rows = [[name, hops, found] for name, each in by_method.items() for hops, found in each.get("by_hops", {}).items()]
+    if not rows:
+        return []
+    metrics = list(dict.fromkeys(metric for *_, found in rows for metric in found))
+    body = [
+        [name, hops, *(_interval(metric, found[metric]) if metric in found else "-" for metric in metrics)]
+        for name, hops, found in rows
+    ]
+    return ["", *_table(["method", "hops", *metrics], body)]
+
+
+def swept(result: Mapping[str, Any]) -> str:
+    """Return a table of a setting's values, methods and metrics, each mean with its 95 % interval."""
+    by_value: Mapping[str, Any] = result["sweep"]["values"]
+    metrics = list(dict.fromkeys(metric for each in by_value.values() for metric in _metrics(each["methods"])))
+    key = result["sweep"]["key"]
+    body = [
+        [
+            value,
+            name,
+            *(_interval(metric, each[metric]) if metric in each else "-" for metric in metrics),
+            f"{each['seconds_per_question']:.3f}",
+            f"{each['median_seconds']:.3f}",
+        ]
+        for value, run in by_value.items()
+        for name, each in run["methods"].items()
+    ]
+    told = f"{result['suite']}: {result['questions']} questions for each value of {key}; 95 % bootstrap intervals"
+    return "\n".join([*_table([key, "method", *metrics, "s/question", "median s"], body), told])
 
 
 def judgement(result: Mapping[str, Any]) -> str:

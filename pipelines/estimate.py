@@ -12,9 +12,9 @@ from pipelines.estimation.rehearsal import Corpus, Rehearsal, look_up, rehearse
 from pipelines.estimation.sampling import EXTRACTION, Spread, draw, extended, spread
 from pipelines.estimation.seconds import Pace
 from pipelines.fingerprint import fingerprint_of
+from pipelines.index import read_input
 from pipelines.lost import can_be_retried
 from pipelines.steps.chunks import split_documents
-from pipelines.steps.documents import read_documents
 from prompts.endpoint_embedder import STEP as EMBED
 from prompts.usage import Spending
 from storage.errors import UsageError
@@ -99,7 +99,7 @@ def estimate(
     large corpus a sample is rehearsed. `latency` is seconds a call; without it, it follows from the length of the
     replies. Calls that fail and are tried again are not foreseen. Errors as for `build_index`; no key is needed.
     """
-    documents, failures = read_documents(inputs, settings.input)
+    documents, failures = read_input(inputs, settings)
     if _is_unchanged(index, documents, failures, settings, retry_failed=retry_failed):
         return _made(index, Corpus(documents, []), settings, (), latency, unchanged=True)
     corpus = Corpus(documents, split_documents(documents, settings.chunks))

@@ -2,28 +2,43 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pipelines.beside import beside
+from pipelines.collecting import rarely_collecting
 from pipelines.fingerprint import fingerprint_of, tool_versions
+from pipelines.interchange.kg import read_graph
 from pipelines.judgement import Judgement
 from pipelines.judgement_offline import OfflineJudgement
 from pipelines.lost import LostShare, can_be_retried, lost_shares
 from pipelines.runner import Progress, RunHere, Runner, no_progress
 from pipelines.shelf import Shelf
 from pipelines.steps.chunks import split_documents
+from pipelines.steps.communities import not_divided
 from pipelines.steps.documents import read_documents
 from pipelines.steps.graph import walk
+from pipelines.steps.imported import join
 from pipelines.steps.synonyms import find_synonyms
-from pipelines.steps.vectors import Embedding, chunk_text, entity_text, relation_text, report_text
+from pipelines.steps.vectors import (
+    Embedding,
+    Windows,
+    chunk_text,
+    entity_text,
+    predicate_texts,
+    relation_text,
+    report_text,
+    rows_to_embed,
+)
 from prompts.embedder import open_embedder
 from prompts.retrying import Retried
 from prompts.usage import Spending
+from storage.errors import InputError
 from storage.index import Index, Manifest, build_lock, current_manifest, damaged_files, publish, staging
 from storage.memo import Memo
-from storage.records import Failure, Relation
+from storage.records import Document, Entity, Failure, Relation, Synonym
 from storage.settings import Settings
 from storage.tables import sorted_by_id
 
@@ -68,8 +83,8 @@ def build_index(
     """
     began = time.perf_counter()
     run = run or RunHere()
-    with build_lock(index):
-        documents, failures = read_documents(inputs, settings.input)
+    with build_lock(index), rarely_collecting() if settings.kg.files else nullcontext():
+        documents, failures = read_input(inputs, settings)
         shaping = settings.of_the_index()
         fingerprint = fingerprint_of(documents, failures, settings, shaping)
         current = current_manifest(index)
@@ -79,6 +94,7 @@ def build_index(
                 return _report(index, current, True, before, began, retried=Retried() if retry_failed else None)
 
         memo = Memo(index / "cache" / "memo.sqlite")
+        graph = read_graph(settings.kg)
         judgement = _judgement(settings, memo, run, progress, retry_failed)
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
         chunks = split_documents(documents, settings.chunks)
@@ -95,17 +111,16 @@ def build_index(
                 later(shelf.put_lexical, chunk_texts),
             ]
             found = judgement.find(documents, chunks)
+            if graph:
+                knowledge = join(found.knowledge, graph)
+                notes = (*found.notes, *graph.notes, *not_divided(knowledge.relations, settings.communities))
+                found = replace(found, knowledge=knowledge, notes=notes)
+                failures += graph.failures
             entities, mentions = found.knowledge.entities, found.knowledge.mentions
-            vectors["entities"] = later(embedding.windows, [entity_text(each) for each in entities], "embed entities")
-            synonyms = later(
-                lambda: find_synonyms(
-                    [each.id for each in entities],
-                    [each.name for each in entities],
-                    vectors["entities"]().first(),
-                    settings.synonyms,
-                    settings.communities.seed,
-                )
-            )
+            named = rows_to_embed(entities, settings.kg.embedded_entities)
+            names = later(embedding.windows, [entity_text(entities[row]) for row in named], "embed entities")
+            vectors["entities"] = lambda: names().at(named)
+            synonyms = later(lambda: _synonyms(entities, named, names(), settings))
             walked = later(walk, documents, chunks, found.annotations, found.knowledge, settings)
             written += [
                 later(shelf.put, "mentions", mentions),
@@ -117,8 +132,11 @@ def build_index(
 
             def described(relations: Sequence[Relation]) -> None:
                 name_of = {each.id: each.name for each in entities}
-                texts = [relation_text(each, name_of) for each in relations]
-                vectors["relations"] = later(embedding.windows, texts, "embed relations")
+                cited = [row for row, each in enumerate(relations) if each.chunk_ids]
+                texts = [relation_text(relations[row], name_of) for row in cited]
+                facts = later(embedding.windows, texts, "embed relations")
+                vectors["relations"] = lambda: facts().at(cited)
+                vectors["predicates"] = later(embedding.windows, predicate_texts(relations), "embed predicates")
                 written.append(later(shelf.put, "relations", relations))
 
             told = judgement.tell(documents, chunks, found, described)
@@ -147,6 +165,30 @@ def build_index(
             )
     retried = judgement.retried() if retry_failed else None
     return _report(index, manifest, False, failures, began, judgement.spending(), retried, found.notes)
+
+
+def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[Document], list[Failure]]:
+    """Return the documents of the input and what could not be read; none where a graph alone is brought.
+
+    Raises InputError where there is neither, and as `read_documents`.
+    """
+    if inputs:
+        return read_documents(inputs, settings.input)
+    if not settings.kg.files:
+        raise InputError("there is nothing to index: name documents, or a graph with --kg")
+    return [], []
+
+
+def _synonyms(entities: Sequence[Entity], rows: Sequence[int], names: Windows, settings: Settings) -> list[Synonym]:
+    """Return the near names among those of the documents: a graph says itself which of its things are one."""
+    told = [place for place, row in enumerate(rows) if entities[row].frequency]
+    return find_synonyms(
+        [entities[rows[place]].id for place in told],
+        [entities[rows[place]].name for place in told],
+        names.first()[told],
+        settings.synonyms,
+        settings.communities.seed,
+    )
 
 
 def _judgement(settings: Settings, memo: Memo, run: Runner, progress: Progress, retry_failed: bool) -> Judgement:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from storage.records import Failure
 
 READ, EXTRACT, SUMMARISE, REPORT = "read", "extract", "summarise", "report"
+KG = "kg"
+"""Stage of the failures of a graph that was brought along."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[L
 
     `rows` are the sizes of the tables. An item counts once, however often it is named: a chunk whose replies lost one
     record of thirty is a chunk that is not whole in the index. The items are the files and rows that should have given
-    documents, the chunks, the entities and relations that have descriptions, and the reports.
+    documents, the chunks, the entities and relations that have descriptions, the reports, and the triples of a graph.
     """
     lost: defaultdict[str, set[str]] = defaultdict(set)
     for each in failures:
@@ -39,7 +41,7 @@ def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[L
 
 def can_be_retried(failures: Sequence[Failure]) -> bool:
     """Whether trying again may mend any: what could not be read is looked at in every build anyway."""
-    return any(each.stage != READ for each in failures)
+    return any(each.stage not in {READ, KG} for each in failures)
 
 
 def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
@@ -48,4 +50,5 @@ def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
         EXTRACT: rows["chunks"],
         SUMMARISE: rows["entities"] + rows["relations"],
         REPORT: rows["reports"],
+        KG: rows["relations"] + n_lost,
     }.get(stage, n_lost)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pipelines.steps.vectors import Windows
 from storage.graph.adjacency import Adjacency
+from storage.index import SPARSE_VECTORS
 from storage.settings import Settings
 from storage.tables import TABLES, write_table
 from storage.text.bm25 import write_bm25
@@ -26,7 +27,9 @@ class Shelf:
         self.rows[name] = len(rows)
 
     def put_vectors(self, name: str, windows: Windows) -> None:
-        """Write the vectors of a table's rows."""
+        """Write the vectors of a table's rows; those of no table are counted like one."""
+        if name not in TABLES:
+            self.rows[name] = int(windows.rows[-1]) + 1 if len(windows.rows) else 0
         (self._folder / "vectors").mkdir(exist_ok=True)
         write_windowed(
             self._folder / "vectors" / f"{name}.faiss",
@@ -34,6 +37,7 @@ class Shelf:
             windows.rows,
             exact_rows=self._settings.vectors.exact_rows,
             seed=self._settings.communities.seed,
+            every_row=name not in SPARSE_VECTORS,
         )
 
     def put_lexical(self, texts: Sequence[str]) -> None:

@@ -48,13 +48,6 @@ class Embedder(Protocol):
         """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
         ...
 
-    def expect_queries(self, texts: Sequence[str]) -> None:
-        """Prepare for questions that are about to be asked: their vectors are made together with that of the first.
-
-        They are those that each would have had alone.
-        """
-        ...
-
     def windows(self, text: str) -> list[str]:
         """Return the text if it fits, otherwise overlapping pieces of it that do and that cover it."""
         ...

@@ -133,10 +133,6 @@ class EndpointEmbedder:
         """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
         return self._questions.of_all(texts)
 
-    def expect_queries(self, texts: Sequence[str]) -> None:
-        """Embed these questions in as few requests as they fit in, when the first is asked for."""
-        self._questions.expect(texts)
-
     def windows(self, text: str) -> list[str]:
         """Return pieces of at most `max_tokens` tokens that cover the text, overlapping by up to 32 tokens."""
         return self._windows(self._embedding.document_prefix, text)

@@ -112,10 +112,6 @@ class SentenceTransformerEmbedder:
         """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
         return self._questions.of_all(texts)
 
-    def expect_queries(self, texts: Sequence[str]) -> None:
-        """Embed these questions together when the first is asked for: side by side, each in a pass of its own."""
-        self._questions.expect(texts)
-
     def _embed_questions(self, texts: Sequence[str]) -> list[Floats]:
         model = self._model()
         pieces = [model.windows(text, model.query_prompt) for text in texts]

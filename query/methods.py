@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from prompts.llm import LanguageModel
 from query.answer.auto import AutoAnswerer
+from query.answer.direct import Direct
 from query.answer.drift import Drift
 from query.answer.drift_offline import ExtractiveDrift
 from query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
@@ -25,6 +26,10 @@ from query.retrieve.ircot import IrcotRetriever
 from query.retrieve.ppr import PprRetriever
 from query.retrieve.rerank import RerankRetriever
 from query.types import Answerer, Retriever
+from query.walk.fasttog import FastToG
+from query.walk.one_step import Cok, OneStep, nearest_groups, nearest_triples
+from query.walk.tog import Tog
+from query.walk.tog2 import Tog2, Tog2Retriever
 from storage.errors import NeedsModel, UnknownMethod
 
 
@@ -111,6 +116,29 @@ def _ircot(context: Context) -> Answerer:
     return ModelReader("ircot", context, _ircot_retriever(context), model, context.settings.ircot.passages)
 
 
+def _direct(name: str, about: str, prompt: str, samples: Callable[[Context], int]) -> Method:
+    def answerer(context: Context) -> Answerer:
+        return Direct(name, context, _needed_model(name, context), prompt, samples(context))
+
+    return Method(about, None, answerer, needs_model=True)
+
+
+def _tog(context: Context) -> Answerer:
+    return Tog("tog", context, context.model)
+
+
+def _tog2(context: Context) -> Answerer:
+    return Tog2("tog2", context, context.model)
+
+
+def _fasttog(context: Context) -> Answerer:
+    return FastToG("fasttog", context, context.model)
+
+
+def _cok(context: Context) -> Answerer:
+    return Cok("cok", context, _needed_model("cok", context))
+
+
 def _needed_model(name: str, context: Context) -> LanguageModel:
     model = context.model
     if model is None:
@@ -145,6 +173,34 @@ METHODS: dict[str, Method] = {
     ),
     "local": Method("all that is known of the things in the question, in one window", LocalRetriever, _local),
     "drift": Method("a first answer from reports, then follow-up questions by local search", None, _drift),
+    "tog": Method("beam search over the graph: relations are pruned, then the entities behind them", None, _tog),
+    "tog2": Method(
+        "the same beam search, reading at every step what the documents say of the entities it came to",
+        lambda context: Tog2Retriever(context, context.model),
+        _tog2,
+    ),
+    "fasttog": Method(
+        "chains of communities of the graph, from what the question names towards its answer", None, _fasttog
+    ),
+    "kaping": Method(
+        "the triples around what the question names that are nearest to it",
+        None,
+        lambda context: OneStep("kaping", context, nearest_triples, context.model),
+    ),
+    "kgp": Method(
+        "groups of neighbours of what the question names, and of these the nearest",
+        None,
+        lambda context: OneStep("kgp", context, nearest_groups, context.model),
+    ),
+    "io": _direct("io", "what a model knows, asked at once", "query/io", lambda context: 1),
+    "cot": _direct("cot", "what a model knows, step by step", "query/cot", lambda context: 1),
+    "cot_sc": _direct(
+        "cot_sc",
+        "the most frequent of several chains of thought",
+        "query/cot",
+        lambda context: context.settings.tog.samples,
+    ),
+    "cok": Method("the nearest triples and the nearest passages, read together", None, _cok, needs_model=True),
     "ts": _map_reduce("ts", "map-reduce over all passages: what global search is compared with", EveryPassage),
     "ss": Method("as many of the nearest passages as one call holds: the other comparison", None, _vector_search),
 }

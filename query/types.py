@@ -1,8 +1,8 @@
 """What goes in and comes out of asking. Everything carries the ids it came from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from query.walk.trace import WalkTrace
 from storage.records import Claim, Entity, Relation, Report
@@ -119,6 +119,8 @@ class Answer:
     names: tuple[str, ...] = ()
     """The things that answer, best first, where a walk over a knowledge graph found them; `text` says them in words."""
     triples: tuple[CitedTriple, ...] = ()
+    span: str = ""
+    """The few words of a quoted sentence that answer, where a reader without a model finds such; `text` is whole."""
 
     @property
     def known(self) -> bool:
@@ -146,4 +148,16 @@ class Answerer(Protocol):
 
         A model may say what the answer then leaves out: what cites nothing, and citations that do not resolve.
         """
+        ...
+
+
+@runtime_checkable
+class AnswersAbout(Answerer, Protocol):
+    """Answers a question from the things that it is about: a walk over the graph, which begins there.
+
+    `answer` finds these in the question itself.
+    """
+
+    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+        """Return the answer of a walk from the entities of these names; a name that is unknown is told in the trace."""
         ...

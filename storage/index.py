@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 
     from storage.vectors.windowed import WindowedIndex
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised when an older reader could misread what a newer writer makes."""
+
+SPARSE_VECTORS = frozenset({"entities", "relations"})
+"""Tables of which not every row needs a vector."""
 
 MANIFEST = "manifest.json"
 
@@ -84,7 +87,11 @@ class Index:
         return tables.read_arrow(self._table(self.table_name(record)), record, columns or None)
 
     def vectors(self, name: str) -> "WindowedIndex":
-        """Return the vector index of a table: entities, relations, chunks or reports."""
+        """Return the vector index of a table: entities, relations, chunks or reports; or of the "predicates".
+
+        The predicates are the distinct ones of the relations, sorted. Of entities and relations that a graph brought
+        along only some have vectors.
+        """
         from storage.vectors.windowed import open_windowed
 
         def load() -> "WindowedIndex":
@@ -93,6 +100,7 @@ class Index:
                 n_rows=self.manifest.rows[name],
                 dimension=int(self.manifest.models["dimension"]),
                 probes=int(self.manifest.settings["vectors"]["probes"]),
+                every_row=name not in SPARSE_VECTORS,
             )
 
         return self.keep(f"vectors {name}", load)

@@ -5,6 +5,7 @@ import types
 import typing
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -172,12 +173,13 @@ def _builder(hint: Any) -> Any:  # noqa: ANN401
 
 def sorted_by_id(rows: Iterable[Record]) -> list[Record]:
     """Return rows in the order that tables keep: by id, or by their first columns where there is none."""
+    rows = list(rows)
+    if rows and hasattr(rows[0], "id"):
+        return sorted(rows, key=attrgetter("id"))
     return sorted(rows, key=_order)
 
 
 def _order(row: Any) -> tuple[str, ...]:  # noqa: ANN401
-    if hasattr(row, "id"):
-        return (row.id,)
     if isinstance(row, Synonym):
         return (row.source_id, row.target_id)
     return (row.stage, row.item_id, row.reason, row.detail)

@@ -160,10 +160,11 @@ def _communities(index: Index) -> Iterator[Problem]:
 
 
 def _arrays(index: Index) -> Iterator[Problem]:
-    for name in ("chunks", "entities", "relations", "reports"):
-        rows = index.vectors(name).n_rows
-        if rows != index.manifest.rows[name]:
-            yield Problem(f"vectors/{name}", f"for {rows} rows; the table has {index.manifest.rows[name]}")
+    for name in ("chunks", "entities", "relations", "reports", "predicates"):
+        index.vectors(name)  # IndexCorrupt where they are for other rows
+    predicates = len(index.arrow(Relation, "predicate").column("predicate").unique())
+    if index.manifest.rows.get("predicates") != predicates:
+        yield Problem("vectors/predicates", f"for {index.manifest.rows.get('predicates')}; there are {predicates}")
     Bm25(index.folder / "bm25", index.manifest.rows["chunks"])  # IndexCorrupt where it has other rows
     nodes = index.manifest.rows["chunks"] + index.manifest.rows["entities"]
     if index.graph().n_nodes != nodes:

@@ -60,6 +60,26 @@ OpenieOption = Annotated[
         metavar="FILE",
     ),
 ]
+KgOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--kg",
+        exists=True,
+        dir_okay=False,
+        help="A knowledge graph to bring along; repeatable.",
+        metavar="FILE",
+    ),
+]
+KgLabelsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--kg-labels",
+        exists=True,
+        dir_okay=False,
+        help="Labels of its ids, a line each: id, tab, label; repeatable.",
+        metavar="FILE",
+    ),
+]
 SessionOption = Annotated[
     Path | None,
     typer.Option("--session", help="A file of what was asked before, which the question may build on.", metavar="FILE"),
@@ -73,14 +93,17 @@ MethodOption = Annotated[
 TraceOption = Annotated[bool, typer.Option("--trace", help="Print the steps that led to the answer.")]
 
 
-def _question(text: str) -> str:
+def question_text(text: str | None) -> str | None:
+    """Return a question as the command line gives it; refused where it is empty."""
+    if text is None:
+        return None
     if not text.strip():
         raise typer.BadParameter("the question is empty")
     return text.encode("utf-8", "replace").decode("utf-8")  # bytes that are no UTF-8 arrive as lone surrogates
 
 
 QuestionArgument = Annotated[
-    str, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=_question)
+    str, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=question_text)
 ]
 
 
@@ -111,8 +134,14 @@ def check_folder_of(option: str, file: Path | None) -> None:
         raise UsageError(f"{option} {file}: there is no folder {file.parent}")
 
 
-def chosen_settings(file: Path | None, overrides: list[str] | None, openie: Path | None = None) -> Settings:
-    """Return the settings of the file, ./settings.yaml where none is named, the environment, --set and --openie."""
+def chosen_settings(
+    file: Path | None,
+    overrides: list[str] | None,
+    openie: Path | None = None,
+    kg: list[Path] | None = None,
+    kg_labels: list[Path] | None = None,
+) -> Settings:
+    """Return the settings of the file, ./settings.yaml where none is named, the environment, and the options."""
     if file is None and Path("settings.yaml").is_file():
         file = Path("settings.yaml")
     sections: dict[str, dict[str, object]] = {}
@@ -121,6 +150,10 @@ def chosen_settings(file: Path | None, overrides: list[str] | None, openie: Path
         sections.setdefault(section, {})[key] = value
     if openie is not None:
         sections.setdefault("extraction", {})["openie"] = str(openie)
+    if kg:
+        sections.setdefault("kg", {})["files"] = tuple(str(each) for each in kg)
+    if kg_labels:
+        sections.setdefault("kg", {})["labels"] = tuple(str(each) for each in kg_labels)
     return load_settings(file, sections)
 
 

@@ -1,6 +1,8 @@
 """Asking an index."""
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -17,14 +19,24 @@ from conspectus.cli.app import (
     SettingsOption,
     TraceOption,
     app,
+    check_folder_of,
     chosen_settings,
     examples,
     print_json,
+    question_text,
 )
 from storage.errors import UsageError
 
 if TYPE_CHECKING:
     from query.types import Answer, Say
+    from storage.settings import Settings
+
+_AT_ONCE = 64
+"""Questions looked up together: what is found for them is printed before the next are."""
+
+OptionalQuestion = Annotated[
+    str | None, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=question_text)
+]
 
 
 @app.command(
@@ -33,6 +45,8 @@ if TYPE_CHECKING:
         'conspectus ask "Who directed the film of the novel?"',
         'conspectus ask "What are the main themes?" --method global --level c0 --index docs.index',
         'conspectus ask "And who wrote it?" --session talk.jsonl',
+        'conspectus ask "Who directed it?" --method tog2 --topic "Jack Frost" --index films.index',
+        'conspectus ask "Who directed it?" --method fasttog --topic "Jack Frost" --show walk.svg',
     ),
 )
 def ask(
@@ -48,8 +62,18 @@ def ask(
             case_sensitive=False,
         ),
     ] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Option("--topic", help="A thing that a walk over the graph begins at; repeatable.", metavar="NAME"),
+    ] = None,
     session: SessionOption = None,
     trace: TraceOption = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option(
+            "--show", help="Draw the walk over the graph into this file, as SVG.", metavar="FILE", dir_okay=False
+        ),
+    ] = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
@@ -58,6 +82,9 @@ def ask(
 
     With --session the question may be a follow-up ("And who wrote it?"). The question and its answer are added to the
     file, which is made if it is missing.
+
+    With --topic a method that walks over the graph begins at the things of these names; without it, at those that it
+    finds in the question. With --show such a walk is drawn; with --trace it is told decision by decision.
     """
     from conspectus.api import open_index
     from query.conversation import turn_of
@@ -65,17 +92,24 @@ def ask(
 
     if level and method not in {"auto", "global"}:
         raise UsageError(f"the method {method!r} has no --level; only global has")
+    check_folder_of("--show", picture)
+    topics = topic or []
     history = read_session(session) if session else None
     opened = open_index(index, chosen_settings(settings, overrides))
     name = f"global:{level}" if level else method
     if as_json:
-        answer = opened.ask(question, name, history=history)
+        answer = opened.ask(question, name, history=history, topics=topics)
     else:
-        answer = told(lambda say: opened.ask(question, name, say, history), trace)
+        answer = told(lambda say: opened.ask(question, name, say, history, topics), trace)
     if as_json:
-        print_json(show.answer_json(answer))
+        walk = {"walk": opened.walk_json(answer)} if answer.evidence.walk else {}
+        print_json(show.answer_json(answer) | walk)
+    elif trace and answer.evidence.walk:
+        typer.echo(f"\n{opened.walk_text(answer)}")
     if session:  # an answer may be paid for: it is shown even where it cannot be written down
         append_turn(session, turn_of(answer))
+    if picture:
+        picture.write_text(opened.draw(answer), "utf-8")
 
 
 def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
@@ -106,13 +140,22 @@ def _in_single_marks(text: str) -> str:
     epilog=examples(
         'conspectus retrieve "Who directed the film?"',
         'conspectus retrieve "Who directed the film?" --method hybrid --k 3 --json',
+        "conspectus retrieve --questions questions.jsonl --json",
     ),
 )
 def retrieve(
-    question: QuestionArgument,
+    question: OptionalQuestion = None,
     index: IndexOption = DEFAULT_INDEX,
     method: MethodOption = "ppr",
     k: Annotated[int, typer.Option("--k", min=1, help="How many passages.", metavar="N")] = 5,
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions",
+            help="In place of QUESTION: a file of JSON lines, each with an id and a question.",
+            metavar="FILE",
+        ),
+    ] = None,
     session: SessionOption = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
@@ -120,11 +163,20 @@ def retrieve(
 ) -> None:
     """Find the passages that bear on a question, best first, without answering it.
 
-    With --session the question may be a follow-up to what stands in the file, which is not changed.
+    With --session the question may be a follow-up to what stands in the file, which is not changed. With --questions
+    many are looked up, and with --json one line of JSON is printed for each, with its id.
     """
     from conspectus.api import open_index
     from query.session import read_session
 
+    if (question is None) == (questions is None):
+        raise UsageError("give a question, or a file of them with --questions")
+    if questions and session:
+        raise UsageError("--session goes with one question; --questions has many")
+    if questions:
+        _retrieve_all(questions, index, chosen_settings(settings, overrides), method, k, as_json)
+        return
+    assert question is not None, "one of the two was given"
     history = read_session(session) if session else None
     opened = open_index(index, chosen_settings(settings, overrides))
     evidence = opened.retrieve(question, method, k, history)
@@ -132,6 +184,21 @@ def retrieve(
         print_json(show.evidence_json(question, method, evidence))
     else:
         typer.echo(show.evidence(evidence))
+
+
+def _retrieve_all(questions: Path, index: Path, settings: "Settings", method: str, k: int, as_json: bool) -> None:
+    from conspectus.api import open_index
+    from pipelines.evaluation.suites import read_questions
+
+    asked = read_questions(questions)
+    opened = open_index(index, settings)
+    for start in range(0, len(asked), _AT_ONCE):
+        some = asked[start : start + _AT_ONCE]
+        for each, found in zip(some, opened.retrieve_many([one.question for one in some], method, k), strict=True):
+            if as_json:
+                typer.echo(json.dumps({"id": each.id, **show.evidence_json(each.question, method, found)}))
+            else:
+                typer.echo(f"{show.said(each.question)}\n{show.evidence(found)}\n")
 
 
 @app.command(short_help="List the ways to ask.", epilog=examples("conspectus methods"))

@@ -39,7 +39,7 @@ def explain(
     ] = None,
     chunk: Annotated[
         str | None,
-        typer.Option("--chunk", help="Only the passage with that chunk id, found or not (ppr).", metavar="ID"),
+        typer.Option("--chunk", help="Only the passage with that chunk id, found or not (by a walk).", metavar="ID"),
     ] = None,
     paths: Annotated[int, typer.Option("--paths", min=1, help="Most paths told for a passage.", metavar="N")] = 5,
     svg: Annotated[

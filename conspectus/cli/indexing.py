@@ -11,6 +11,8 @@ from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,
     JsonOption,
+    KgLabelsOption,
+    KgOption,
     OpenieOption,
     QuietOption,
     SetOption,
@@ -35,15 +37,20 @@ _LONGEST_CALL = 86_400.0
         "conspectus index docs notes/*.md",
         "conspectus index docs --index docs.index --set chunks.chunk_size=300",
         "conspectus index docs --retry-failed",
+        "conspectus index --kg films.tsv --index films.index",
         "conspectus index docs --estimate",
     ),
 )
 def index(
-    inputs: Annotated[list[str], typer.Argument(help="Files, folders, globs or URLs.", metavar="INPUT")],
+    inputs: Annotated[
+        list[str] | None, typer.Argument(help="Files, folders, globs or URLs.", metavar="INPUT", show_default=False)
+    ] = None,
     index: IndexOption = DEFAULT_INDEX,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     openie: OpenieOption = None,
+    kg: KgOption = None,
+    kg_labels: KgLabelsOption = None,
     retry_failed: Annotated[
         bool,
         typer.Option(
@@ -79,13 +86,19 @@ def index(
     With --openie the named entities and triples of each document come from a file; a document that it does not name is
     read by extraction.pipeline, and how many these are is told. What cannot be used of it is listed among the failures.
 
+    With --kg a knowledge graph is brought along, and no documents are needed: .tsv and .csv (head, relation, tail), .nt
+    (N-Triples), or a Wikidata dump (.json), each also .gz. Things of documents and of the graph meet by their names.
+
     The exit status is 5 where more items of one kind (documents, chunks, descriptions, reports) lost something than
     build.failure_threshold allows. An item counts once, whether it lost a part or the whole.
 
     With --estimate no server is called and nothing is written: the build is rehearsed with replies that are remembered
     or made up, and what it would take is told by step.
     """
-    chosen = chosen_settings(settings, overrides, openie)
+    chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
+    inputs = inputs or []
+    if not inputs and not chosen.kg.files:
+        raise UsageError("Missing argument 'INPUT': name documents, or a graph with --kg")
     if latency is not None and not estimate:
         raise UsageError("--latency is for --estimate: how long a call really takes nobody sets")
     if estimate:

@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,6 +26,9 @@ from conspectus.cli.app import (
 from conspectus.progress import progress
 from storage.errors import UsageError
 
+if TYPE_CHECKING:
+    from pipelines.evaluation.evaluate import Topic
+
 
 @app.command(
     short_help="Measure methods side by side on a question set.",
@@ -33,10 +36,15 @@ from storage.errors import UsageError
         "conspectus evaluate examples/encyclopedia",
         "conspectus evaluate examples/encyclopedia --methods bm25,ppr --k 2,5 --json result.json",
         "conspectus evaluate examples/encyclopedia --methods ppr,global:c0 --answers",
+        "conspectus evaluate films --methods tog2,fasttog --topic given,linked --questions 200",
+        "conspectus evaluate films --methods fasttog --sweep max_community_size=1,2,4,8 --plot sizes.svg",
     ),
 )
 def evaluate(
-    suite: Annotated[Path, typer.Argument(help="A folder with corpus.jsonl and questions.jsonl.", metavar="SUITE")],
+    suite: Annotated[
+        Path,
+        typer.Argument(help="A folder with corpus.jsonl or kg.tsv, and questions; or its questions.", metavar="SUITE"),
+    ],
     methods: Annotated[
         str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")
     ] = "bm25,dense,hybrid,ppr",
@@ -57,6 +65,27 @@ def evaluate(
     settings: SettingsOption = None,
     overrides: SetOption = None,
     openie: OpenieOption = None,
+    topic: Annotated[
+        str,
+        typer.Option(
+            "--topic",
+            help="Where walks over a graph begin: at the things that the suite gives, at those linked from the "
+            "question, or both.",
+            metavar="given|linked",
+        ),
+    ] = "given",
+    some: Annotated[
+        int | None,
+        typer.Option("--questions", min=1, help="Ask so many questions only, a seeded sample.", metavar="N"),
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option("--sweep", help="Measure with each value of a setting.", metavar="[SECTION.]KEY=VALUE,..."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="With --sweep: also draw it, as SVG.", dir_okay=False, metavar="FILE"),
+    ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Measure methods side by side on a question set: recall and answers, with bootstrap 95 % intervals, and seconds.
@@ -66,30 +95,57 @@ def evaluate(
     Answers are compared with the accepted ones: ROUGE-L, coverage (the share of the accepted answer's sentences, and of
     its weighed words, that the answer holds), exact match and token F1. The index is built on first use and kept; SUITE
     is never written to.
+
+    A suite with kg.tsv is one over a graph. There Hits@1 (the first thing that is named is right), exact match and F1
+    are of the set of things that answer, accuracy of verdicts on claims, and depth and calls are those of the walks.
+    Questions may stand in questions.jsonl or in a file of MetaQA, WebQSP, CWQ, RoG, QALD, KILT (Zero-Shot RE, T-REx),
+    Creak or FEVER as it was published.
     """
     from conspectus.api import open_index
-    from pipelines.evaluation.evaluate import as_json, evaluate
-    from pipelines.evaluation.suites import read_suite, suite_index
+    from pipelines.evaluation.evaluate import as_json
+    from pipelines.evaluation.suites import read_suite, sampled, suite_index
+    from pipelines.evaluation.sweep import evaluate_each, swept_settings, values_of
     from pipelines.index import build_index
     from pipelines.runner import RunHere
 
-    chosen = chosen_settings(settings, overrides, openie)
-    ranks = _ranks(k)
+    if plot and not sweep:
+        raise UsageError("--plot draws a --sweep")
+    ranks, topics = _ranks(k), _topics(topic)
     names = _method_names(methods)
     check_folder_of("--json", json_file)
-    questions = read_suite(suite)
+    check_folder_of("--plot", plot)
+    questions = sampled(read_suite(suite), some)
+    chosen = questions.settings(chosen_settings(settings, overrides, openie))
+    values = values_of(sweep, names) if sweep else None
+    runs = swept_settings(chosen, values) if values else {"": chosen}
     began = time.perf_counter()
     with progress(quiet) as report:
         target = index or suite_index(questions, chosen)
-        made = build_index([questions.corpus], target, chosen, RunHere(report), report)
+        made = build_index(questions.inputs, target, chosen, RunHere(report), report)
         build_seconds = time.perf_counter() - began
-        scores = evaluate(questions, open_index(target, chosen).context, names, ranks, report, answers)
+        context = open_index(target, chosen).context
+        scores = evaluate_each(questions, context, runs, names, ranks, report, answers=answers, topics=topics)
     for note in made.notes:
         complain(note)
-    result = as_json(questions, chosen.model_dump(mode="json"), scores, build_seconds)
+    results = {
+        value: as_json(questions, runs[value].model_dump(mode="json"), found, build_seconds)
+        for value, found in scores.items()
+    }
+    if values is None:
+        result = results[""]
+    else:
+        result = {
+            "suite": questions.name,
+            "questions": len(questions.questions),
+            "sweep": {"key": values.key, "values": results},
+        }
     if json_file:
         json_file.write_text(json_text(result) + "\n", "utf-8")
-    typer.echo(show.scores(result))
+    if plot:
+        from conspectus.plot import sweep_svg
+
+        plot.write_text(sweep_svg(result), "utf-8")
+    typer.echo(show.swept(result) if values else show.scores(result))
 
 
 @app.command(
@@ -193,6 +249,19 @@ def _ranks(text: str) -> list[int]:
     if min(ranks) < 1:
         raise UsageError("--k takes ranks of 1 and more")
     return ranks
+
+
+def _topics(text: str) -> "list[Topic]":
+    """Return where walks are to begin."""
+    found: list[Topic] = []
+    for each in text.split(","):
+        if each.strip() == "given":
+            found.append("given")
+        elif each.strip() == "linked":
+            found.append("linked")
+        else:
+            raise UsageError(f"--topic takes `given`, `linked` or both with a comma between, not {each.strip()!r}")
+    return found
 
 
 def _method_names(text: str) -> list[str]:

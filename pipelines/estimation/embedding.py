@@ -9,7 +9,7 @@ from pipelines.estimation.rehearsal import Corpus, Rehearsal
 from pipelines.estimation.tokens import server_tokens
 from pipelines.judgement_offline import OfflineJudgement
 from pipelines.runner import RunHere
-from pipelines.steps.vectors import STAGE, chunk_text, entity_text, relation_text, report_text
+from pipelines.steps.vectors import STAGE, chunk_text, entity_text, predicate_texts, relation_text, report_text
 from prompts.embedder import Embedder, open_embedder
 from prompts.endpoint_embedder import STEP
 from prompts.usage import Spending
@@ -46,7 +46,10 @@ def embedding(
     chunks = [chunk_text(each, document_of[each.document_id]) for each in corpus.chunks]
     kinds = [
         (chunks, 1.0),
-        *((texts, growth) for texts in (rehearsed.entities, rehearsed.relations, rehearsed.reports)),
+        *(
+            (texts, growth)
+            for texts in (rehearsed.entities, rehearsed.relations, rehearsed.predicates, rehearsed.reports)
+        ),
     ]
     pending = [_pending(texts, times, embedder, settings.embedding.document_prefix, memo) for texts, times in kinds]
     size = settings.embedding_server.batch_size
@@ -91,6 +94,7 @@ def without_model(corpus: Corpus, settings: Settings) -> tuple[Rehearsal, float]
         (),
         tuple(entity_text(each) for each in told.entities),
         tuple(relation_text(each, name_of) for each in told.relations),
+        tuple(predicate_texts(told.relations)),
         tuple(report_text(each) for each in told.reports),
     )
     return made, len(digests) / max(len(some.chunks), 1)

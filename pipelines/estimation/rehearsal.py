@@ -14,7 +14,7 @@ from pipelines.estimation.made_up import MadeUp
 from pipelines.judgement_model import ModelJudgement
 from pipelines.runner import no_progress
 from pipelines.steps.extraction_model import Guidance, extract_chunks
-from pipelines.steps.vectors import entity_text, relation_text, report_text
+from pipelines.steps.vectors import entity_text, predicate_texts, relation_text, report_text
 from prompts.usage import Spending
 from storage.hashing import digest
 from storage.memo import Memo
@@ -45,6 +45,7 @@ class Rehearsal:
     spending: tuple[Spending, ...]
     entities: tuple[str, ...]
     relations: tuple[str, ...]
+    predicates: tuple[str, ...]
     reports: tuple[str, ...]
 
 
@@ -61,6 +62,7 @@ def rehearse(corpus: Corpus, settings: Settings, memo: Memo, habits: Habits, *, 
         judgement.spending(),
         tuple(entity_text(each) for each in found.knowledge.entities),
         tuple(relation_text(each, name_of) for each in told.relations),
+        tuple(predicate_texts(told.relations)),
         tuple(report_text(each) for each in told.reports),
     )
 

@@ -1,25 +1,32 @@
 """Every method on every question of a suite, over the same index.
 
-Retrieval is measured on the questions that name supporting documents, answers on those that have accepted ones.
+Retrieval is measured on the questions that name supporting documents, answers on those that have accepted ones. Over
+a graph, answers are the things they name; claims have verdicts (see graph_answers.py).
 """
 
 import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from statistics import median
+from typing import Any, Literal
 
 from pipelines.evaluation.answers import exact_match, rouge_l, sentence_coverage, token_f1, without_marks, word_coverage
+from pipelines.evaluation.graph_answers import accuracy, set_quality
+from pipelines.evaluation.graph_answers import answered as named_in
 from pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 from pipelines.evaluation.suites import Question, Suite
 from prompts.usage import metered
 from query.context import Context
 from query.methods import find_method
-from query.types import Answer, Answerer, Evidence, Retriever
+from query.types import Answer, Answerer, AnswersAbout, Evidence, Retriever
 from storage.errors import InputError, ModelError
 
 Progress = Callable[[str, int, int], None]
+
+Topic = Literal["given", "linked"]
+"""Where a walk begins: at the things that the suite names, or at those that it finds in the question."""
 
 _PASSAGES_A_DOCUMENT = 4
 """Passages asked for per wanted document: several may come from one."""
@@ -33,7 +40,8 @@ class MethodScores:
     (see answers.py); `units` and `context_tokens` say what an answer was made from, where the method says so. Calls
     and tokens are those that were sent; a remembered reply is neither. Seconds are those of answering, where answers
     were measured, otherwise of retrieving. `failures` counts the questions that a model gave no answer to, which
-    score 0.
+    score 0. Over a graph `hits@1`, `exact_match` and `f1` are of the things that answer, `depth` and `calls` of the
+    walks, and `by_hops` has the same of the questions that say how far their answers are; `accuracy` is of claims.
     """
 
     metrics: dict[str, Interval]
@@ -42,6 +50,8 @@ class MethodScores:
     tokens_per_question: float = 0.0
     remembered_per_question: float = 0.0
     failures: int = 0
+    median_seconds: float = 0.0
+    by_hops: dict[int, dict[str, Interval]] = field(default_factory=dict)
 
 
 def evaluate(
@@ -51,15 +61,17 @@ def evaluate(
     ks: Sequence[int],
     progress: Progress,
     answers: bool = False,
+    topic: Topic = "given",
 ) -> dict[str, MethodScores]:
     """Return the scores of each method.
 
-    Recall is measured of methods that find passages, answers of all methods where `answers` asks for it and always of
-    methods that find none. InputError where no question can be measured so.
+    Recall is measured of methods that find passages, answers of all methods where `answers` asks for it, over a graph,
+    and always of methods that find no passages. InputError where no question can be measured so.
     """
+    answers = answers or suite.kg is not None
     chosen = {name: find_method(name) for name in methods}
     to_retrieve = [each for each in suite.questions if each.supporting]
-    to_answer = [each for each in suite.questions if each.answers]
+    to_answer = [each for each in suite.questions if each.answers or each.label]
     if not to_retrieve and any(each.retriever for each in chosen.values()) and not answers:
         raise InputError(f"suite {suite.name}: no question names supporting documents, so recall has no meaning")
     if not to_answer and (answers or not all(each.retriever for each in chosen.values())):
@@ -70,7 +82,10 @@ def evaluate(
         if method.retriever and to_retrieve:
             found = asyncio.run(_retrieved(name, method.retriever(context), to_retrieve, ks, progress))
         if answers or not method.retriever:
-            answered = asyncio.run(_answered(name, method.answerer(context), context, to_answer, progress))
+            measure = _OfGraph(topic) if suite.kg else _OfTexts(topic, context)
+            if context.model is None:  # what is loaded on first use is not the question's time
+                asyncio.run(_ask(method.answerer(context), to_answer[0], topic))
+            answered = asyncio.run(_answered(name, method.answerer(context), measure, to_answer, progress))
         scores[name] = _together(found, answered)
     return scores
 
@@ -86,6 +101,8 @@ def _together(found: MethodScores | None, answered: MethodScores | None) -> Meth
         last.tokens_per_question,
         last.remembered_per_question,
         last.failures,
+        last.median_seconds,
+        last.by_hops,
     )
 
 
@@ -93,14 +110,15 @@ async def _retrieved(
     name: str, retriever: Retriever, questions: Sequence[Question], ks: Sequence[int], progress: Progress
 ) -> MethodScores:
     values: dict[str, list[float]] = {f"{metric}@{k}": [] for k in ks for metric in ("recall", "all")}
-    seconds, failures = 0.0, 0
+    seconds: list[float] = []
+    failures = 0
     with metered() as meter:
         await _find(retriever, questions[0].question, 1)  # what is loaded on first use is not the question's time
         for done, question in enumerate(questions):
             progress(name, done, len(questions))
             began = time.perf_counter()
             evidence = await _find(retriever, question.question, max(ks) * _PASSAGES_A_DOCUMENT)
-            seconds += time.perf_counter() - began
+            seconds.append(time.perf_counter() - began)
             failures += evidence is None
             ranked = rank_documents([each.document_id for each in evidence.passages] if evidence else [])
             for k in ks:
@@ -110,11 +128,12 @@ async def _retrieved(
     n, spent = len(questions), meter.total()
     return MethodScores(
         {metric: bootstrap(each) for metric, each in values.items()},
-        seconds / n,
+        sum(seconds) / n,
         spent.calls / n,
         (spent.prompt_tokens + spent.completion_tokens) / n,
         spent.remembered / n,
         failures,
+        median(seconds),
     )
 
 
@@ -126,59 +145,108 @@ async def _find(retriever: Retriever, question: str, k: int) -> Evidence | None:
 
 
 async def _answered(
-    name: str, answerer: Answerer, context: Context, questions: Sequence[Question], progress: Progress
+    name: str, answerer: Answerer, measure: "_OfTexts | _OfGraph", questions: Sequence[Question], progress: Progress
 ) -> MethodScores:
     """Ask one question after the other, so that seconds are those of a question and not of waiting for others."""
     label = f"{name} answers"
     values: defaultdict[str, list[float]] = defaultdict(list)
+    far: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     failures = calls = tokens = remembered = 0
-    seconds = 0.0
+    seconds: list[float] = []
     for done, question in enumerate(questions):
         progress(label, done, len(questions))
         began = time.perf_counter()
-        answer = await _ask(answerer, question.question)
-        seconds += time.perf_counter() - began
-        for metric, value in quality(answer.text if answer and answer.known else "", question, context).items():
+        answer = await _ask(answerer, question, measure.topic)
+        seconds.append(time.perf_counter() - began)
+        for metric, value in measure(answer, question).items():
             values[metric].append(value)
+            if question.hops:
+                far[question.hops][metric].append(value)
         if answer is None:
             failures += 1
             continue
         calls += answer.usage.calls
         tokens += answer.usage.prompt_tokens + answer.usage.completion_tokens
         remembered += answer.usage.remembered
-        for metric, size in context_size(answer).items():
-            values[metric].append(size)
     progress(label, len(questions), len(questions))
     n = len(questions)
+    told = {metric for metric, each in values.items() if metric not in _MAY_BE_NOTHING or any(each)}
     return MethodScores(
-        {metric: bootstrap(each) for metric, each in values.items()},
-        seconds / n,
+        {metric: bootstrap(each) for metric, each in values.items() if metric in told},
+        sum(seconds) / n,
         calls / n,
         tokens / n,
         remembered / n,
         failures,
+        median(seconds),
+        {
+            hops: {metric: bootstrap(each) for metric, each in found.items() if metric in told}
+            for hops, found in sorted(far.items())
+        },
     )
 
 
-async def _ask(answerer: Answerer, question: str) -> Answer | None:
+_MAY_BE_NOTHING = frozenset({"depth", "calls"})
+"""Metrics that are told only where some answer has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _OfTexts:
+    """Measures answers as texts."""
+
+    topic: Topic
+    context: Context
+
+    def __call__(self, answer: Answer | None, question: Question) -> dict[str, float]:
+        found = {"accuracy": accuracy(answer, question.label)} if question.label else {}
+        if question.answers:
+            text = answer.text if answer and (answer.known or answer.names) else ""
+            found |= quality(text, question, self.context, answer.span if answer else "")
+        return found | ({"depth": float(answer.usage.depth), **context_size(answer)} if answer else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _OfGraph:
+    """Measures answers as sets of things."""
+
+    topic: Topic
+
+    def __call__(self, answer: Answer | None, question: Question) -> dict[str, float]:
+        found = {"accuracy": accuracy(answer, question.label)} if question.label else {}
+        if question.answers:
+            found |= set_quality(named_in(answer), question.answers)
+        return found | ({"depth": float(answer.usage.depth), "calls": float(answer.usage.calls)} if answer else {})
+
+
+async def _ask(answerer: Answerer, question: Question, topic: Topic) -> Answer | None:
     try:
-        return await answerer.answer(question, lambda piece: None)
+        if topic == "given" and question.entities and isinstance(answerer, AnswersAbout):
+            return await answerer.answer_about(question.question, question.entities, _nobody)
+        return await answerer.answer(question.question, _nobody)
     except ModelError:
         return None
 
 
-def quality(text: str, question: Question, context: Context) -> dict[str, float]:
-    """Return the metrics of one answer by name; "" is an answer that does not know, and scores 0."""
+def _nobody(piece: str) -> None:
+    """Listen to an answer that is only wanted whole."""
+
+
+def quality(text: str, question: Question, context: Context, span: str = "") -> dict[str, float]:
+    """Return the metrics of one answer by name; "" is an answer that does not know, and scores 0.
+
+    Exact match and F1 are of the `span` where there is one, the few words of the text that answer.
+    """
     embedder = context.embedder
     text = without_marks(text)
+    short = span or text
     return {
         "rougeL": rouge_l(text, question.answers),
         "coverage": sentence_coverage(
             text, question.answers, lambda texts: embedder.embed([embedder.windows(each)[0] for each in texts])
         ),
         "coverage_words": word_coverage(text, question.answers, context.bm25.inverse_document_frequency),
-        "exact_match": exact_match(text, question.answers),
-        "f1": token_f1(text, question.answers),
+        "exact_match": exact_match(short, question.answers),
+        "f1": token_f1(short, question.answers),
     }
 
 
@@ -192,8 +260,11 @@ def measured(suite: Suite, scores: dict[str, MethodScores]) -> dict[str, int]:
     """Return on how many questions of a suite each kind of metric was measured."""
     metrics = {metric for each in scores.values() for metric in each.metrics}
     counts = {
-        "retrieval": sum(bool(each.supporting) for each in suite.questions) if any("@" in m for m in metrics) else 0,
-        "answers": sum(bool(each.answers) for each in suite.questions) if "rougeL" in metrics else 0,
+        "retrieval": sum(bool(each.supporting) for each in suite.questions)
+        if any(metric.startswith("recall@") for metric in metrics)
+        else 0,
+        "answers": sum(bool(each.answers) for each in suite.questions) if metrics & {"rougeL", "hits@1"} else 0,
+        "claims": sum(bool(each.label) for each in suite.questions) if "accuracy" in metrics else 0,
     }
     return {kind: count for kind, count in counts.items() if count}
 
@@ -215,10 +286,21 @@ def as_json(
             name: {
                 **{metric: asdict(interval) for metric, interval in each.metrics.items()},
                 "seconds_per_question": each.seconds_per_question,
+                "median_seconds": each.median_seconds,
                 "calls_per_question": each.calls_per_question,
                 "tokens_per_question": each.tokens_per_question,
                 "remembered_per_question": each.remembered_per_question,
                 "failures": each.failures,
+                **(
+                    {
+                        "by_hops": {
+                            str(hops): {metric: asdict(interval) for metric, interval in found.items()}
+                            for hops, found in each.by_hops.items()
+                        }
+                    }
+                    if each.by_hops
+                    else {}
+                ),
             }
             for name, each in scores.items()
         },

@@ -1,11 +1,17 @@
-"""A question set (a *suite*): a folder with `corpus.jsonl` and `questions.jsonl`."""
+"""A question set (a *suite*): a folder with documents (`corpus.jsonl`), a graph (`kg.tsv`) or both, and questions.
+
+The questions are `questions.jsonl`, or a file as its set was published in (see published.py).
+"""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from pipelines.evaluation.published import brings_graphs, read_published
+from pipelines.evaluation.rows import rows_of
 from storage.errors import InputError
 from storage.hashing import digest, file_digest
 from storage.settings import Settings
@@ -13,55 +19,110 @@ from storage.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, its accepted answers, and the ids of the documents that support them."""
+    """A question, its accepted answers, and the ids of the documents that support them.
+
+    Over a graph, `entities` are the names of the things that it is about, `answers` the whole set of things that
+    answer it, and `hops` how far these are, 0 where nobody says. A claim has a `label`: the verdict that is right.
+    """
 
     id: str
     question: str
     answers: tuple[str, ...]
     supporting: tuple[str, ...]
+    entities: tuple[str, ...] = ()
+    label: str = ""
+    hops: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A question set on disk."""
+    """A question set on disk: over documents, over a graph, or over both."""
 
     name: str
-    corpus: Path
+    corpus: Path | None
     questions: tuple[Question, ...]
+    kg: Path | None = None
+
+    @property
+    def inputs(self) -> tuple[Path, ...]:
+        """The documents that its index is built from."""
+        return (self.corpus,) if self.corpus else ()
+
+    def settings(self, given: Settings) -> Settings:
+        """Return the settings with which its index is built: with its graph, unless they name another."""
+        if self.kg is None or given.kg.files:
+            return given
+        return given.model_copy(update={"kg": given.kg.model_copy(update={"files": (str(self.kg),)})})
 
 
-def read_suite(folder: Path) -> Suite:
-    """Return the suite in `folder`; InputError names the file and line that is wrong."""
-    corpus, questions = folder / "corpus.jsonl", folder / "questions.jsonl"
-    for path in (corpus, questions):
-        if not path.is_file():
-            raise InputError(f"{folder} is no question set: it has no {path.name}")
-    return Suite(folder.resolve().name, corpus, read_questions(questions))
+def sampled(suite: Suite, most: int | None) -> Suite:
+    """Return the suite with at most so many of its questions, drawn with a seed and in their order; None: with all."""
+    if most is None or len(suite.questions) <= most:
+        return suite
+    drawn = np.random.default_rng(_SEED).choice(len(suite.questions), most, replace=False)
+    chosen = sorted(drawn.tolist())
+    return replace(suite, questions=tuple(suite.questions[each] for each in chosen))
+
+
+_SEED = 7
+CORPUS, GRAPH, QUESTIONS = "corpus.jsonl", "kg.tsv", "questions.jsonl"
+
+
+def read_suite(place: Path) -> Suite:
+    """Return the suite in a folder, or that of a file of questions in its folder.
+
+    InputError names the file and line that is wrong. A file whose questions bring their own graphs (see
+    published.py) needs no `kg.tsv`.
+    """
+    folder = place.parent if place.is_file() else place
+    corpus, file = folder / CORPUS, questions_file(place)
+    kg = next((folder / name for name in (GRAPH, _METAQA_GRAPH) if (folder / name).is_file()), None)
+    if kg is None and file.is_file() and brings_graphs(file):
+        kg = file
+    if kg is None and not corpus.is_file():
+        raise InputError(f"{folder} is no question set: it has no {CORPUS} and no {GRAPH}")
+    if not file.is_file():
+        raise InputError(f"{folder} is no question set: it has no {QUESTIONS}")
+    return Suite(folder.resolve().name, corpus if corpus.is_file() else None, read_questions(file), kg)
+
+
+def questions_file(place: Path) -> Path:
+    """Return the file of questions in a folder: `questions.jsonl`, or the only other one that can hold some.
+
+    InputError where there are several.
+    """
+    if not place.is_dir() or (place / QUESTIONS).is_file():
+        return place / QUESTIONS if place.is_dir() else place
+    others = sorted(
+        each
+        for each in place.iterdir()
+        if each.suffix in {".json", ".jsonl", ".txt"} and each.name not in _OTHER_FILES and each.is_file()
+    )
+    if len(others) > 1:
+        names = ", ".join(each.name for each in others)
+        raise InputError(f"{place} holds several files that may be its questions ({names}): name one of them")
+    return others[0] if others else place / QUESTIONS
+
+
+_METAQA_GRAPH = "kb.txt"
+_OTHER_FILES = frozenset({CORPUS, _METAQA_GRAPH, "openie.jsonl"})
 
 
 def read_questions(path: Path) -> tuple[Question, ...]:
-    """Return the questions of a file, or of the `questions.jsonl` of a folder; InputError as for `read_suite`."""
-    file = path / "questions.jsonl" if path.is_dir() else path
+    """Return the questions of a file, or of that of a folder; InputError as for `read_suite`."""
+    file = questions_file(path)
     if not file.is_file():
         raise InputError(f"there are no questions at {file}")
-    found = tuple(_question(path_line, row) for path_line, row in rows_of(file))
+    published = read_published(file)
+    if published is None:
+        found = tuple(_question(path_line, row) for path_line, row in rows_of(file))
+    else:
+        found = tuple(
+            Question(each.id, each.question, each.answers, (), each.entities, each.label) for each in published
+        )
     if not found:
         raise InputError(f"{file} holds no question")
     return found
-
-
-def rows_of(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield (file:line, value) for each line of JSON that is not blank; InputError names the line that is wrong."""
-    if not path.is_file():
-        raise InputError(f"there is no file {path}")
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, start=1):
-            if line.strip():
-                where = f"{path}:{number}"
-                try:
-                    yield where, json.loads(line.decode("utf-8-sig"))
-                except ValueError as error:
-                    raise InputError(f"{where}: not JSON: {error}") from error
 
 
 def _question(where: str, row: Any) -> Question:  # noqa: ANN401  (any JSON value may stand in a file)
@@ -72,6 +133,9 @@ def _question(where: str, row: Any) -> Question:  # noqa: ANN401  (any JSON valu
         question=row["question"],
         answers=_listed(where, row, "answers"),
         supporting=_listed(where, row, "supporting"),
+        entities=_listed(where, row, "entities"),
+        label=_told(where, row, "label"),
+        hops=_counted(where, row, "hops"),
     )
 
 
@@ -82,7 +146,25 @@ def _listed(where: str, row: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(str(each) for each in found)
 
 
+def _told(where: str, row: dict[str, Any], key: str) -> str:
+    found = row.get(key)
+    if isinstance(found, list | dict):
+        raise InputError(f"{where}: {key} must be a text, not {found!r}")
+    return "" if found is None else str(found).lower() if isinstance(found, bool) else str(found)
+
+
+def _counted(where: str, row: dict[str, Any], key: str) -> int:
+    found = row.get(key) or 0
+    if not isinstance(found, int) or found < 0:
+        raise InputError(f"{where}: {key} must be a whole number, not {found!r}")
+    return found
+
+
 def suite_index(suite: Suite, settings: Settings) -> Path:
-    """Return where a suite's index is kept by default: a folder named for its corpus and the index settings."""
-    name = digest(file_digest(suite.corpus), json.dumps(settings.of_the_index(), sort_keys=True))[:12]
+    """Return where a suite's index is kept by default: a folder named for its corpus and the index settings.
+
+    The settings are those of `Suite.settings`, so that its graph is among them.
+    """
+    corpus = file_digest(suite.corpus) if suite.corpus else ""
+    name = digest(corpus, json.dumps(settings.of_the_index(), sort_keys=True))[:12]
     return Path(".conspectus") / "suites" / f"{suite.name}-{name}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipelines.evaluation.suites import rows_of
+from pipelines.evaluation.rows import rows_of
 from pipelines.runner import RunHere
 from pipelines.steps.chunks import split_documents
 from pipelines.steps.entities import Knowledge, merge

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.steps.sentences import Sentences
+from pipelines.steps.sentences import Rows, Sentences
 from storage.graph import leiden
 from storage.hashing import short_id
 from storage.records import Community, Entity, Mention, Relation
@@ -32,8 +32,10 @@ def divide(
 ) -> list[Community]:
     """Return the communities of every level, sorted by id; each level holds every entity exactly once.
 
-    Without `sentences` the relations alone join entities, as in GraphRAG.
+    Without `sentences` the relations alone join entities, as in GraphRAG. Of more than `settings.most_relations` those
+    that no document states join nothing.
     """
+    relations = _dividing(relations, settings)
     row_of = {each.id: row for row, each in enumerate(entities)}
     sources, targets, weights = _edges(row_of, relations, sentences)
     hierarchy = leiden.hierarchical_leiden(
@@ -49,25 +51,52 @@ def divide(
     return _communities(hierarchy, entities, relations, mentions, row_of)
 
 
+def not_divided(relations: Sequence[Relation], settings: CommunitySettings) -> tuple[str, ...]:
+    """Return a note where `divide` leaves relations out."""
+    left_out = len(relations) - len(_dividing(relations, settings))
+    if not left_out:
+        return ()
+    return (f"{left_out:,} relations of the graph join no communities (communities.most_relations)",)
+
+
+def _dividing(relations: Sequence[Relation], settings: CommunitySettings) -> Sequence[Relation]:
+    if len(relations) <= settings.most_relations:
+        return relations
+    return [each for each in relations if each.chunk_ids]
+
+
 def _edges(
     row_of: Mapping[str, int], relations: Sequence[Relation], sentences: Sentences | None
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
     named_in: defaultdict[int, list[int]] = defaultdict(list)
     for id_, rows in sentences.of_entity.items() if sentences else ():
         for row in rows.tolist():
             named_in[row].append(row_of[id_])
-    weights: defaultdict[tuple[int, int], float] = defaultdict(float)
-    for each in relations:
-        source, target = row_of[each.source_id], row_of[each.target_id]
-        weights[min(source, target), max(source, target)] += each.weight
+    ends: list[tuple[int, int]] = []
+    shared: list[float] = []
     for row in sorted(named_in):
         members = sorted(named_in[row])
         if 1 < len(members) <= _MOST_NAMES:
             for pair in combinations(members, 2):
-                weights[pair] += 1 / (len(members) - 1)
-    pairs = np.array(sorted(weights), np.int64).reshape(-1, 2)
-    values = np.array([weights[source, target] for source, target in pairs.tolist()], np.float64)
-    return pairs[:, 0], pairs[:, 1], values
+                ends.append(pair)
+                shared.append(1 / (len(members) - 1))
+    named = np.array(ends, np.int64).reshape(-1, 2)
+    sources, targets = _ends(row_of, relations)
+    weights = np.fromiter((each.weight for each in relations), np.float64, len(relations))
+    return (
+        np.concatenate([sources, named[:, 0]]),
+        np.concatenate([targets, named[:, 1]]),
+        np.concatenate([weights, np.array(shared, np.float64)]),
+    )
+
+
+def _ends(row_of: Mapping[str, int], relations: Sequence[Relation]) -> tuple[Rows, Rows]:
+    """Return the rows of the entities that each relation joins."""
+    n = len(relations)
+    return (
+        np.fromiter((row_of[each.source_id] for each in relations), np.int64, n),
+        np.fromiter((row_of[each.target_id] for each in relations), np.int64, n),
+    )
 
 
 def _communities(
@@ -81,15 +110,16 @@ def _communities(
     for mention in mentions:
         if mention.entity_id is not None:
             chunks_of[row_of[mention.entity_id]].add(mention.chunk_id)
-    ends = np.array([(row_of[each.source_id], row_of[each.target_id]) for each in relations], np.int64).reshape(-1, 2)
+    sources, targets = _ends(row_of, relations)
 
     rows: list[Community] = []
     first_id: dict[int, str] = {}
     above: dict[int, str] = {}
     for level, membership in enumerate(hierarchy.levels):
         inside: defaultdict[int, list[str]] = defaultdict(list)
-        for place in np.flatnonzero(membership[ends[:, 0]] == membership[ends[:, 1]]).tolist():
-            inside[int(membership[ends[place, 0]])].append(relations[place].id)
+        within = np.flatnonzero(membership[sources] == membership[targets])
+        for place, standing_in in zip(within.tolist(), membership[sources[within]].tolist(), strict=True):
+            inside[standing_in].append(relations[place].id)
         standing: dict[int, str] = {}
         for found in hierarchy.at(level):
             members = found.members.tolist()

@@ -32,7 +32,7 @@ def report_communities(
     by_id = {each.id: each for each in entities}
     reports = []
     for community in communities:
-        if community.same_as is None and community.size >= settings.min_size:
+        if community.same_as is None and community.size >= settings.min_size and community.chunk_ids:
             members = _leading([by_id[id_] for id_ in community.entity_ids])
             title = ", ".join(each.name for each in members[:_NAMES_IN_TITLE])
             findings = _findings(members, sentences, settings, count_tokens(f"# {title}"))

@@ -85,7 +85,9 @@ class _Writing:
         self._stand_in = stand_in
         self._persona = persona
         self._ready = ready
-        self._due = [each for each in communities if each.same_as is None and each.size >= settings.min_size]
+        self._due = [
+            each for each in communities if each.same_as is None and each.size >= settings.min_size and each.chunk_ids
+        ]
         self._parts = _parts(communities, self._due)
         self._tasks: Mapping[str, asyncio.Task[_Written]] = {}
 

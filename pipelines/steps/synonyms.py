@@ -3,7 +3,7 @@
 HippoRAG joins phrases above a cosine of 0.8 (Gutiérrez et al., NeurIPS 2024, section 2.3). Whether two
 names are joined depends on the two names alone, but for the limit on neighbours, so that adding a
 document changes no other pair. Up to `exact_rows` names all pairs are compared. Beyond, two names are
-compared where they share one of the 12 partitions, of 4,096 fixed by the seed, that each lies deepest in
+compared where they share one of the 16 partitions, of 4,096 fixed by the seed, that each lies deepest in
 (random projections with the multi-probe idea of Lv et al., VLDB 2007).
 """
 
@@ -21,10 +21,10 @@ from storage.settings import SynonymSettings
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
-# Measured on MiniLM vectors of names and perturbed ones: 60,000 take 6.5 s of CPU (all pairs 15 s), 200,000
-# take 40 s (170 s); 0.998 of the pairs above 0.8 are found, 0.995 of those below 0.82.
+# Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names: 25 s of CPU (all pairs 46 s), and 0.9997 of the
+# pairs above 0.8 are found; with 12 partitions 18 s and 0.997, with 20 33 s and 0.99997.
 _PARTITIONS = 4096
-_PARTITIONS_OF_A_VECTOR = 12
+_PARTITIONS_OF_A_VECTOR = 16
 _DECIMALS = 6
 # Candidates are found in float32, whose sums are off by less than this.
 _ROUNDING = 1e-5

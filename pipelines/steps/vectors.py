@@ -18,6 +18,7 @@ from storage.hashing import digest
 from storage.memo import Memo
 from storage.records import Chunk, Document, Entity, Relation, Report
 from storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from storage.text.predicates import predicate_words
 from storage.text.tokens import count_each
 
 STAGE = "embed"
@@ -32,6 +33,13 @@ def entity_text(entity: Entity) -> str:
     return entity.name
 
 
+def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> list[int]:
+    """Return the rows of the entities that get a vector: those of texts, and the best connected of a graph alone."""
+    alone = [row for row, each in enumerate(entities) if not each.frequency]
+    best = sorted(alone, key=lambda row: (-entities[row].degree, entities[row].id))[:most_of_graph]
+    return sorted([*(row for row, each in enumerate(entities) if each.frequency), *best])
+
+
 def relation_text(relation: Relation, names: dict[str, str]) -> str:
     """Return a relation as a short sentence; one that has no predicate (a model's) as its ends and description."""
     source, target = names[relation.source_id], names[relation.target_id]
@@ -43,6 +51,11 @@ def relation_text(relation: Relation, names: dict[str, str]) -> str:
 def chunk_text(chunk: Chunk, document: Document) -> str:
     """Return a chunk under its document's title, which often holds the name that the text leaves out."""
     return f"{document.title}\n{chunk.text}" if document.title else chunk.text
+
+
+def predicate_texts(relations: Sequence[Relation]) -> list[str]:
+    """Return what stands for each distinct predicate, in their order: the words of it."""
+    return [predicate_words(each) for each in sorted({each.predicate for each in relations})]
 
 
 def report_text(report: Report) -> str:
@@ -60,6 +73,10 @@ class Windows:
     def first(self) -> npt.NDArray[np.float32]:
         """Return the first window's vector of each text."""
         return self.vectors[np.unique(self.rows, return_index=True)[1]]
+
+    def at(self, rows: Sequence[int]) -> "Windows":
+        """Return the same vectors as those of other rows: of `rows[i]`, ascending, where they are of i now."""
+        return Windows(self.vectors, np.asarray(rows, np.int64)[self.rows])
 
 
 @dataclass(frozen=True, slots=True)

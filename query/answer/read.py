@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
+from query.answer.spans import short_answer
 from query.citations import Citations
 from query.context import Context
 from query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
@@ -72,6 +73,7 @@ class ExtractiveReader:
             usage=Usage(seconds=time.perf_counter() - began),
             trace=(*evidence.trace, step),
             dropped_citations=citations.dropped,
+            span="" if reason else short_answer(self._context, question, [each.span for each in chosen]),
         )
 
 

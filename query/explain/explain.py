@@ -1,11 +1,12 @@
-"""Explaining a result: for each passage what its score is made of, and for `ppr` the paths that led to it."""
+"""Explaining a result: for each passage what its score is made of, and for walks the paths that led to it."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
 from query.context import Context
+from query.explain.memory_walk import MemoryExplainer, open_memory_walk
 from query.explain.nearness import by_meaning, by_ranks, by_words
 from query.explain.types import Explained, Explanation
-from query.explain.walk import open_walk
+from query.explain.walk import WalkExplainer, open_walk
 from query.methods import find_method
 from query.types import Evidence, Step
 from storage.errors import UsageError
@@ -15,7 +16,8 @@ _SUMS: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[tuple[Eviden
     "dense": ("cosine", by_meaning),
     "hybrid": ("bm25 + dense", by_ranks),
 }
-EXPLAINED = ("ppr", *_SUMS)
+_MEMORIES = ("ppr:hipporag1", "ppr:hipporag2")
+EXPLAINED = ("ppr", *_MEMORIES, *_SUMS)
 """The methods that can be explained."""
 
 
@@ -31,8 +33,8 @@ async def explain(
 ) -> Explanation:
     """Return why a method found its `k` best passages, at most `paths` paths for each.
 
-    `passage` asks for the one of that rank only, `chunk` for the one with that chunk id. With `ppr` that may be any
-    chunk: one that was not found is told with what of the walk reached it.
+    `passage` asks for the one of that rank only, `chunk` for the one with that chunk id. With a walk (`ppr` and its
+    variants) that may be any chunk: one that was not found is told with what of the walk reached it.
 
     UnknownMethod for a name that is none; UsageError for a method that cannot be explained, both `passage` and
     `chunk`, a rank beyond `k`, or a chunk that is not in the index or not in the result.
@@ -49,23 +51,35 @@ async def explain(
     if chunk is not None and chunk not in context.chunk_rows:
         raise UsageError(f"the index holds no chunk {chunk!r}; conspectus retrieve --json shows the ids")
     if method == "ppr":
-        return await _walked(context, question, k, passage, chunk, paths)
+        walk = open_walk(context, question, k, paths)
+        if isinstance(walk, Step):
+            return Explanation(question, method, "", tuple(_chosen([], passage, chunk)), (walk,))
+        return _walked(walk, walk.trace, question, method, k, passage, chunk)
+    if method in _MEMORIES:
+        memory = await open_memory_walk(context, method, question, k, paths)
+        if isinstance(memory, MemoryExplainer):
+            return _walked(memory, memory.found.trace, question, method, k, passage, chunk)
+        _, found = await by_meaning(context, question, k)  # what it falls back to
+        return Explanation(question, method, "cosine", tuple(_chosen(found, passage, chunk)), memory.trace)
     formula, work = _SUMS[method]
     evidence, found = await work(context, question, k)
     return Explanation(question, method, formula, tuple(_chosen(found, passage, chunk)), evidence.trace)
 
 
-async def _walked(
-    context: Context, question: str, k: int, passage: int | None, chunk: str | None, paths: int
+def _walked(
+    walk: WalkExplainer | MemoryExplainer,
+    trace: tuple[Step, ...],
+    question: str,
+    method: str,
+    k: int,
+    passage: int | None,
+    chunk: str | None,
 ) -> Explanation:
-    walk = open_walk(context, question, k, paths)
-    if isinstance(walk, Step):
-        return Explanation(question, "ppr", "", tuple(_chosen([], passage, chunk)), (walk,))
-    rows = [context.chunk_rows[chunk]] if chunk else walk.best(k)
+    rows = [walk.context.chunk_rows[chunk]] if chunk else walk.best(k)
     if passage is not None:
         rows = rows[passage - 1 : passage]
     found = [walk.explained(row) for row in rows]
-    return Explanation(question, "ppr", walk.formula, tuple(_chosen(found, passage, chunk)), walk.trace)
+    return Explanation(question, method, walk.formula, tuple(_chosen(found, passage, chunk)), trace)
 
 
 def _chosen(found: Sequence[Explained], passage: int | None, chunk: str | None) -> list[Explained]:

@@ -25,6 +25,34 @@ Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """Everything that made one ranking: what it is told by, and explained from.
+
+    The walk over `graph` starts at `seeds` with `mass`; `scores` (|P|,) are those of all passages, `facts` the rows of
+    the triples that seeded it (none in HippoRAG 1), `phrases` those of the phrases that did.
+    """
+
+    graph: Adjacency
+    seeds: Rows
+    mass: Floats
+    walk: PageRank
+    scores: Floats
+    facts: Rows
+    phrases: Rows
+    trace: tuple[Step, ...]
+
+    def evidence(self, context: Context, k: int) -> Evidence:
+        """Return the `k` best passages, and the phrases and triples that led to them."""
+        relations, entities = context.index.rows(Relation), context.index.rows(Entity)
+        return Evidence(
+            context.best(self.scores, k),
+            trace=self.trace,
+            entities=tuple(entities[row] for row in self.phrases),
+            relations=tuple(relations[row] for row in self.facts),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class HippoRag1:
     """From the entities of the question over the phrases to the passages that hold them (section 2.3)."""
@@ -39,6 +67,11 @@ class HippoRag1:
         3. Personalised PageRank over N with E ∪ E′, damping 0.5, gives n′.
         4. Passages are ranked by p = n′ P.
         """
+        found = await self.search(question, k)
+        return found.evidence(self.context, k) if isinstance(found, Search) else found
+
+    async def search(self, question: str, k: int) -> Search | Evidence:
+        """Return how the passages rank, or the `k` dense ones where the question names nothing."""
         context = self.context
         listed = await entities_of(context, question)
         rows = nearest_phrases(context, listed.names)
@@ -46,15 +79,16 @@ class HippoRag1:
             return await _dense(context, question, k, (listed.step,), "nothing is linked")
         memory = open_memory(context)
         walk = entity_walk(memory, rows, context.settings.ppr)
-        entities = tuple(context.index.rows(Entity)[row] for row in rows)
-        return Evidence(
-            context.best(passage_scores(memory, walk), k),
-            trace=(
-                listed.step,
-                Step("link", f"query nodes: {', '.join(each.name for each in entities)}"),
-                _walked(walk),
-            ),
-            entities=entities,
+        names = ", ".join(context.index.rows(Entity)[row].name for row in rows)
+        return Search(
+            memory.phrases,
+            rows,
+            memory.specificity[rows],
+            walk,
+            passage_scores(memory, walk),
+            np.zeros(0, np.int64),
+            rows,
+            (listed.step, Step("link", f"query nodes: {names}"), _walked(walk)),
         )
 
 
@@ -73,6 +107,11 @@ class HippoRag2:
            scaled over all passages to [0, 1] times `hipporag.passage_weight` (0.05).
         4. Personalised PageRank over phrases and passages, damping 0.5; passages are ranked by their own score.
         """
+        found = await self.search(question, k)
+        return found.evidence(self.context, k) if isinstance(found, Search) else found
+
+    async def search(self, question: str, k: int) -> Search | Evidence:
+        """Return how the passages rank, or the `k` dense ones where no fact is kept."""
         context, settings = self.context, self.context.settings.hipporag
         vector = context.embedder.embed_query(question)
         facts = nearest_facts(context, vector, settings.facts)
@@ -88,13 +127,15 @@ class HippoRag2:
         steps.append(Step("seed", f"{'; '.join(told(context, facts.rows))}: {len(phrases)} phrases"))
         near = settings.passage_weight * passage_closeness(context, vector)
         walk = fact_walk(memory, phrases, mass, near, context.settings.ppr)
-        scores = walk.dense(memory.whole.n_nodes)[memory.n_phrases :]
-        relations, entities = context.index.rows(Relation), context.index.rows(Entity)
-        return Evidence(
-            context.best(scores, k),
-            trace=(*steps, _walked(walk)),
-            entities=tuple(entities[row] for row in phrases),
-            relations=tuple(relations[row] for row in facts.rows),
+        return Search(
+            memory.whole,
+            np.concatenate([phrases, memory.n_phrases + np.arange(len(near))]),
+            np.concatenate([mass, near]),
+            walk,
+            walk.dense(memory.whole.n_nodes)[memory.n_phrases :],
+            facts.rows,
+            phrases,
+            (*steps, _walked(walk)),
         )
 
 

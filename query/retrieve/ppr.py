@@ -24,7 +24,7 @@ from query.retrieve.seeds import TextScores, personalization, text_scores, word_
 from query.terms import Terms, question_terms
 from query.types import Evidence, Step
 from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import PageRank, forward_push, power_iteration
+from storage.graph.pagerank import PageRank, personalized_pagerank
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -150,11 +150,9 @@ class PprRetriever:
 
     def walk(self, graph: Adjacency, nodes: Rows, mass: Floats) -> PageRank:
         """Return the walk from seeds, by the solver of the settings."""
-        if self._settings.solver == "exact":
-            return power_iteration(
-                graph, np.bincount(nodes, weights=mass, minlength=graph.n_nodes), self._settings.damping
-            )
-        return forward_push(graph, nodes, mass, self._settings.damping, self._settings.epsilon)
+        settings = self._settings
+        exact = settings.solver == "exact"
+        return personalized_pagerank(graph, nodes, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
 
     def _pool(self, asked: Asked, walk: PageRank, near: TextScores, rows: Rows) -> Pool:
         """Return all that the first hop says of chunk rows."""

@@ -12,12 +12,18 @@ class PprSettings(Section):
 
     damping: float = Field(0.5, gt=0, lt=1, description="probability that the walk follows an edge")
     solver: Literal["push", "exact"] = Field(
-        "push", description="`push` is local and fast; `exact` iterates to the end"
+        "push", description="`push` is local and fast; `exact`, and a walk from very many seeds, iterates to the end"
     )
-    epsilon: float = Field(1e-7, gt=0, description="push stops where less than this waits per edge of a node")
+    epsilon: float = Field(2e-7, gt=0, description="push stops where less than this waits per edge of a node")
     text_seeds: int = Field(5, ge=1, description="passages that seed the walk because words or meaning are near")
     pool: int = Field(100, ge=1, description="best passages of the walk that are ranked again in pairs")
-    pair_weight: float = Field(4.0, ge=0, description="weight of what pairs of passages cover against the walk")
+    pair_weight: float = Field(
+        4.0, ge=0, description="weight of what passages say, alone, in pairs and after a second hop, against the walk"
+    )
+    bridge_passages: int = Field(
+        3, ge=0, description="best passages whose names the question is asked again with: the second hop; 0: none"
+    )
+    bridge_names: int = Field(12, ge=1, description="most names of each of these, the rarest first")
 
 
 class HippoRagSettings(Section):
@@ -118,3 +124,104 @@ class DriftSettings(Section):
         8000, ge=256, description="most tokens of reports in one call, and of notes in the last one"
     )
     words: int = Field(1000, ge=10, description="most words of a model's final answer")
+
+
+class FastTogSettings(Section):
+    """FastToG: chains of communities over a knowledge graph."""
+
+    width: int = Field(3, ge=1, description="chains of communities, and most communities picked at the start")
+    max_depth: int = Field(5, ge=0, description="most rounds after the start, in each of which a chain takes one step")
+    max_hops: int = Field(3, ge=1, description="how far around a community the subgraph reaches that is searched")
+    rho: float = Field(
+        0.5, gt=0, le=1, description="an entity n hops away is in the subgraph with this probability to the power n - 1"
+    )
+    max_nodes: int = Field(100, ge=1, description="most entities of the subgraph")
+    detection: Literal["louvain", "girvan_newman", "agglomerative", "spectral", "random", "hierarchy"] = Field(
+        "louvain",
+        description="how the subgraph is divided; `hierarchy` takes the index's own communities, `random` is a control",
+    )
+    max_community_size: int = Field(4, ge=1, description="most entities of a community")
+    coarse: Literal["modularity", "random"] = Field(
+        "modularity", description="which communities are kept to choose from; `random` is a control"
+    )
+    coarse_k: int = Field(8, ge=1, description="how many of them")
+    semantic_weight: float = Field(
+        0.0,
+        ge=0,
+        description="weight of an edge's closeness to the question beside its 1 in the detection, and of a "
+        "community's best triple beside its modularity where communities are pruned; 0: structure alone",
+    )
+    text: Literal["t2t", "g2t"] = Field(
+        "t2t", description="with a model: communities as their triples, or as the text that `graph2text` makes of them"
+    )
+    graph2text: str = Field("", description="folder of a model that `conspectus train graph2text` made, for g2t")
+    prune_temperature: float = Field(0.4, ge=0, description="with a model: temperature of choosing communities")
+    reasoning_temperature: float = Field(0.1, ge=0, description="with a model: temperature of answering")
+    max_tokens: int = Field(1024, ge=16, description="with a model: most tokens of a reply")
+    fallback: Literal["io", "cot", "cot_sc"] = Field(
+        "io",
+        description="with a model: how a question is answered from what the model knows, where the walk finds none",
+    )
+    seed: int = Field(7, ge=0, description="seed of the sampled subgraphs, of detection and of random pruning")
+
+
+class KapingSettings(Section):
+    """KAPING, and the facts of cok and kgp: the triples around the topics that are nearest to the question."""
+
+    hops: int = Field(2, ge=1, description="how far from the topics triples are taken")
+    triples: int = Field(10, ge=1, description="nearest triples that an answer is read from")
+    candidates: int = Field(
+        64, ge=1, description="most triples that are compared word by word: those of the nearest predicates"
+    )
+
+
+class KgpSettings(Section):
+    """KGP's one step: groups of neighbours."""
+
+    hops: int = Field(2, ge=1, description="how far from the topics neighbours are taken")
+    max_nodes: int = Field(100, ge=1, description="most neighbours that are grouped")
+    max_community_size: int = Field(4, ge=1, description="most entities of a group")
+    groups: int = Field(3, ge=1, description="nearest groups that an answer is read from")
+    seed: int = Field(7, ge=0, description="seed of which neighbours are taken, and of the grouping")
+
+
+class TogSettings(Section):
+    """ToG and ToG-2: a beam search over a knowledge graph, ToG-2's with the documents of what it finds."""
+
+    width: int = Field(3, ge=1, description="entities that a round goes on from, and relations kept at each of them")
+    depth: int = Field(3, ge=1, description="most rounds, each one step further from the topics")
+    candidates: int = Field(50, ge=1, description="with a model: most entities looked at behind one relation")
+    context_chunks: int = Field(
+        10, ge=1, description="tog2: best chunks (or verbalised triples) that rank entities and are reasoned over"
+    )
+    alpha: float = Field(
+        0.8, ge=0, description="tog2: how fast a chunk's weight falls with its rank: exp(-alpha rank), summed by entity"
+    )
+    relation_threshold: float = Field(
+        0.2, ge=0, le=1, description="with a model: relations that it scores lower are dropped, on a scale from 0 to 1"
+    )
+    combined: bool = Field(True, description="tog2, with a model: relations of all entities in one call a round")
+    clue: bool = Field(True, description="tog2: what is still to be found goes into the next round")
+    topic_prune: bool = Field(True, description="tog2, with a model: it picks the entities to begin from")
+    scorer: Literal["embedding", "rerank", "bm25", "model"] = Field(
+        "embedding", description="tog2: what scores chunks; `rerank` is the cross-encoder of rerank.model"
+    )
+    first_stage: int = Field(
+        0,
+        ge=0,
+        description="tog2: chunks that the embedding leaves to a finer scorer; 0: all that there are go to it",
+    )
+    task: Literal["qa", "claims", "slots"] = Field(
+        "qa", description="tog2, with a model: whether questions, claims to be checked or slots to be filled are asked"
+    )
+    self_consistency: int = Field(
+        0, ge=0, description="tog2, with a model: samples asked for before the walk, to do without it; 0: none"
+    )
+    self_consistency_threshold: float = Field(
+        0.8, ge=0, le=1, description="share of these samples that must agree; cot_sc takes the most frequent answer"
+    )
+    samples: int = Field(10, ge=1, description="cot_sc: samples of which the most frequent answer is given")
+    sample_temperature: float = Field(0.7, ge=0, description="temperature of all samples")
+    explore_temperature: float = Field(0.4, ge=0, description="with a model: temperature of pruning")
+    reason_temperature: float = Field(0.0, ge=0, description="with a model: temperature of reasoning")
+    max_tokens: int = Field(1024, ge=16, description="with a model: most tokens of a reply")

@@ -9,6 +9,14 @@ from yaml import safe_load
 from storage.settings.section import Section
 
 
+def listed(value: object) -> object:
+    """Return a list given on the command line or in the environment, which is text there; else the value itself."""
+    if isinstance(value, str):
+        found = safe_load(value) if value.lstrip().startswith("[") else value.split(",")
+        return [each.strip() for each in found if each.strip()]
+    return value
+
+
 class InputSettings(Section):
     """How documents are read."""
 
@@ -86,11 +94,7 @@ class ExtractionSettings(Section):
     @field_validator("entity_types", mode="before")
     @classmethod
     def _from_commas(cls, value: object) -> object:
-        """Read a list given on the command line or in the environment, which is text there."""
-        if isinstance(value, str):
-            listed = safe_load(value) if value.lstrip().startswith("[") else value.split(",")
-            return [each.strip() for each in listed if each.strip()]
-        return value
+        return listed(value)
 
 
 class NameSettings(Section):
@@ -163,6 +167,12 @@ class CommunitySettings(Section):
     max_cluster_size: int = Field(10, ge=2, description="larger communities are divided again on the next level")
     resolution: float = Field(1.0, gt=0, description="resolution of the modularity; larger makes smaller communities")
     randomness: float = Field(0.001, gt=0, description="Leiden's randomness when refining")
+    most_relations: int = Field(
+        1_500_000,
+        ge=0,
+        description="where there are more relations, only those that documents state divide: a graph that was brought "
+        "along does not",
+    )
     seed: int = Field(7, ge=0, description="seed of every random choice in the build")
 
 
@@ -174,6 +184,31 @@ class ReportSettings(Section):
     max_tokens: int = Field(200, ge=16, description="without a model: most tokens of a report")
     max_input_tokens: int = Field(8000, ge=16, description="with a model: most tokens of records in one prompt")
     max_words: int = Field(500, ge=1, description="with a model: most words of a report")
+
+
+class KgSettings(Section):
+    """A knowledge graph that is brought along, with documents or without."""
+
+    files: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="files of triples: .tsv .csv .nt, or a Wikidata dump .json, each also .gz (the dump .bz2 too); on "
+        "the command line with commas, in a settings file relative to it",
+    )
+    labels: Annotated[tuple[str, ...], NoDecode] = Field(
+        (), description="files of `id<TAB>label` where the triples name ids; as for files"
+    )
+    language: str = Field("en", min_length=1, description="language of labels, where a file has several")
+    embedded_entities: int = Field(
+        10_000,
+        ge=0,
+        description="most entities known from the graph alone that get a vector of their name, those with most "
+        "relations first",
+    )
+
+    @field_validator("files", "labels", mode="before")
+    @classmethod
+    def _from_commas(cls, value: object) -> object:
+        return listed(value)
 
 
 class BuildSettings(Section):

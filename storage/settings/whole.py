@@ -12,11 +12,15 @@ from storage.settings.asking import (
     AnswerSettings,
     ConversationSettings,
     DriftSettings,
+    FastTogSettings,
     GlobalSettings,
     HippoRagSettings,
     IrcotSettings,
+    KapingSettings,
+    KgpSettings,
     LocalSettings,
     PprSettings,
+    TogSettings,
 )
 from storage.settings.indexing import (
     Bm25Settings,
@@ -26,11 +30,13 @@ from storage.settings.indexing import (
     DescriptionSettings,
     ExtractionSettings,
     InputSettings,
+    KgSettings,
     NameSettings,
     ReportSettings,
     SynonymSettings,
     VectorSettings,
     WalkGraphSettings,
+    listed,
 )
 from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, RerankSettings
 from storage.settings.tuned import read_tuned
@@ -48,11 +54,20 @@ class _File(YamlConfigSettingsSource):
     def __call__(self) -> dict[str, Any]:
         found = super().__call__()
         extraction = found.get("extraction")
-        if not isinstance(extraction, dict):
-            return found
-        given = {key: extraction.get(key) for key in ("prompts", "openie")}
-        placed = {key: str(self._folder / path) for key, path in given.items() if isinstance(path, str) and path}
-        return {**found, "extraction": {**extraction, **placed}}
+        if isinstance(extraction, dict):
+            given = {key: extraction.get(key) for key in ("prompts", "openie")}
+            placed = {key: str(self._folder / path) for key, path in given.items() if isinstance(path, str) and path}
+            found = {**found, "extraction": {**extraction, **placed}}
+        graph = found.get("kg")
+        if isinstance(graph, dict):
+            lists = {key: listed(graph.get(key)) for key in ("files", "labels")}
+            beside = {
+                key: [str(self._folder / str(path)) for path in paths]
+                for key, paths in lists.items()
+                if isinstance(paths, list | tuple)
+            }
+            found = {**found, "kg": {**graph, **beside}}
+        return found
 
 
 class Settings(BaseSettings):
@@ -65,6 +80,7 @@ class Settings(BaseSettings):
     input: InputSettings = InputSettings()
     chunks: ChunkSettings = ChunkSettings()
     extraction: ExtractionSettings = ExtractionSettings()
+    kg: KgSettings = KgSettings()
     names: NameSettings = NameSettings()
     descriptions: DescriptionSettings = DescriptionSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -86,6 +102,10 @@ class Settings(BaseSettings):
     global_search: GlobalSettings = GlobalSettings()
     local_search: LocalSettings = LocalSettings()
     drift_search: DriftSettings = DriftSettings()
+    kaping: KapingSettings = KapingSettings()
+    kgp: KgpSettings = KgpSettings()
+    fasttog: FastTogSettings = FastTogSettings()
+    tog: TogSettings = TogSettings()
 
     _yaml_file: ClassVar[Path | None] = None
 
@@ -104,12 +124,14 @@ class Settings(BaseSettings):
     def of_the_index(self) -> dict[str, Any]:
         """Return the settings that an index depends on, as plain values: what its version is named after.
 
-        The folder of prompts stands there as what its files say, the extraction made elsewhere as the hash of its file;
-        SettingsError where they cannot be read.
+        The folder of prompts stands there as what its files say, an extraction made elsewhere and a graph as the hashes
+        of their files; SettingsError where they cannot be read.
         """
         sections = {name: getattr(self, name).model_dump(mode="json") for name in INDEX_SECTIONS}
         sections["extraction"]["prompts"] = asdict(read_tuned(self.extraction)) if self.extracts_with else {}
-        sections["extraction"]["openie"] = _content(self.extraction.openie)
+        sections["extraction"]["openie"] = _content("extraction.openie", self.extraction.openie)
+        for key in ("files", "labels"):
+            sections["kg"][key] = sorted(_content(f"kg.{key}", each) for each in getattr(self.kg, key))
         if self.extracts_with:
             shaping = {"model", "step_models", "max_output_tokens"}  # where the model is does not matter
             sections["llm"] = self.llm.model_dump(mode="json", include=shaping)
@@ -125,18 +147,19 @@ class Settings(BaseSettings):
         return self.llm.model
 
 
-def _content(file: str) -> str:
-    """Return the hash of a file that extraction.openie names; "" where it names none."""
+def _content(setting: str, file: str) -> str:
+    """Return the hash of a file that a setting names; "" where it names none."""
     try:
         return file_digest(Path(file)) if file else ""
     except OSError as error:
-        raise SettingsError(f"extraction.openie: {file} cannot be read: {error.strerror or error}") from error
+        raise SettingsError(f"{setting}: {file} cannot be read: {error.strerror or error}") from error
 
 
 INDEX_SECTIONS = (
     "input",
     "chunks",
     "extraction",
+    "kg",
     "names",
     "descriptions",
     "embedding",

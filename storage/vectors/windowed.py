@@ -1,13 +1,16 @@
-"""Rows of a table that have one or several vectors each, found by their best one.
+"""Rows of a table that have one or several vectors each, or none, found by their best one.
 
-A text longer than the embedding model reads is embedded in windows. Beside `<name>.faiss` stands
+A text longer than the embedding model reads is embedded in windows, and one that nobody looks for by its meaning not at
+all. Beside `<name>.faiss` stands
 `<name>.rows.npy`: for each vector the table row it belongs to.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from storage.errors import IndexCorrupt
 from storage.vectors.base import Floats, Rows, VectorIndex, checked_queries, checked_rows
@@ -18,17 +21,26 @@ from storage.vectors.faiss_index import open_faiss, write_faiss
 class WindowedIndex:
     """An index over windows, answering in table rows; a table row scores what its best window scores.
 
-    `table_rows[i]` is the table row of vector row i: it starts at 0 and rises by 0 or 1, so that every
-    table row has a vector.
+    `table_rows[i]` is the table row of vector row i; it never falls. A row without a vector is never found, and its
+    score is -1, the least there is.
     """
 
     windows: VectorIndex
     table_rows: Rows
+    table_size: int | None = None
+    """The number of table rows; None where the last one has a vector."""
 
     @property
     def n_rows(self) -> int:
         """The number of table rows."""
+        if self.table_size is not None:
+            return self.table_size
         return int(self.table_rows[-1]) + 1 if len(self.table_rows) else 0
+
+    @cached_property
+    def n_found(self) -> int:
+        """The number of table rows that have a vector."""
+        return int(np.count_nonzero(np.diff(self.table_rows, prepend=-1)))
 
     @property
     def dimension(self) -> int:
@@ -36,11 +48,12 @@ class WindowedIndex:
         return self.windows.dimension
 
     def search(self, queries: Floats, k: int) -> tuple[Floats, Rows]:
-        """Return scores and table rows, both (q, min(k, n_rows)), best first; ties by the smaller row."""
+        """Return scores and table rows, both (q, min(k, n_found)), best first; ties by the smaller row."""
         queries = checked_queries(queries, self.dimension)
-        k = min(k, self.n_rows)
-        if self.windows.n_rows == self.n_rows:
-            return self.windows.search(queries, k)
+        k = min(k, self.n_found)
+        if self.windows.n_rows == self.n_found:
+            near, found = self.windows.search(queries, k)
+            return near, self.table_rows[found]
         scores = np.empty((len(queries), k), dtype=np.float32)
         rows = np.empty((len(queries), k), dtype=np.int64)
         open_queries = np.arange(len(queries))
@@ -63,64 +76,77 @@ class WindowedIndex:
         """Return the (q, len(rows)) scores; IndexError for a table row that does not exist."""
         rows = checked_rows(rows, self.n_rows)
         queries = checked_queries(queries, self.dimension)
-        if rows.size == 0:
-            return np.empty((len(queries), 0), dtype=np.float32)
-        first = np.searchsorted(self.table_rows, rows, side="left")
-        counts = np.searchsorted(self.table_rows, rows, side="right") - first
-        starts = np.cumsum(counts) - counts
-        every_window = np.repeat(first - starts, counts) + np.arange(counts.sum())
-        best: Floats = np.maximum.reduceat(self.windows.scores(queries, every_window), starts, axis=1)
+        best: Floats = np.full((len(queries), len(rows)), -1.0, dtype=np.float32)
+        every_window, starts, has_some = self._windows_of(rows)
+        if has_some.any():
+            scores = self.windows.scores(queries, every_window)
+            best[:, has_some] = np.maximum.reduceat(scores, starts, axis=1)
         return best
 
     def mean_vectors(self, rows: Rows) -> Floats:
-        """Return the (len(rows), d) unit mean of each table row's windows."""
+        """Return the (len(rows), d) unit mean of each table row's windows, zeros where it has none."""
         rows = checked_rows(rows, self.n_rows)
-        first = np.searchsorted(self.table_rows, rows, side="left")
-        counts = np.searchsorted(self.table_rows, rows, side="right") - first
-        if rows.size == 0:
-            return np.empty((0, self.dimension), dtype=np.float32)
-        starts = np.cumsum(counts) - counts
-        every_window = np.repeat(first - starts, counts) + np.arange(counts.sum())
-        sums = np.add.reduceat(self.windows.vectors(every_window), starts, axis=0)
-        unit: Floats = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+        unit: Floats = np.zeros((len(rows), self.dimension), dtype=np.float32)
+        every_window, starts, has_some = self._windows_of(rows)
+        if has_some.any():
+            sums = np.add.reduceat(self.windows.vectors(every_window), starts, axis=0)
+            unit[has_some] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         return unit
 
+    def _windows_of(self, rows: Rows) -> tuple[Rows, Rows, npt.NDArray[np.bool_]]:
+        """Return the windows of some table rows, where those of each row that has some begin, and which have some."""
+        first = np.searchsorted(self.table_rows, rows, side="left")
+        counts = np.searchsorted(self.table_rows, rows, side="right") - first
+        has_some = counts > 0
+        first, counts = first[has_some], counts[has_some]
+        starts = np.cumsum(counts) - counts
+        return np.repeat(first - starts, counts) + np.arange(counts.sum()), starts, has_some
 
-def write_windowed(path: Path, vectors: Floats, table_rows: Rows, *, exact_rows: int, seed: int) -> None:
+
+def write_windowed(
+    path: Path, vectors: Floats, table_rows: Rows, *, exact_rows: int, seed: int, every_row: bool = True
+) -> None:
     """Write `path` (FAISS, see `write_faiss`) and, beside it, the table row of each vector.
 
-    Raises ValueError unless `table_rows` has one entry a vector, starts at 0 and rises by 0 or 1.
+    Raises ValueError unless `table_rows` has one entry a vector and never falls; where `every_row` must have a vector,
+    unless it starts at 0 and rises by 0 or 1.
     """
     table_rows = np.ascontiguousarray(table_rows, dtype=np.int64)
-    if table_rows.shape != (len(vectors),) or not _covers_its_table(table_rows):
+    if table_rows.shape != (len(vectors),) or not _in_order(table_rows, every_row):
         raise ValueError("every vector needs its table row, every table row a vector, in the table's order")
     write_faiss(path, vectors, exact_rows=exact_rows, seed=seed)
     np.save(_rows_path(path), table_rows)
 
 
-def open_windowed(path: Path, *, n_rows: int, dimension: int, probes: int) -> WindowedIndex:
+def open_windowed(path: Path, *, n_rows: int, dimension: int, probes: int, every_row: bool = True) -> WindowedIndex:
     """Return the index that `write_windowed` wrote for a table of `n_rows` rows, mapped and read-only.
 
+    Where not `every_row` must have a vector, any rows of the table may have some.
     Raises IndexCorrupt where a file is missing or damaged, or does not fit the other or the table.
     """
     beside = _rows_path(path)
     try:
-        table_rows = np.load(beside, mmap_mode="r" if n_rows else None, allow_pickle=False)
+        # An array without entries cannot be mapped.
+        table_rows = np.load(beside, mmap_mode="r" if n_rows and every_row else None, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise IndexCorrupt(f"{beside}: not a readable array: {error}") from error
-    if table_rows.ndim != 1 or table_rows.dtype != np.int64 or not _covers_its_table(table_rows):
+    if table_rows.ndim != 1 or table_rows.dtype != np.int64 or not _in_order(table_rows, every_row):
         raise IndexCorrupt(f"{beside}: does not give the table row of each vector")
     windows = open_faiss(path, n_rows=len(table_rows), dimension=dimension, probes=probes)
-    index = WindowedIndex(windows, table_rows)
-    if index.n_rows != n_rows:
-        raise IndexCorrupt(f"{beside}: covers {index.n_rows} rows of a table that has {n_rows}")
-    return index
+    covered = int(table_rows[-1]) + 1 if len(table_rows) else 0
+    if covered != n_rows if every_row else covered > n_rows:
+        raise IndexCorrupt(f"{beside}: covers {covered} rows of a table that has {n_rows}")
+    return WindowedIndex(windows, table_rows, n_rows)
 
 
 def _rows_path(path: Path) -> Path:
     return path.with_suffix(".rows.npy")
 
 
-def _covers_its_table(table_rows: Rows) -> bool:
+def _in_order(table_rows: Rows, every_row: bool) -> bool:
     steps = np.diff(table_rows, prepend=-1)
-    return bool(len(steps) == 0 or (steps[0] == 1 and steps.min() >= 0 and steps.max() <= 1))
+    if len(steps) == 0:
+        return True
+    if not every_row:
+        return bool(table_rows[0] >= 0 and steps.min() >= 0)
+    return bool(steps[0] == 1 and steps.min() >= 0 and steps.max() <= 1)

@@ -16,6 +16,7 @@ from conspectus.cli import app
 from query.methods import METHODS
 from storage.settings import as_yaml
 from tests.command_line import conspectus, conspectus_apart, start
+from tests.conftest import write_rows
 
 COMMANDS = [
     "init",
@@ -109,6 +110,9 @@ def test_version() -> None:
         ("ask Who? --level c1 --method ppr", "'ppr' has no --level"),
         ("ask Who? --level c1 --method global:c2", "'global:c2' has no --level"),
         ("retrieve Who? --k 0", "--k"),
+        ("retrieve", "give a question"),
+        ("retrieve Who? --questions many.jsonl", "give a question"),
+        ("retrieve --questions many.jsonl --session talk.jsonl", "--session goes with one question"),
         ("retrieve Who? --k many", "--k"),
         ("evaluate suite --methods pqr", "did you mean 'ppr'?"),
         ("judge suite --methods ppr", "takes two"),
@@ -231,6 +235,20 @@ def test_json_is_one_document_on_stdout(corpus: Path) -> None:
     assert list(json.loads(conspectus("methods", "--json").out)) == list(METHODS)
 
 
+def test_a_file_of_questions_is_answered_line_by_line(index_root: Path, tmp_path: Path) -> None:
+    asked = ["Where was Marie Curie born?", "Who wrote Carrie?\nAnd when?"]
+    file = tmp_path / "questions.jsonl"
+    write_rows(file, [{"id": f"q{i}", "question": each} for i, each in enumerate(asked)])
+    told = conspectus("retrieve", "--questions", file, "--json", "--k", "2", "--index", index_root).out
+    lines = [json.loads(line) for line in told.splitlines()]
+    assert [each.pop("id") for each in lines] == ["q0", "q1"]
+    for question, line in zip(asked, lines, strict=True):
+        assert line == json.loads(conspectus("retrieve", question, "--json", "--k", "2", "--index", index_root).out)
+    assert conspectus("retrieve", "--questions", tmp_path / "none.jsonl", "--index", index_root).status == 3
+    text = conspectus("retrieve", "--questions", file, "--k", "1", "--index", index_root).out
+    assert text.startswith("Where was Marie Curie born?\n1. ")
+
+
 def test_methods_are_listed_under_the_names_that_ask_takes() -> None:
     lines = conspectus("methods").out.splitlines()
     assert [line.split()[0] for line in lines] == list(METHODS)
@@ -295,7 +313,9 @@ def test_evaluate_prints_a_table_and_writes_the_json(tmp_path: Path) -> None:
         "--set", "extraction.pipeline=regex",
     )  # fmt: skip
     assert (done.status, done.err) == (0, "")
-    assert done.out.splitlines()[0].split() == ["method", "recall@1", "all@1", "recall@2", "all@2", "s/question"]
+    assert done.out.splitlines()[0].split() == [
+        "method", "recall@1", "all@1", "recall@2", "all@2", "s/question", "median", "s",
+    ]  # fmt: skip
     result = json.loads((tmp_path / "result.json").read_text("utf-8"))
     assert set(result["methods"]) == {"bm25", "ppr"}
     assert result["methods"]["bm25"]["recall@1"]["mean"] == 1

@@ -29,7 +29,8 @@ def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
     assert set(found) == {"question", "method", "formula", "passages", "trace"}
     (passage,) = found["passages"]
     assert (passage["rank"], passage["passage"]["title"]) == (2, "Maximum Overdrive")
-    assert {part["name"] for part in passage["parts"]} == {"walk", "near", "closeness", "hop", "joint", "alone"}
+    names = {part["name"] for part in passage["parts"]}
+    assert names == {"walk", "near", "led", "closeness", "gain", "joint", "alone", "proof", "words"}
     assert passage["told"] == pytest.approx(sum(path["share"] for path in passage["paths"]))
     nodes, edges = passage["graph"]["nodes"], passage["graph"]["edges"]
     assert nodes[-1]["node"]["id"] == passage["passage"]["chunk_id"]
@@ -55,7 +56,7 @@ def test_the_picture_is_written(index_root: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--method", "global"), "'global' cannot be explained; those that can: ppr, bm25, dense, hybrid"),
+        (("--method", "global"), "'global' cannot be explained; those that can: ppr, ppr:hipporag1"),
         (("--method", "bm25", "--svg", "a.svg"), "there is no path to draw: the method 'bm25' walks over no graph"),
         (("--passage", "9"), "there is no passage 9 among the 5 best"),
         (("--chunk", "x"), "the index holds no chunk 'x'"), (("--svg", "nowhere/a.svg"), "there is no folder nowhere"),

@@ -123,3 +123,24 @@ def test_an_address_with_a_password_is_refused_unseen(section: str) -> None:
     with pytest.raises(SettingsError, match="it holds a password") as caught:
         load_settings(overrides={section: {"base_url": "https://me:pa55w0rd@example.org/v1"}})
     assert "pa55w0rd" not in str(caught.value)
+
+
+def test_a_graph_s_files_lie_beside_the_settings_and_shape_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text("kg:\n  files: [a.tsv, b.tsv]\n  labels: names.tsv\n", "utf-8")
+    found = load_settings(file)
+    assert found.kg.files == (str(tmp_path / "a.tsv"), str(tmp_path / "b.tsv"))
+    assert found.kg.labels == (str(tmp_path / "names.tsv"),)
+    with pytest.raises(SettingsError, match=r"kg\.files: .*a\.tsv cannot be read"):
+        found.of_the_index()
+    for name, text in (("a.tsv", "x\ty\tz\n"), ("b.tsv", "u\tv\tw\n"), ("names.tsv", "x\tname\n")):
+        (tmp_path / name).write_text(text, "utf-8")
+    shaping = found.of_the_index()
+    swapped = load_settings(overrides={"kg": {"files": found.kg.files[::-1], "labels": found.kg.labels}})
+    assert swapped.of_the_index() == shaping
+    (tmp_path / "a.tsv").write_text("x\ty\tZ\n", "utf-8")
+    assert found.of_the_index() != shaping
+    monkeypatch.setenv("CONSPECTUS__KG__FILES", "one.tsv, two.tsv")
+    assert load_settings().kg.files == ("one.tsv", "two.tsv")

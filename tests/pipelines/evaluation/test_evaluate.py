@@ -58,7 +58,8 @@ def test_the_documented_json(scores: dict[str, MethodScores], suite: Suite, cont
     for name, values in written["methods"].items():
         assert set(values) == {
             "recall@2", "all@2", "recall@5", "all@5",
-            "seconds_per_question", "calls_per_question", "tokens_per_question", "remembered_per_question", "failures",
+            "seconds_per_question", "median_seconds", "calls_per_question", "tokens_per_question",
+            "remembered_per_question", "failures",
         }  # fmt: skip
         for metric, interval in scores[name].metrics.items():
             assert values[metric] == {"mean": interval.mean, "low": interval.low, "high": interval.high}

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.suites import Question, read_suite, suite_index
+from pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
 from storage.errors import InputError
 from storage.settings import load_settings
 from tests.conftest import ENCYCLOPEDIA, write_rows
@@ -34,7 +34,7 @@ def test_fields_that_may_be_left_out_and_lines_that_are_blank(tmp_path: Path) ->
         b'{"id": "b", "question": "Why?", "supporting": [3]}\r',
     )
     assert read_suite(suite(tmp_path / "s", *lines)).questions == (
-        Question("7", "北京在哪里？", ("1984",), ()),
+        Question("7", "北京在哪里？", ("1984",), (), label="x"),
         Question("b", "Why?", (), ("3",)),
     )
 
@@ -74,6 +74,9 @@ def test_no_questions(lines: list[bytes], tmp_path: Path) -> None:
         (b'{"id": 1, "question": "Who?", "answers": "me"}', "answers must be a list, not 'me'"),
         (b'{"id": 1, "question": "Who?", "supporting": "d12"}', "supporting must be a list, not 'd12'"),
         (b'{"id": 1, "question": "Who?", "supporting": null}', "supporting must be a list, not None"),
+        (b'{"id": 1, "question": "Who?", "entities": "x"}', "entities must be a list, not 'x'"),
+        (b'{"id": 1, "question": "Who?", "label": ["x"]}', "label must be a text"),
+        (b'{"id": 1, "question": "Who?", "hops": "two"}', "hops must be a whole number, not 'two'"),
     ],
 )
 def test_a_wrong_line_is_named(line: bytes, reason: str, tmp_path: Path) -> None:
@@ -91,3 +94,60 @@ def test_an_index_belongs_to_its_corpus_and_settings(tmp_path: Path) -> None:
     assert path != suite_index(one, coarse)
     write_rows(one.corpus, [{**CORPUS[0], "text": "y"}])
     assert path != suite_index(one, plain)
+
+
+GRAPH = "Heat\tdirected_by\tMichael Mann\n"
+
+
+def test_a_suite_over_a_graph_needs_no_corpus(tmp_path: Path) -> None:
+    line = b'{"id": 1, "question": "Who?", "answers": ["me"], "entities": ["Heat"], "label": true, "hops": 2}'
+    folder = suite(tmp_path / "s", line)
+    (folder / "corpus.jsonl").unlink()
+    (folder / "kg.tsv").write_text(GRAPH, "utf-8")
+    found = read_suite(folder)
+    assert (found.corpus, found.kg, found.inputs) == (None, folder / "kg.tsv", ())
+    assert found.questions == (Question("1", "Who?", ("me",), (), ("Heat",), "true", 2),)
+    chosen = found.settings(load_settings())
+    assert chosen.kg.files == (str(folder / "kg.tsv"),)
+    mine = load_settings(overrides={"kg": {"files": ["other.tsv"]}})
+    assert found.settings(mine) == mine
+    path = suite_index(found, chosen)
+    (folder / "kg.tsv").write_text(GRAPH * 2, "utf-8")
+    assert suite_index(found, chosen) != path
+
+
+def test_questions_may_stand_in_a_file_of_another_name(tmp_path: Path) -> None:
+    folder = suite(tmp_path / "s", b"")
+    (folder / "questions.jsonl").unlink()
+    (folder / "qa_test.txt").write_text("who made [Heat]\tMichael Mann|nobody\n", "utf-8")
+    asked = (Question("qa_test-1", "who made Heat", ("Michael Mann", "nobody"), (), ("Heat",)),)
+    assert read_suite(folder).questions == asked
+    (folder / "qa_dev.txt").write_text("who made [Ali]\tMichael Mann\n", "utf-8")
+    with pytest.raises(InputError, match=r"several files that may be its questions \(qa_dev.txt, qa_test.txt\)"):
+        read_suite(folder)
+    assert read_suite(folder / "qa_test.txt").questions == asked
+
+
+def test_metaqa_as_it_was_published(tmp_path: Path) -> None:
+    (tmp_path / "kb.txt").write_text("Heat|directed_by|Michael Mann\n", "utf-8")
+    (tmp_path / "qa_test.txt").write_text("who made [Heat]\tMichael Mann\n", "utf-8")
+    found = read_suite(tmp_path)
+    assert (found.kg, len(found.questions)) == (tmp_path / "kb.txt", 1)
+
+
+def test_questions_that_bring_their_graphs_need_no_other(tmp_path: Path) -> None:
+    row = {"id": "r", "question": "Who?", "answer": ["Mann"], "q_entity": ["Heat"], "graph": [["Heat", "by", "Mann"]]}
+    write_rows(tmp_path / "RoG-webqsp.jsonl", [row])
+    found = read_suite(tmp_path)
+    assert (found.kg, found.questions[0].answers) == (tmp_path / "RoG-webqsp.jsonl", ("Mann",))
+
+
+def test_a_sample_is_the_same_each_time_and_in_order(tmp_path: Path) -> None:
+    lines = [b'{"id": %d, "question": "Who?"}' % number for number in range(30)]
+    whole = read_suite(suite(tmp_path / "s", *lines))
+    some = sampled(whole, 7)
+    assert some == sampled(whole, 7)
+    places = [int(each.id) for each in some.questions]
+    assert len(places) == 7
+    assert places == sorted(places)
+    assert sampled(whole, 30) == sampled(whole, None) == whole

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from pipelines.steps import synonyms
 from pipelines.steps.synonyms import find_synonyms
-from prompts.local_embedder import SentenceTransformerEmbedder
+from prompts.embedder import open_embedder
 from storage.records import Synonym
-from storage.settings import SynonymSettings
+from storage.settings import SynonymSettings, load_settings
 
 Floats = np.ndarray
+SETTINGS = load_settings()
 
 
 def name_of(i: int) -> str:
@@ -87,14 +88,17 @@ def test_partitions_find_nearly_all_and_nothing_else() -> None:
     assert len(quick) >= 0.99 * len(exact)
 
 
-def test_whether_partitions_find_a_pair_depends_on_the_pair_only() -> None:
-    vectors = families(800, seed=2, dimension=96, spread=0.11)
-    ids, names = shuffled_ids(800, 2), [name_of(i) for i in range(800)]
-    chosen = SynonymSettings(max_neighbours=1000, exact_rows=1)
+@settings(max_examples=15, deadline=None)
+@given(share=st.floats(0.05, 0.95), seed=st.integers(0, 9999), exact=st.booleans())
+def test_whether_a_pair_is_found_depends_on_its_two_vectors_only(share: float, seed: int, exact: bool) -> None:
+    """Taking any other rows away changes nothing."""
+    vectors = families(400, seed=2, dimension=96, spread=0.11)
+    ids, names = shuffled_ids(400, 2), [name_of(i) for i in range(400)]
+    chosen = SynonymSettings(max_neighbours=1000, exact_rows=1000 if exact else 1)
     everything = find_synonyms(ids, names, vectors, chosen, seed=7)
-    half = sorted(random.Random(3).sample(range(800), 400))
-    kept = {ids[i] for i in half}
-    found = find_synonyms([ids[i] for i in half], [names[i] for i in half], vectors[half], chosen, seed=7)
+    rows = np.flatnonzero(np.random.default_rng(seed).random(400) < share)
+    kept = {ids[i] for i in rows}
+    found = find_synonyms([ids[i] for i in rows], [names[i] for i in rows], vectors[rows], chosen, seed=7)
     assert found == [pair for pair in everything if pair.source_id in kept and pair.target_id in kept]
 
 
@@ -128,7 +132,7 @@ def test_names_whose_numbers_differ_are_never_joined(one: str, other: str, joine
 
 def test_names_that_the_model_cannot_read_are_not_joined() -> None:
     names = ["አበበ", "ከበደ", "Ångström", "angstrom", "🎵", "🎸", "U.S.", "us"]
-    vectors = SentenceTransformerEmbedder().embed(names)
+    vectors = open_embedder(SETTINGS.embedding, SETTINGS.embedding_server).embed(names)
     found = find_synonyms(list("abcdefgh"), names, vectors, SynonymSettings(), seed=7)
     pairs = {(pair.source_id, pair.target_id) for pair in found}
     assert ("c", "d") in pairs
@@ -137,7 +141,7 @@ def test_names_that_the_model_cannot_read_are_not_joined() -> None:
 
 def test_real_names() -> None:
     names = ["Barack Obama", "President Barack Obama", "Obama, Barack", "Apollo 11", "Apollo 13", "Volcano"]
-    vectors = SentenceTransformerEmbedder().embed(names)
+    vectors = open_embedder(SETTINGS.embedding, SETTINGS.embedding_server).embed(names)
     found = find_synonyms(list("abcdef"), names, vectors, SynonymSettings(), seed=7)
     assert {(pair.source_id, pair.target_id) for pair in found} == {("a", "b"), ("a", "c"), ("b", "c")}
 

@@ -28,7 +28,7 @@ from query.retrieve.hipporag import (
 )
 from query.retrieve.memory import Edges, Memory, make_memory, open_memory
 from query.retrieve.question_entities import entities_of, nearest_phrases
-from query.types import Evidence
+from query.types import Answer, Evidence
 from storage.errors import BudgetReached
 from storage.graph.adjacency import Adjacency
 from storage.index import Index
@@ -372,3 +372,49 @@ def test_it_stops_on_the_budget(
     with pytest.raises(BudgetReached):
         asyncio.run(retriever(poor).retrieve(QUESTION, 3))
     assert asked(server) == []
+
+
+def test_the_transcript_of_hipporag_2(served: tuple[Context, FakeServer], tarn: Context) -> None:
+    """Filter first, then the walk from what is kept, then one reading of its passages."""
+    context, server = served
+    answer = asyncio.run(METHODS["ppr:hipporag2"].answerer(context).answer(QUESTION, lambda piece: None))
+    filtering, reading = asked(server)
+    assert filtering.split("\nFacts:\n")[1].startswith("1. ")
+    assert reading.startswith("You answer a question from numbered passages")
+    every = nearest_facts(tarn, tarn.embedder.embed_query(QUESTION), 5)
+    memory = open_memory(tarn)
+    kept = every.only([0, 1])
+    assert [each.name for each in answer.evidence.entities] == [
+        tarn.index.rows(Entity)[row].name for row in phrase_seeds(memory, kept, 5)[0]
+    ]
+    for number, passage in enumerate(answer.evidence.passages, start=1):
+        assert f"[{number}] {passage.title}".strip() + f"\n{passage.text}" in reading
+    assert [each.name for each in answer.trace] == ["facts", "filter", "seed", "walk", "read"]
+
+
+@pytest.mark.parametrize("budget", ["max_tokens", "max_cost"])
+def test_a_budget_that_ends_between_the_filter_and_the_reading(budget: str, served: tuple[Context, FakeServer]) -> None:
+    """What was asked is paid for once: with more to spend the run goes on where it stopped."""
+    context, server = served
+
+    def asking(**llm: object) -> Answer:
+        wanted = LlmSettings.model_validate(
+            context.settings.llm.model_dump()
+            | {"max_output_tokens": 50, "prices": {"m": {"input": 1.0, "output": 1.0}}}
+            | llm
+        )
+        poor = replace(context, settings=context.settings.model_copy(update={"llm": wanted}))
+        return asyncio.run(METHODS["ppr:hipporag2"].answerer(poor).answer(QUESTION, lambda piece: None))
+
+    whole = asking()
+    assert len(asked(server)) == 2
+    context.index.root = context.index.root / "poor"  # where nothing is remembered
+    with pytest.raises(BudgetReached, match="the next call may take") as refused:
+        asking(max_tokens=1)
+    most = int(refused.value.args[0].split("may take ")[1].split(".")[0].replace(",", ""))
+    limit = {"max_tokens": most, "max_cost": most / 1e6}[budget]  # enough for the first call alone
+    with pytest.raises(BudgetReached, match=budget):
+        asking(**{budget: limit})
+    assert len(asked(server)) == 3
+    assert asking().text == whole.text
+    assert len(asked(server)) == 4

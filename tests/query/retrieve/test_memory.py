@@ -26,7 +26,7 @@ def test_counts_and_specificity() -> None:
     # Phrase 0 stands twice in passage 0, phrase 1 once in each, phrase 2 nowhere.
     memory = make_memory(3, 2, np.array([[0, 0], [1, 1], [0, 0], [1, 0]]), edges(), edges())
     assert memory.counts.toarray().tolist() == [[2, 0], [1, 1], [0, 0]]
-    assert memory.specificity.tolist() == [1.0, 0.5, 0.0]
+    assert memory.specificity.tolist() == [1.0, 0.5, 1.0]
 
 
 def test_edges_are_triples_synonyms_and_passages() -> None:

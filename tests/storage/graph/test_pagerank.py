@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from storage.errors import NotConverged
 from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import PageRank, forward_push, power_iteration
+from storage.graph.pagerank import PageRank, forward_push, personalized_pagerank, power_iteration
 
 Case = tuple[Adjacency, NDArray[np.float64], float]
 
@@ -188,6 +188,33 @@ def test_agrees_with_prpack(seed: int, damping: float) -> None:
     assert power.top(20)[0].tolist() == top.tolist()
     assert set(pushed.top(20)[0].tolist()) == set(top.tolist())
     assert pushed.dense(graph.n_nodes) == pytest.approx(reference, abs=1e-4)
+
+
+def test_push_finds_the_exact_top_of_random_walks() -> None:
+    graph = heavy_tailed(3, 5_000, 25_000)
+    rng = np.random.default_rng(4)
+    shares = []
+    for _ in range(100):
+        seeds = rng.choice(np.flatnonzero(graph.strength), rng.integers(1, 31), replace=False)
+        mass = rng.random(len(seeds)) + 0.01
+        found = personalized_pagerank(graph, seeds, mass)
+        assert found.solver == "push"
+        truth = personalized_pagerank(graph, seeds, mass, exact=True)
+        shares.append(len(np.intersect1d(found.top(20)[0], truth.top(20)[0])) / 20)
+    assert np.mean(shares) >= 0.99
+
+
+@pytest.mark.parametrize(("count", "solver"), [(100, "push"), (101, "power")])
+def test_a_walk_from_many_seeds_is_exact(count: int, solver: str) -> None:
+    graph = heavy_tailed(5)
+    mass = np.arange(1.0, count + 1)
+    walk = personalized_pagerank(graph, [*range(count), 0], [*mass, 2.0])
+    restart = np.zeros(graph.n_nodes)
+    restart[:count] = mass
+    restart[0] += 2.0
+    assert walk.solver == solver
+    assert walk.dense(graph.n_nodes) == pytest.approx(prpack(graph, restart, 0.5), abs=1e-3)
+    assert (walk.residual < 1e-9) == (solver == "power")
 
 
 def test_push_reads_the_surroundings_only() -> None:

@@ -102,3 +102,40 @@ def test_an_empty_table(tmp_path: Path) -> None:
     write_windowed(path, np.empty((0, 8), np.float32), owners([]), exact_rows=9, seed=7)
     index = open_windowed(path, n_rows=0, dimension=8, probes=1)
     assert index.search(unit_rows(2, 0), 3)[0].shape == (2, 0)
+
+
+@given(
+    counts=st.lists(st.integers(0, 3), max_size=12),
+    k=st.integers(0, 15),
+    seed=st.integers(0, 1000),
+)
+def test_rows_without_a_vector_are_never_found_and_score_least(counts: list[int], k: int, seed: int) -> None:
+    table_rows = owners(counts)
+    vectors = unit_rows(max(1, len(table_rows)), seed)[: len(table_rows)].reshape(-1, 8)
+    queries = unit_rows(2, seed + 1)
+    index = WindowedIndex(ExactIndex(vectors), table_rows, len(counts))
+    has_some = np.flatnonzero(counts)
+    assert (index.n_rows, index.n_found) == (len(counts), len(has_some))
+
+    scores, rows = index.search(queries, k)
+
+    dense = WindowedIndex(ExactIndex(vectors), owners([each for each in counts if each]))
+    same, places = dense.search(queries, k)
+    np.testing.assert_array_equal(scores, same)
+    np.testing.assert_array_equal(rows, has_some[places] if len(has_some) else places)
+    every = np.arange(len(counts))
+    assert (index.scores(queries, every)[:, np.array(counts, int) == 0] == -1).all()
+    assert not index.mean_vectors(every)[np.array(counts, int) == 0].any()
+
+
+def test_a_table_of_which_some_rows_have_vectors_is_written_and_read(tmp_path: Path) -> None:
+    path, table_rows = tmp_path / "x.faiss", np.array([1, 1, 4])
+    write_windowed(path, unit_rows(3, 0), table_rows, exact_rows=9, seed=7, every_row=False)
+    index = open_windowed(path, n_rows=7, dimension=8, probes=1, every_row=False)
+    assert (index.n_rows, index.n_found) == (7, 2)
+    with pytest.raises(IndexCorrupt, match="does not give the table row"):
+        open_windowed(path, n_rows=7, dimension=8, probes=1)
+    with pytest.raises(IndexCorrupt, match="covers 5 rows of a table that has 4"):
+        open_windowed(path, n_rows=4, dimension=8, probes=1, every_row=False)
+    with pytest.raises(ValueError, match="in the table's order"):
+        write_windowed(path, unit_rows(3, 0), table_rows[::-1], exact_rows=9, seed=7, every_row=False)

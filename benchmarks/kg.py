@@ -1,0 +1,89 @@
+"""How long a knowledge graph takes to import, end to end (reading, tables, vectors, communities, publishing).
+
+    python benchmarks/kg.py [--triples 1000000] [--things 300000] [--predicates 200] [--set SECTION.KEY=VALUE ...]
+    python benchmarks/kg.py --file FILE
+
+Without --file a graph is made up: the ends of a triple are drawn so that few things have many triples and most have
+few, as in graphs of the world. Printed are the seconds of a first build, of a second one (nothing has changed), of
+opening the graph for a walk, and the largest resident set of the process.
+"""
+
+import argparse
+import random
+import resource
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from conspectus import open as open_index
+from pipelines.index import build_index
+from pipelines.runner import RunHere
+from query.walk.graph import open_graph
+from storage.settings import load_settings, parse_override
+
+_SYLLABLES = ("al", "be", "cor", "dan", "el", "fi", "gor", "hu", "il", "jo", "ka", "lem", "mo", "nur", "or", "pe")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--triples", type=int, default=1_000_000)
+    parser.add_argument("--things", type=int, default=300_000)
+    parser.add_argument("--predicates", type=int, default=200)
+    parser.add_argument("--file", type=Path)
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        file = given.file or Path(folder, "kg.tsv")
+        if not given.file:
+            with file.open("w", encoding="utf-8") as stream:
+                stream.writelines(made_up(given.triples, given.things, given.predicates))
+        overrides: dict[str, dict[str, object]] = {}
+        for section, key, value in map(parse_override, given.set):
+            overrides.setdefault(section, {})[key] = value
+        overrides.setdefault("kg", {})["files"] = (str(file),)
+        settings = load_settings(None, overrides)
+        index = Path(folder, "index")
+        for what in ("first build", "second build"):
+            began = time.perf_counter()
+            made = build_index([], index, settings, RunHere(_Told()))
+            print(f"{what}: {time.perf_counter() - began:.1f} s{' (unchanged)' if made.unchanged else ''}")
+        print(", ".join(f"{count:,} {name}" for name, count in made.rows.items() if count))
+        for note in made.notes:
+            print(note)
+        began = time.perf_counter()
+        open_graph(open_index(index).context)
+        print(f"opened in {time.perf_counter() - began:.1f} s")
+        print(f"largest resident set: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB")
+
+
+def made_up(triples: int, things: int, predicates: int, seed: int = 7) -> Iterator[str]:
+    """Yield the lines of a graph that is made up; a few triples come twice."""
+    chance = random.Random(seed)
+    names = [_name(chance, number) for number in range(things)]
+    for _ in range(triples):
+        source, target = chance.randrange(things), int(things * chance.random() ** 3)
+        yield f"{names[source]}\trelation_{chance.randrange(predicates)}\t{names[target]}\n"
+
+
+def _name(chance: random.Random, number: int) -> str:
+    first, last = ("".join(chance.choices(_SYLLABLES, k=k)).title() for k in (3, 2))
+    return f"{first} {last} {number}"
+
+
+class _Told:
+    """Says when a step begins."""
+
+    def __init__(self) -> None:
+        self._step = ""
+        self._began = time.perf_counter()
+
+    def __call__(self, step: str, done: int, total: int) -> None:
+        if step != self._step:
+            self._step = step
+            print(f"  {time.perf_counter() - self._began:6.1f} s: {step}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The same measurement with each value of a setting."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
+
+from pipelines.evaluation.evaluate import MethodScores, Progress, Topic, evaluate
+from pipelines.evaluation.suites import Suite
+from query.context import Context
+from storage.errors import UsageError
+from storage.settings import INDEX_SECTIONS, Section, Settings
+
+_NOT_SWEPT = frozenset({*INDEX_SECTIONS, "build", "embedding_server"})
+"""Sections on which no answer depends, or the index does: another value of theirs would be another index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of a setting that are tried, as they were given; they go to the key of each section."""
+
+    sections: tuple[str, ...]
+    key: str
+    values: tuple[str, ...]
+
+
+def values_of(text: str, methods: Sequence[str] = ()) -> Values:
+    """Return what `[section.]key=v1,v2` names; a key of several sections is that of those named like the methods.
+
+    UsageError where it is no setting of asking, or one of several and no method says which.
+
+    >>> values_of("ppr.damping=0.3,0.5")
+    Values(sections=('ppr',), key='damping', values=('0.3', '0.5'))
+    """
+    path, equals, listed = text.partition("=")
+    section, _, key = path.strip().rpartition(".")
+    values = tuple(dict.fromkeys(each.strip() for each in listed.split(",") if each.strip()))
+    if not (equals and key and values):
+        raise UsageError(f"--sweep takes [section.]key=value,..., not {text!r}")
+    found = [name for name in _sections() if key in _keys(name)]
+    if section:
+        found = [name for name in found if name == section]
+    if not found:
+        raise UsageError(f"--sweep: {path.strip()} is no setting that answers depend on")
+    if len(found) > 1:
+        asked = {_FAMILY.get(name, name) for name in (method.partition(":")[0] for method in methods)}
+        meant = [name for name in found if name in asked]
+        if not meant:
+            several = ", ".join(f"{name}.{key}" for name in found)
+            raise UsageError(f"--sweep: {key} stands in several sections: {several}")
+        found = meant
+    return Values(tuple(found), key, values)
+
+
+_FAMILY = {"tog2": "tog", "cok": "kaping", "global": "global_search", "local": "local_search", "drift": "drift_search"}
+"""Methods whose section has another name."""
+
+
+def swept_settings(settings: Settings, swept: Values) -> dict[str, Settings]:
+    """Return the settings with each value, by the value as it was given; UsageError where one cannot be."""
+    return {
+        value: settings.model_copy(
+            update={name: _changed(name, getattr(settings, name), swept.key, value) for name in swept.sections}
+        )
+        for value in swept.values
+    }
+
+
+def _changed(name: str, section: Section, key: str, value: str) -> Section:
+    try:
+        return type(section).model_validate({**section.model_dump(), key: value})
+    except ValidationError as error:
+        raise UsageError(f"--sweep {name}.{key}: {error.errors()[0]['msg']}: {value}") from error
+
+
+def evaluate_each(
+    suite: Suite,
+    context: Context,
+    runs: Mapping[str, Settings],
+    methods: Sequence[str],
+    ks: Sequence[int],
+    progress: Progress,
+    *,
+    answers: bool = False,
+    topics: Sequence[Topic] = ("given",),
+) -> dict[str, dict[str, MethodScores]]:
+    """Return the scores with each of several settings over one open index.
+
+    Where walks begin in several ways, a method that walks stands once for each: `tog2 (linked)`.
+    """
+    found: dict[str, dict[str, MethodScores]] = {}
+    for value, settings in runs.items():
+        scores: dict[str, MethodScores] = {}
+        for topic in topics:
+            made = evaluate(suite, replace(context, settings=settings), methods, ks, progress, answers, topic)
+            scores |= {f"{name} ({topic})" if len(topics) > 1 else name: each for name, each in made.items()}
+        found[value] = scores
+    return found
+
+
+def _sections() -> list[str]:
+    return [name for name in Settings.model_fields if name not in _NOT_SWEPT]
+
+
+def _keys(section: str) -> frozenset[str]:
+    kind = Settings.model_fields[section].annotation
+    return frozenset(kind.model_fields) if isinstance(kind, type) and issubclass(kind, Section) else frozenset()

@@ -1,0 +1,43 @@
+"""The files that a knowledge graph comes in: compressed or not, read line by line."""
+
+import bz2
+import gzip
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from storage.errors import InputError
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def suffix_of(path: Path) -> str:
+    """Return what a file's name ends with, less the ending of its compression, in small letters.
+
+    >>> suffix_of(Path("dump.NT.gz"))
+    '.nt'
+    """
+    names = [each.lower() for each in path.suffixes]
+    if names and names[-1] in {".gz", ".bz2"}:
+        names.pop()
+    return names[-1] if names else ""
+
+
+def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers, from 1, without their ends; InputError where it cannot be read."""
+    try:
+        with _opened(path) as stream:
+            for number, line in enumerate(stream, start=1):
+                yield number, (line.removeprefix(_BOM) if number == 1 else line).rstrip(b"\r\n")
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+
+
+def _opened(path: Path) -> IO[bytes]:
+    name = path.name.lower()
+    if name.endswith(".gz"):
+        return cast(IO[bytes], gzip.open(path, "rb"))
+    if name.endswith(".bz2"):
+        return cast(IO[bytes], bz2.open(path, "rb"))
+    return path.open("rb")

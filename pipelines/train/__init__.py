@@ -1,0 +1,1 @@
+"""Training of small models that methods use."""

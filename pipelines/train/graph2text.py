@@ -1,0 +1,226 @@
+"""Training graph-to-text: a T5 learns to say triples (FastToG, Liang and Gu 2025, appendix B).
+
+The paper's values are the defaults: learning rate 1e-5, 2 epochs, 10 % of the pairs for validation, and of the epochs
+the one of the best ROUGE-1 is kept. The starting model is a folder on this machine, of any size.
+"""
+
+import json
+import random
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from pipelines.evaluation.answers import rouge_l
+from pipelines.train.hallucination import foreign_facts, unjoined_pairs
+from pipelines.train.pairs import Pair, divided
+from pipelines.train.rouge import rouge_n
+from prompts.offline import offline
+from query.walk.graph2text import MOST_READ, MOST_TOKENS, T5Writer, linearised, read_model
+
+REPORT = "graph2text.json"
+_LABEL_PAD = -100
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to train."""
+
+    learning_rate: float = 1e-5
+    epochs: int = 2
+    validation: float = 0.1
+    batch: int = 8
+    seed: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """What texts made of `n` lists of triples are worth: means of ROUGE F1, and shares of texts with a hallucination.
+
+    `factual` is the share of texts with a name or number that the triples lack, `relational` that of texts with a pair
+    that no triple joins. `tokens` is the mean number of words.
+    """
+
+    n: int
+    rouge1: float
+    rouge2: float
+    rouge_l: float
+    factual: float
+    relational: float
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One pass over the pairs."""
+
+    number: int
+    training_loss: float
+    validation_loss: float
+    rouge1: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What training came to. `before` is the starting model, `written` the text of people, by the same measures.
+
+    `by_size` has the quality of the kept model's texts for lists of 1, 2, 3-4, 5-8 and more triples.
+    """
+
+    best: int
+    epochs: tuple[Epoch, ...]
+    n_training: int
+    n_validation: int
+    before: Quality
+    validation: Quality
+    written: Quality
+    by_size: tuple[tuple[str, Quality], ...]
+
+
+def train_graph2text(pairs: Sequence[Pair], model: Path, out: Path, plan: Plan, tell: Tell) -> Trained:
+    """Train, keep the best epoch in `out` (safetensors, the tokenizer, and the report), and return the report.
+
+    The same pairs, model, plan and machine give the same model. MissingPart where the folder of the starting model
+    holds none in safetensors; InputError where the pairs cannot be divided.
+    """
+    learn, held_out = divided(pairs, plan.validation, plan.seed)
+    run = _Run(model, plan)
+    before = quality(held_out, run.write(held_out))
+    tell(f"{len(learn)} pairs to learn from, {len(held_out)} to validate with; ROUGE-1 {before.rouge1:.3f} before")
+    epochs: list[Epoch] = []
+    best: list[str] = []
+    for number in range(1, plan.epochs + 1):
+        began = time.perf_counter()
+        loss = run.learn(learn, number)
+        texts = run.write(held_out)
+        reached = quality(held_out, texts).rouge1
+        epochs.append(Epoch(number, loss, run.loss(held_out), reached, time.perf_counter() - began))
+        tell(
+            f"epoch {number}: training loss {loss:.4f}, validation loss {epochs[-1].validation_loss:.4f}, "
+            f"ROUGE-1 {reached:.4f}"
+        )
+        if reached >= max(each.rouge1 for each in epochs):
+            best = texts
+            run.save(out)
+    kept = max(epochs, key=lambda each: (each.rouge1, each.number))
+    report = Trained(
+        kept.number,
+        tuple(epochs),
+        len(learn),
+        len(held_out),
+        before,
+        quality(held_out, best),
+        quality(held_out, [each.text for each in held_out]),
+        _by_size(held_out, best),
+    )
+    (out / REPORT).write_text(json.dumps({"plan": asdict(plan), **asdict(report)}, indent=2) + "\n", "utf-8")
+    return report
+
+
+def quality(pairs: Sequence[Pair], texts: Sequence[str]) -> Quality:
+    """Return what texts made of the triples of pairs are worth."""
+    both = list(zip(pairs, texts, strict=True))
+
+    def mean(values: Sequence[float]) -> float:
+        return fsum(values) / len(values) if values else 0.0
+
+    return Quality(
+        len(both),
+        mean([rouge_n(text, pair.text, 1) for pair, text in both]),
+        mean([rouge_n(text, pair.text, 2) for pair, text in both]),
+        mean([rouge_l(text, [pair.text]) for pair, text in both]),
+        mean([float(bool(foreign_facts(text, pair.triples))) for pair, text in both]),
+        mean([float(bool(unjoined_pairs(text, pair.triples))) for pair, text in both]),
+        mean([float(len(text.split())) for _, text in both]),
+    )
+
+
+def _by_size(pairs: Sequence[Pair], texts: Sequence[str]) -> tuple[tuple[str, Quality], ...]:
+    found = []
+    for least, most in ((1, 1), (2, 2), (3, 4), (5, 8), (9, 10**6)):
+        places = [place for place, each in enumerate(pairs) if least <= len(each.triples) <= most]
+        if places:
+            name = f"{least}" if least == most else f"{least}-{most}" if most < 10**6 else f"{least}+"
+            found.append((name, quality([pairs[each] for each in places], [texts[each] for each in places])))
+    return tuple(found)
+
+
+class _Run:
+    """A model while it is trained."""
+
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        import torch
+
+        torch.manual_seed(plan.seed)
+        self._plan = plan
+        self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self._tokenizer, self._model = read_model(folder)
+        self._model.to(self._device)
+        self._steps = torch.optim.AdamW(self._model.parameters(), lr=plan.learning_rate)
+
+    def learn(self, pairs: Sequence[Pair], epoch: int) -> float:
+        """Pass over the pairs once, in an order drawn for the epoch; return the mean loss."""
+        order = list(pairs)
+        random.Random(self._plan.seed * 1000 + epoch).shuffle(order)  # noqa: S311
+        self._model.train()
+        losses = []
+        for start in range(0, len(order), self._plan.batch):
+            loss = self._model(**self._batch(order[start : start + self._plan.batch])).loss
+            loss.backward()
+            self._steps.step()
+            self._steps.zero_grad()
+            losses.append(float(loss.detach()))
+        return fsum(losses) / len(losses)
+
+    def loss(self, pairs: Sequence[Pair]) -> float:
+        """Return the mean loss over batches, without learning."""
+        import torch
+
+        self._model.eval()
+        size = self._plan.batch
+        with torch.inference_mode():
+            losses = [
+                float(self._model(**self._batch(pairs[start : start + size])).loss)
+                for start in range(0, len(pairs), size)
+            ]
+        return fsum(losses) / len(losses)
+
+    def write(self, pairs: Sequence[Pair]) -> list[str]:
+        """Return what the model now says of the triples of pairs, as `T5Writer` would."""
+        self._model.eval()
+        return T5Writer(self._tokenizer, self._model).write([each.triples for each in pairs])
+
+    def save(self, out: Path) -> None:
+        """Write the model and its tokenizer, in the place of what is there."""
+        beside = out.with_name(f".{out.name}.new")
+        shutil.rmtree(beside, ignore_errors=True)
+        with offline():
+            self._model.save_pretrained(beside, safe_serialization=True)
+            self._tokenizer.save_pretrained(beside)
+        shutil.rmtree(out, ignore_errors=True)
+        beside.rename(out)
+
+    def _batch(self, pairs: Sequence[Pair]) -> dict[str, Any]:
+        given = self._tokenizer(
+            [linearised(each.triples) for each in pairs],
+            padding=True,
+            truncation=True,
+            max_length=MOST_READ,
+            return_tensors="pt",
+        )
+        wanted = self._tokenizer(
+            text_target=[each.text for each in pairs],
+            padding=True,
+            truncation=True,
+            max_length=MOST_TOKENS,
+            return_tensors="pt",
+        )["input_ids"]
+        labels = wanted.masked_fill(wanted == self._tokenizer.pad_token_id, _LABEL_PAD)
+        made = {"input_ids": given["input_ids"], "attention_mask": given["attention_mask"], "labels": labels}
+        return {name: each.to(self._device) for name, each in made.items()}

@@ -1,0 +1,62 @@
+"""What a text says beyond its triples, counted by rule.
+
+FastToG (Liang and Gu 2025, appendix B) counts by hand two kinds of hallucination in texts made of communities:
+factual (names and numbers that the triples lack) and relational (things put together that no triple joins).
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from query.walk.graph import predicate_words, spoken
+from query.walk.graph2text import Triple
+from storage.text.names import NameMatcher, words
+from storage.text.sentences import sentence_spans
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def foreign_facts(text: str, triples: Sequence[Triple]) -> list[str]:
+    """Return the names and numbers of a text that its triples lack.
+
+    A name is a word with a capital that does not begin a sentence; numbers are compared by value, so that "1,777,539"
+    is 1777539 and "4.0" is 4. A word is in the triples where one of their words begins like it (five letters), so that
+    "American" is known from "America".
+    """
+    told = " ".join(f"{spoken(source)} {predicate_words(said)} {spoken(target)}" for source, said, target in triples)
+    known = {word.key for word in words(told)}
+    stems = {each[:5] for each in known}
+    numbers = {_value(each) for each in _NUMBER.findall(told)}
+    found = [each for each in _NUMBER.findall(text) if not _value(each) & set().union(*numbers)]
+    for start, end in sentence_spans(text):
+        sentence = text[start:end]
+        for word in words(sentence)[1:]:
+            written = sentence[word.start : word.end]
+            if written[:1].isupper() and word.key not in known and word.key[:5] not in stems:
+                found.append(written)
+    return found
+
+
+def unjoined_pairs(text: str, triples: Sequence[Triple]) -> list[tuple[str, str]]:
+    """Return pairs of the triples' things that a sentence names one behind the other and that no triple joins.
+
+    Two things are joined by a triple of both, or through a third thing that triples join to both of them ("Trane, in
+    Dublin, Ireland").
+    """
+    names = {end: spoken(end) for source, _, target in triples for end in (source, target)}
+    beside: dict[str, set[str]] = {each: {each} for each in names}
+    for source, _, target in triples:
+        beside[source].add(target)
+        beside[target].add(source)
+    matcher = NameMatcher({name: end for end, name in names.items()})
+    found = []
+    for start, end in sentence_spans(text):
+        said = [match.value for match in matcher.find(text[start:end])]
+        found += [(one, other) for one, other in pairwise(said) if not beside[one] & beside[other]]
+    return found
+
+
+def _value(number: str) -> frozenset[float]:
+    """Return what a number may mean: a comma is one of thousands, or of decimals."""
+    plain = number.rstrip(".,")
+    return frozenset({float(each) for each in (plain.replace(",", ""), plain.replace(",", ".")) if each.count(".") < 2})

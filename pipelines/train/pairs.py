@@ -1,0 +1,73 @@
+"""Pairs of triples and the text that says them: what graph-to-text is trained on."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from query.walk.graph2text import Triple
+from storage.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Triples, and a text that says them."""
+
+    triples: tuple[Triple, ...]
+    text: str
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    text: str = Field(min_length=1)
+    triples: list[tuple[str, str, str]] = Field(min_length=1)
+
+
+def read_pairs(path: Path) -> list[Pair]:
+    """Return the pairs of a file of JSON lines, `{"text": ..., "triples": [[s, p, o], ...]}`, or of all in a folder.
+
+    InputError names the file, the line and what is wrong with it.
+    """
+    files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+    pairs = [each for file in files for each in _read(file)]
+    if not pairs:
+        raise InputError(f"{path} holds no pairs: JSON lines with `text` and `triples` are wanted")
+    return pairs
+
+
+def _read(file: Path) -> list[Pair]:
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}") from error
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            made = _Line.model_validate_json(line)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InputError(f"{file}, line {number}: {where + ': ' if where else ''}{first['msg']}") from error
+        found.append(Pair(tuple(made.triples), " ".join(made.text.split())))
+    return found
+
+
+def divided(pairs: Sequence[Pair], validation: float, seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Return pairs to learn from and pairs to validate with, drawn by the seed; at least one of each.
+
+    Pairs of the same triples stay together: a text that was learned is no test.
+    """
+    groups: dict[tuple[Triple, ...], list[Pair]] = {}
+    for each in pairs:
+        groups.setdefault(each.triples, []).append(each)
+    if len(groups) < 2:
+        raise InputError("the pairs are of the same triples: there is nothing to validate with")
+    order = list(groups)
+    random.Random(seed).shuffle(order)  # noqa: S311
+    held_out = min(max(round(validation * len(order)), 1), len(order) - 1)
+    learn = [each for key in order[held_out:] for each in groups[key]]
+    return learn, [each for key in order[:held_out] for each in groups[key]]

@@ -1,0 +1,163 @@
+"""The words that answer, in sentences that hold them: a name of the kind that is asked for, a year, a number.
+
+What kind a question asks for is read off its words (in English; in other languages there is no short answer).
+What names there are in a sentence, and of what kind, the index knows already. Nothing is made up: a short answer stands
+in a quoted sentence, word for word.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from query.context import Context
+from storage.records import Entity, Mention, Span
+from storage.text.names import words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_LATER = 0.25
+"""What it is worth to stand in the next sentence: a later one is about what an earlier one names, the second hop."""
+_CHARACTERS = 100
+"""So far from the nearest word of the question costs 1; half of it where the sentence holds none."""
+_STAND_IN = 3.0
+"""What a kind costs that is only taken where the sentence has none of the wanted kind: extractors confuse them."""
+_LEAST_LETTERS = 4
+"""Shorter words of a question are most often no content words."""
+
+_PERSON = frozenset({"person", "people"})
+_PLACE = frozenset({"gpe", "loc", "fac", "geo", "location", "place"})
+_GROUP = frozenset({"org", "organization", "organisation", "company"})
+_WORK = frozenset({"work_of_art", "work", "product"})
+_PEOPLE = frozenset({"norp", "language"})
+_DATE = frozenset({"date", "time"})
+_UNSURE = frozenset({"name", "title"})
+_NAMES = _PERSON | _PLACE | _GROUP | _WORK | _PEOPLE | _UNSURE | {"event", "law"}
+
+_YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
+_NUMBER = re.compile(
+    r"\b\d[\d,.]*(?<![,.])(?:\s(?:thousand|million|billion|percent))?"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What answers a question: names of these types, else of those that stand in, or what a pattern finds."""
+
+    types: frozenset[str] = frozenset()
+    stand_ins: frozenset[str] = frozenset()
+    pattern: re.Pattern[str] | None = None
+
+
+def _which(*nouns: str) -> str:
+    return rf"\b(?:what|which)\b(?:\s[\w'’-]+){{0,4}}?\s(?:{'|'.join(nouns)})\b"
+
+
+_KINDS: tuple[tuple[re.Pattern[str], Wanted], ...] = tuple(
+    (re.compile(asked, re.IGNORECASE), wanted)
+    for asked, wanted in (
+        (r"\b(?:what|which) (?:year|decade)\b", Wanted(pattern=_YEAR)),
+        (r"\bwhen\b|\b(?:what|which) (?:date|day|month|time)\b", Wanted(_DATE, pattern=_YEAR)),
+        (r"\bhow (?:many|much|old|long|far|tall|large|big)\b|\bwhat (?:number|is the pop)", Wanted(pattern=_NUMBER)),
+        (r"\bwho(?:m|se)?\b", Wanted(_PERSON, _GROUP | _UNSURE)),
+        (
+            r"\bwhere\b|\bbirthplace\b|"
+            + _which(
+                "city", "cities", "country", "countries", "state", "county", "town", "village", "place", "location",
+                "continent", "region", "province", "river", "island", "borough", "district", "municipality", "capital",
+            ),
+            Wanted(_PLACE, _GROUP | _UNSURE),
+        ),
+        (r"\bnationality\b|\bwhat language\b|\bethnic", Wanted(_PEOPLE)),
+        (
+            _which(
+                "company", "band", "team", "club", "university", "college", "school", "organi[sz]ation", "label",
+                "network", "agency", "party", "group", "studio", "airline", "league", "publisher", "manufacturer",
+            ),
+            Wanted(_GROUP, _UNSURE | _PERSON | _PLACE),
+        ),
+        (
+            _which(
+                "film", "movie", "album", "song", "book", "novel", "show", "series", "game", "magazine", "opera",
+                "musical", "play", "newspaper", "episode", "single",
+            ),
+            Wanted(_WORK, _UNSURE | _GROUP),
+        ),
+        (
+            _which(
+                "actor", "actress", "singer", "author", "writer", "director", "player", "president", "king", "queen",
+                "man", "woman", "person", "politician", "composer", "musician", "artist", "poet", "scientist",
+                "footballer", "founder", "coach", "performer", "producer",
+            ),
+            Wanted(_PERSON, _GROUP | _UNSURE),
+        ),
+        (r"\b(?:what|which)\b", Wanted(_NAMES)),
+    )
+)  # fmt: skip
+
+
+def wanted(question: str) -> Wanted | None:
+    """Return what a question asks for, None where its words do not tell ("Are both of them rivers?")."""
+    return next((wanted for asked, wanted in _KINDS if asked.search(question)), None)
+
+
+def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> str:
+    """Return the words in the sentences, best first, that answer a question; "" where there are none of the kind.
+
+    Of all names of the kind (or matches of its pattern) that are not in the question itself, the one near to a word of
+    the question is taken, a later sentence before an earlier one.
+    """
+    kind = wanted(question)
+    if kind is None or not sentences:
+        return ""
+    asked = {word.key for word in words(question)}
+    best, least = "", float("inf")
+    for place, span in enumerate(sentences):
+        chunk = context.chunks[context.chunk_rows[span.chunk_id]]
+        start, end = span.start - chunk.start, span.end - chunk.start
+        sentence = chunk.text[start:end]
+        known = [word.start for word in words(sentence) if word.key in asked and len(word.key) >= _LEAST_LETTERS]
+        for at, text, extra in _candidates(context, kind, span.chunk_id, sentence, start):
+            if {word.key for word in words(text)} <= asked:
+                continue
+            far = min((abs(each - at) for each in known), default=_CHARACTERS / 2) / _CHARACTERS
+            cost = far + extra - _LATER * place
+            if cost < least:
+                best, least = text, cost
+    return " ".join(best.split())
+
+
+def _candidates(
+    context: Context, kind: Wanted, chunk_id: str, sentence: str, start: int
+) -> Iterator[tuple[int, str, float]]:
+    """Yield where a candidate begins in the sentence, its text, and what it costs for its kind."""
+    named = False
+    for first, last, types in _names(context, chunk_id):
+        text = sentence[first - start : last - start] if first >= start and last <= start + len(sentence) else ""
+        if kind.types & types and (kind.types != _DATE or _YEAR.search(text)):
+            named = named or bool(text)
+            yield first - start, text, 0.0
+        elif kind.stand_ins & types:
+            yield first - start, text, _STAND_IN
+    if kind.pattern and not named:
+        yield from ((found.start(), found.group(), 0.0) for found in kind.pattern.finditer(sentence))
+
+
+def _names(context: Context, chunk_id: str) -> list[tuple[int, int, frozenset[str]]]:
+    """Return the names in a chunk: where they begin and end in it, and their types in small letters."""
+    from pyarrow import compute
+
+    index = context.index
+    mentions: pa.Table = index.keep(
+        "places of mentions", lambda: index.arrow(Mention, "chunk_id", "entity_id", "start", "end")
+    )
+    entities: pa.Table = index.keep("types of entities", lambda: index.arrow(Entity, "id", "type", "types"))
+    found = mentions.filter(compute.equal(mentions.column("chunk_id"), chunk_id)).drop_null()
+    held = entities.filter(compute.is_in(entities.column("id"), value_set=found.column("entity_id")))
+    types_of = {
+        each["id"]: frozenset(type_.casefold() for type_ in (each["type"], *each["types"])) for each in held.to_pylist()
+    }
+    return [(each["start"], each["end"], types_of[each["entity_id"]]) for each in found.to_pylist()]

@@ -1,0 +1,230 @@
+"""The relations of an index as a graph that walks go over: every triple from both of its ends."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from query.types import CitedTriple
+from query.walk.trace import Hop
+from storage.records import Entity, Relation
+from storage.text.predicates import predicate_words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from query.context import Context
+
+__all__ = [
+    "Edges",
+    "KnowledgeGraph",
+    "cited",
+    "open_graph",
+    "predicate_vectors",
+    "predicate_words",
+    "sentence",
+    "sentence_of",
+]
+
+Ints = npt.NDArray[np.int64]
+
+
+class Edges(NamedTuple):
+    """Edges as arrays of one length: `at` the entity that each stands at, and what KnowledgeGraph has of it."""
+
+    at: Ints
+    neighbours: Ints
+    predicate: npt.NDArray[np.int32]
+    relation: Ints
+    outgoing: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnowledgeGraph:
+    """A directed graph with named edges in compressed sparse rows, n entities and e relations.
+
+    `names[i]` is the display name of entity row i, `predicates` the distinct predicates, sorted, as they are stored.
+    The edges at entity i are `neighbours[indptr[i]:indptr[i + 1]]`, in step with `predicate` (number of its
+    predicate), `relation` (row of the relations table) and `outgoing`; they are sorted by (predicate, outgoing,
+    neighbour, relation). Each relation stands twice: at its source, outgoing, and at its target.
+    `sources`, `targets` and `stated` (its predicate) give the same by relation row.
+    """
+
+    names: Sequence[str]
+    predicates: Sequence[str]
+    indptr: Ints
+    neighbours: Ints
+    predicate: npt.NDArray[np.int32]
+    relation: Ints
+    outgoing: npt.NDArray[np.bool_]
+    sources: Ints
+    targets: Ints
+    stated: npt.NDArray[np.int32]
+    entity_ids: Sequence[str]
+    relation_ids: Sequence[str]
+    descriptions: Sequence[str]
+
+    @property
+    def n_entities(self) -> int:
+        """The number of entities, with and without edges."""
+        return len(self.indptr) - 1
+
+    def degrees(self) -> Ints:
+        """Return the number of edges at each entity, int64 (n,)."""
+        return np.diff(self.indptr)
+
+    def edges_of(self, entities: Sequence[int] | Ints) -> Edges:
+        """Return the edges at some entities, entity after entity in the order given."""
+        rows = np.asarray(entities, dtype=np.int64)
+        starts = self.indptr[rows]
+        counts = self.indptr[rows + 1] - starts
+        offsets = np.cumsum(counts) - counts
+        entries = np.arange(counts.sum(), dtype=np.int64) + np.repeat(starts - offsets, counts)
+        return Edges(
+            np.repeat(rows, counts),
+            self.neighbours[entries],
+            self.predicate[entries],
+            self.relation[entries],
+            self.outgoing[entries],
+        )
+
+
+class _Column(Sequence[str]):
+    """A column of texts, read one by one: most of a large table is never looked at."""
+
+    def __init__(self, column: "pa.ChunkedArray") -> None:
+        self._texts = column.combine_chunks()
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[str]: ...
+
+    def __getitem__(self, row: int | slice) -> str | list[str]:
+        if isinstance(row, slice):
+            return [each.as_py() for each in self._texts[row]]
+        return str(self._texts[int(row)])
+
+
+def open_graph(context: "Context") -> KnowledgeGraph:
+    """Return the index's graph, made of its tables on first use."""
+    return context.index.keep("knowledge graph", lambda: _load(context))
+
+
+def _load(context: "Context") -> KnowledgeGraph:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    entities = context.index.arrow(Entity, "id", "name")
+    relations = context.index.arrow(Relation, "id", "source_id", "target_id", "predicate", "description")
+    ids = entities.column("id").combine_chunks()
+
+    def rows(column: str) -> Ints:
+        found: Ints = pc.index_in(relations.column(column), value_set=ids).to_numpy().astype(np.int64)
+        return found
+
+    said = relations.column("predicate").combine_chunks().dictionary_encode()
+    if isinstance(said, pa.ChunkedArray):
+        said = said.combine_chunks()
+    distinct = said.dictionary.to_pylist()
+    order = sorted(range(len(distinct)), key=distinct.__getitem__)
+    number = np.empty(len(distinct), np.int32)
+    number[order] = np.arange(len(distinct), dtype=np.int32)
+    stated = number[said.indices.to_numpy(zero_copy_only=False)] if len(distinct) else np.empty(0, np.int32)
+    return graph_of(
+        names=entities.column("name").to_pylist(),
+        predicates=[distinct[each] for each in order],
+        sources=rows("source_id"),
+        targets=rows("target_id"),
+        stated=stated,
+        entity_ids=_Column(entities.column("id")),
+        relation_ids=_Column(relations.column("id")),
+        descriptions=_Column(relations.column("description")),
+    )
+
+
+def graph_of(
+    names: Sequence[str],
+    predicates: Sequence[str],
+    sources: Ints,
+    targets: Ints,
+    stated: npt.NDArray[np.int32],
+    entity_ids: Sequence[str],
+    relation_ids: Sequence[str],
+    descriptions: Sequence[str],
+) -> KnowledgeGraph:
+    """Return the graph of relations, given by their ends (entity rows) and the numbers of their predicates."""
+    ends, others = np.concatenate([sources, targets]), np.concatenate([targets, sources])
+    n_relations = len(sources)
+    outgoing = np.arange(2 * n_relations) < n_relations
+    relation = np.tile(np.arange(n_relations, dtype=np.int64), 2)
+    predicate = np.tile(stated, 2)
+    order = np.lexsort((relation, others, outgoing, predicate, ends))
+    indptr = np.zeros(len(names) + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=len(names)), out=indptr[1:])
+    return KnowledgeGraph(
+        names,
+        predicates,
+        indptr,
+        others[order],
+        predicate[order],
+        relation[order],
+        outgoing[order],
+        sources,
+        targets,
+        stated,
+        entity_ids,
+        relation_ids,
+        descriptions,
+    )
+
+
+def sentence(graph: KnowledgeGraph, relation: int) -> str:
+    """Return a relation as a short sentence; one without a predicate as its ends and its description."""
+    source, target = graph.names[graph.sources[relation]], graph.names[graph.targets[relation]]
+    predicate = graph.predicates[graph.stated[relation]]
+    if not predicate:
+        return f"{spoken(source)}, {spoken(target)}: {graph.descriptions[relation]}"
+    return sentence_of(source, predicate, target)
+
+
+def sentence_of(source: str, predicate: str, target: str) -> str:
+    """Return a triple as a short sentence.
+
+    >>> sentence_of("Jack_Frost", "starred_actors", "Scott MacDonald")
+    'Jack Frost starred actors Scott MacDonald'
+    """
+    return f"{spoken(source)} {predicate_words(predicate)} {spoken(target)}"
+
+
+def spoken(name: str) -> str:
+    """Return a name as it is read: underscores are spaces."""
+    return name.replace("_", " ")
+
+
+def cited(graph: KnowledgeGraph, number: int, hop: Hop | int) -> CitedTriple:
+    """Return the citation of a relation (its row, or a hop over it)."""
+    row = hop if isinstance(hop, int) else hop.relation
+    return CitedTriple(
+        number,
+        graph.relation_ids[row],
+        graph.names[graph.sources[row]],
+        graph.predicates[graph.stated[row]],
+        graph.names[graph.targets[row]],
+    )
+
+
+def predicate_vectors(context: "Context") -> npt.NDArray[np.float32]:
+    """Return the stored unit vectors of the words of all predicates, float32 (p, d), in the order of `predicates`."""
+
+    def load() -> npt.NDArray[np.float32]:
+        stored = context.index.vectors("predicates")
+        return stored.mean_vectors(np.arange(stored.n_rows, dtype=np.int64))
+
+    return context.index.keep("predicate vectors", load)

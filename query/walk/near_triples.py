@@ -1,0 +1,111 @@
+"""The triples around some entities that are nearest to a question in meaning: what KAPING is made of.
+
+Baek, Aji and Saffari 2023, "Knowledge-Augmented Language Model Prompting for Zero-Shot Knowledge Graph Question
+Answering", section 3.2: the triples within one or two hops of the question's entities are put into words, and those
+nearest to the question by a sentence encoder are kept.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from query.context import Context
+from query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, sentence
+from query.walk.trace import Considered, Hop
+
+
+@dataclass(frozen=True, slots=True)
+class NearTriple:
+    """A relation (its row), its cosine with the question, and its ends: `near` is no farther from the topics."""
+
+    relation: int
+    cosine: float
+    near: int
+    far: int
+    outgoing: bool
+    """Whether it is walked from its source."""
+
+    @property
+    def hop(self) -> Hop:
+        """The triple as a step of a walk."""
+        return Hop(self.relation, self.near, self.far, self.outgoing)
+
+
+def around(graph: KnowledgeGraph, topics: Sequence[int], hops: int) -> tuple[Ints, Ints]:
+    """Return the relations within so many hops of the topics, ascending, and the distance of each entity, -1: farther.
+
+    A relation is within n hops where one of its ends is within n - 1.
+    """
+    distance = np.full(graph.n_entities, -1, np.int64)
+    frontier = np.unique(np.asarray(topics, np.int64))
+    distance[frontier] = 0
+    found = [np.zeros(0, np.int64)]
+    for hop in range(1, hops + 1):
+        edges = graph.edges_of(frontier)
+        found.append(edges.relation)
+        frontier = np.unique(edges.neighbours[distance[edges.neighbours] < 0])
+        distance[frontier] = hop
+    return np.unique(np.concatenate(found)), distance
+
+
+def nearest(
+    context: Context, question: str, relations: Ints, distance: Ints, *, most: int, candidates: int
+) -> list[NearTriple]:
+    """Return the `most` relations whose sentences are nearest to the question, ties by their rows.
+
+    Of more than `candidates` those are looked at whose predicates are nearest, then those nearest to the topics.
+    """
+    graph = open_graph(context)
+    if not len(relations):
+        return []
+    vector = context.embedder.embed_query(question)
+    if len(relations) > candidates:
+        predicates = np.round(predicate_vectors(context) @ vector, 6)[graph.stated[relations]]
+        reach = np.minimum(_far(distance, graph.sources[relations]), _far(distance, graph.targets[relations]))
+        relations = relations[np.lexsort((relations, reach, -predicates))[:candidates]]
+    cosines = np.round(context.embedder.embed([sentence(graph, int(row)) for row in relations]) @ vector, 6)
+    order = np.lexsort((relations, -cosines))[:most]
+    return [_near(graph, int(relations[place]), float(cosines[place]), distance) for place in order]
+
+
+def considered(
+    graph: KnowledgeGraph, triples: Sequence[NearTriple], kept: Sequence[NearTriple]
+) -> tuple[Considered, ...]:
+    """Return triples as the candidates of a decision."""
+    chosen = {each.relation for each in kept}
+    return tuple(
+        Considered(
+            sentence(graph, each.relation),
+            each.relation in chosen,
+            "says the same of the same thing as the nearest" if each.relation in chosen else "says something else",
+            each.cosine,
+        )
+        for each in triples
+    )
+
+
+def alike(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> list[NearTriple]:
+    """Return the best triple and those that say the same of the same thing: its predicate, direction and near end."""
+    if not triples:
+        return []
+    best = triples[0]
+    return [
+        each
+        for each in triples
+        if (each.near, each.outgoing, graph.stated[each.relation])
+        == (best.near, best.outgoing, graph.stated[best.relation])
+    ]
+
+
+def _near(graph: KnowledgeGraph, relation: int, cosine: float, distance: Ints) -> NearTriple:
+    source, target = int(graph.sources[relation]), int(graph.targets[relation])
+    if _far(distance, np.array([target]))[0] < _far(distance, np.array([source]))[0]:
+        return NearTriple(relation, cosine, target, source, False)
+    return NearTriple(relation, cosine, source, target, True)
+
+
+def _far(distance: Ints, rows: Ints) -> Ints:
+    """Return distances, what is out of reach as farther than all."""
+    found: Ints = np.where(distance[rows] < 0, np.iinfo(np.int64).max, distance[rows])
+    return found

@@ -1,0 +1,82 @@
+from collections.abc import Sequence
+
+import pytest
+
+from pipelines.evaluation.evaluate import as_json
+from pipelines.evaluation.suites import Question, Suite
+from pipelines.evaluation.sweep import Values, evaluate_each, swept_settings, values_of
+from pipelines.runner import no_progress
+from query.context import Context
+from storage.errors import UsageError
+from storage.settings import load_settings
+
+
+def test_a_setting_is_found_with_and_without_its_section() -> None:
+    assert values_of("kaping.hops=1, 2,1") == Values(("kaping",), "hops", ("1", "2"))
+    assert values_of("damping=0.5") == Values(("ppr",), "damping", ("0.5",))
+
+
+def test_of_several_sections_those_of_the_methods_are_meant() -> None:
+    swept = values_of("max_community_size=1,2", ["fasttog", "ppr"])
+    assert swept.sections == ("fasttog",)
+    assert values_of("max_community_size=1,2", ["kgp", "fasttog"]).sections == ("kgp", "fasttog")
+    made = swept_settings(load_settings(), swept)
+    assert [each.fasttog.max_community_size for each in made.values()] == [1, 2]
+    assert {each.kgp.max_community_size for each in made.values()} == {4}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("kaping.hops", "takes"),
+        ("kaping.hops=", "takes"),
+        ("kaping.nothing=1", "no setting that answers depend on"),
+        ("chunks.chunk_size=300", "no setting that answers depend on"),
+        ("embedded_entities=1", "no setting that answers depend on"),
+        ("level=c0,c1", "several sections: global_search.level, local_search.level"),
+    ],
+)
+def test_what_cannot_be_swept(text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        values_of(text)
+
+
+def test_each_value_makes_settings_and_a_wrong_one_is_named() -> None:
+    made = swept_settings(load_settings(), Values(("kaping",), "hops", ("1", "3")))
+    assert [each.kaping.hops for each in made.values()] == [1, 3]
+    with pytest.raises(UsageError, match=r"kaping\.hops: .* 0"):
+        swept_settings(load_settings(), Values(("kaping",), "hops", ("0",)))
+
+
+@pytest.fixture(scope="module")
+def suite(films: Context) -> Suite:
+    asked: Sequence[Question] = (
+        Question("a", "Grey Heron was directed by which director?", ("ada_mirren",), (), ("Grey Heron",), hops=1),
+        Question("b", "where was the director of Grey Heron born", ("Pelluci",), (), ("Grey Heron",), hops=2),
+        Question("c", "Grey Heron was directed by Ada Mirren", (), (), ("Grey Heron",), label="true"),
+    )
+    return Suite("films", None, tuple(asked), films.index.root)
+
+
+def test_walks_are_measured_from_given_and_from_linked_topics(suite: Suite, films: Context) -> None:
+    runs = {"": films.settings}
+    topics = ("given", "linked")
+    found = evaluate_each(suite, films, runs, ["kaping"], [5], no_progress, topics=topics)[""]
+    assert list(found) == ["kaping (given)", "kaping (linked)"]
+    for each in found.values():
+        assert set(each.metrics) == {"hits@1", "exact_match", "f1", "accuracy", "depth"}
+        assert each.metrics["depth"].mean == 1.0
+        assert each.metrics["accuracy"].mean == 0.0, "it gives no verdicts"
+        assert each.by_hops[1]["hits@1"].mean == 1.0
+        assert set(each.by_hops) == {1, 2}
+        assert each.median_seconds > 0
+    written = as_json(suite, {}, found, 1.0)
+    assert written["measured"] == {"answers": 2, "claims": 1}
+    assert written["methods"]["kaping (given)"]["by_hops"]["1"]["hits@1"]["mean"] == 1.0
+
+
+def test_a_sweep_changes_what_is_found(suite: Suite, films: Context) -> None:
+    runs = swept_settings(films.settings, Values(("kaping",), "triples", ("1", "10")))
+    found = evaluate_each(suite, films, runs, ["kaping"], [5], no_progress)
+    assert list(found) == ["1", "10"]
+    assert all(list(scores) == ["kaping"] for scores in found.values())

@@ -1,0 +1,155 @@
+"""Graph-to-text on a tiny T5 that is made on the spot."""
+
+import json
+from pathlib import Path
+
+import pytest
+from rouge_score.rouge_scorer import RougeScorer
+
+from conspectus.show_training import trained as shown
+from pipelines.train.graph2text import Plan, Trained, quality, train_graph2text
+from pipelines.train.hallucination import foreign_facts, unjoined_pairs
+from pipelines.train.pairs import Pair, divided, read_pairs
+from pipelines.train.rouge import rouge_n
+from query.walk.graph2text import linearised, open_graph2text
+from storage.errors import InputError, MissingPart, SettingsError
+from tests.tiny_t5 import save_t5
+
+TOWNS = [f"{first}{last}" for first in ("Aar", "Bel", "Cor", "Dun", "Esk") for last in ("ford", "mouth", "wick", "ton")]
+PAIRS = [
+    Pair(((town, "locatedIn", country),), f"{town} lies in {country}.")
+    for town in TOWNS
+    for country in ("Ostrava", "Tarn")
+]
+PLAN = Plan(learning_rate=3e-3, epochs=3, batch=8)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    texts = [linearised(each.triples) for each in PAIRS] + [each.text for each in PAIRS]
+    return save_t5(tmp_path_factory.mktemp("t5"), texts)
+
+
+@pytest.fixture(scope="module")
+def trained(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Trained, Path, list[str]]:
+    out = tmp_path_factory.mktemp("trained") / "g2t"
+    lines: list[str] = []
+    return train_graph2text(PAIRS, tiny, out, PLAN, lines.append), out, lines
+
+
+def test_training_is_reported_and_kept(trained: tuple[Trained, Path, list[str]]) -> None:
+    report, out, lines = trained
+    assert (report.n_training, report.n_validation) == (36, 4)
+    assert len(report.epochs) == 3
+    assert report.epochs[-1].training_loss < report.epochs[0].training_loss
+    assert report.best == max(report.epochs, key=lambda each: (each.rouge1, each.number)).number
+    assert report.validation.rouge1 == max(each.rouge1 for each in report.epochs)
+    assert report.validation.rouge1 > report.before.rouge1
+    assert report.written.rouge1 == report.written.rouge_l == 1.0
+    assert (report.written.factual, report.written.relational) == (0.0, 0.0)
+    assert [size for size, _ in report.by_size] == ["1"]
+    assert len(lines) == 4
+    assert (out / "model.safetensors").is_file()
+    assert not list(out.glob("*.bin"))
+    assert json.loads((out / "graph2text.json").read_text())["plan"]["seed"] == 7
+    assert "written by people" in shown(report, out)
+
+
+def test_the_same_seed_gives_the_same_model(
+    tiny: Path, trained: tuple[Trained, Path, list[str]], tmp_path: Path
+) -> None:
+    again = train_graph2text(PAIRS, tiny, tmp_path / "again", PLAN, lambda line: None)
+    assert [each.training_loss for each in again.epochs] == [each.training_loss for each in trained[0].epochs]
+    one, other = (folder / "model.safetensors" for folder in (tmp_path / "again", trained[1]))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_what_was_trained_writes(trained: tuple[Trained, Path, list[str]]) -> None:
+    writer = open_graph2text(str(trained[1]))
+    triples = [each.triples for each in PAIRS[:3]]
+    texts = writer.write(triples)
+    assert len(texts) == 3
+    assert texts == open_graph2text(str(trained[1])).write(triples)
+
+
+def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="graph2text"):
+        open_graph2text("")
+    with pytest.raises(MissingPart, match="safetensors"):
+        open_graph2text(str(tmp_path))
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "pytorch_model.bin").write_bytes(b"")
+    with pytest.raises(MissingPart):
+        train_graph2text(PAIRS, tmp_path, tmp_path / "out", PLAN, lambda line: None)
+
+
+def test_pairs_are_read_line_by_line(tmp_path: Path) -> None:
+    line = {"text": "A  lies in B.", "triples": [["A", "in", "B"]], "id": 3}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line) + "\n\n", "utf-8")
+    (tmp_path / "b.jsonl").write_text(json.dumps(line | {"text": "B holds A."}), "utf-8")
+    assert [each.text for each in read_pairs(tmp_path)] == ["A lies in B.", "B holds A."]
+    for broken, said in [
+        ("{", "line 1"),
+        ('{"text": "a"}', "triples"),
+        ('{"text": "a", "triples": [["b"]]}', "triples"),
+    ]:
+        (tmp_path / "broken.jsonl").write_text(broken, "utf-8")
+        with pytest.raises(InputError, match=said):
+            read_pairs(tmp_path / "broken.jsonl")
+    (tmp_path / "empty.jsonl").write_text("", "utf-8")
+    with pytest.raises(InputError, match="no pairs"):
+        read_pairs(tmp_path / "empty.jsonl")
+
+
+def test_texts_of_the_same_triples_stay_on_one_side() -> None:
+    doubled = [*PAIRS, *(Pair(each.triples, f"In {each.text}") for each in PAIRS)]
+    learn, held_out = divided(doubled, 0.1, 1)
+    assert len(learn) + len(held_out) == len(doubled)
+    assert not {each.triples for each in learn} & {each.triples for each in held_out}
+    assert divided(doubled, 0.1, 1) == (learn, held_out)
+    assert divided(doubled, 0.1, 2) != (learn, held_out)
+    with pytest.raises(InputError):
+        divided(PAIRS[:1], 0.1, 1)
+
+
+TRIPLES = (
+    ("Ciudad_Ayala", "populationMetro", "1777539"),
+    ("Ciudad_Ayala", "isPartOf", "Morelos"),
+    ("Trane", "in", "Dublin"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "foreign"),
+    [
+        ("Ciudad Ayala, a part of Morelos, has a population of 1,777,539.", []),
+        ("It has 1,777,540 people.", ["1,777,540"]),
+        ("Ciudad Ayala is near Toluca.", ["Toluca"]),
+        ("Toluca is a city.", []),
+        ("The Moreloan city has 1777539.0 people.", []),
+    ],
+)
+def test_names_and_numbers_that_the_triples_lack(text: str, foreign: list[str]) -> None:
+    assert foreign_facts(text, TRIPLES) == foreign
+
+
+def test_things_put_together_that_no_triple_joins() -> None:
+    assert unjoined_pairs("Ciudad Ayala of Morelos has 1777539 people.", TRIPLES) == []
+    assert unjoined_pairs("Trane is in Morelos.", TRIPLES) == [("Trane", "Morelos")]
+    assert unjoined_pairs("Trane is in Dublin. Morelos is elsewhere.", TRIPLES) == []
+
+
+def test_rouge_is_that_of_the_package() -> None:
+    scorer = RougeScorer(["rouge1", "rouge2"])
+    texts = ["the cat sat on the mat", "a dog, the cat and 3 mats", "cat", "", "on the mat sat the cat the cat"]
+    for one in texts:
+        for other in texts:
+            scores = scorer.score(other, one)
+            assert rouge_n(one, other, 1) == pytest.approx(scores["rouge1"].fmeasure)
+            assert rouge_n(one, other, 2) == pytest.approx(scores["rouge2"].fmeasure)
+
+
+def test_quality_counts_texts() -> None:
+    pairs = [Pair(TRIPLES, "Trane is in Dublin."), Pair(TRIPLES, "Trane is in Dublin.")]
+    found = quality(pairs, ["Trane is in Dublin.", "Trane is in Morelos with Toluca."])
+    assert (found.n, found.factual, found.relational) == (2, 0.5, 0.5)

@@ -1,0 +1,31 @@
+"""Indexes of small knowledge graphs, built once a session."""
+
+from pathlib import Path
+
+import pytest
+
+from query.context import Context
+from tests.query.walk import films
+
+
+@pytest.fixture(scope="session")
+def films_index(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """The graph of made-up films, open without a model."""
+    return films.build(tmp_path_factory.mktemp("films"), films.TRIPLES)
+
+
+@pytest.fixture(scope="session")
+def grid_index(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """A grid of places, in which a walk never comes to an end."""
+    return films.build(tmp_path_factory.mktemp("grid"), films.grid(14))
+
+
+@pytest.fixture(autouse=True)
+def _nothing_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+@pytest.fixture
+def memo(tmp_path: Path) -> Path:
+    """A folder for what a model's replies are remembered in."""
+    return tmp_path / "memo"

@@ -1,0 +1,28 @@
+"""A knowledge graph with a server that says what it is told to."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from prompts.fake import FakeServer, Rule
+from query.context import Context
+from storage.index import Index
+from storage.settings import LlmSettings
+
+
+@contextmanager
+def served(
+    context: Context, memo: Path, replies: Sequence[Rule], **sections: Mapping[str, object]
+) -> Iterator[tuple[Context, FakeServer]]:
+    """Open the index anew with a server for its model; `sections` are changed settings, `memo` a folder."""
+    with FakeServer(list(replies)) as server:
+        changed: dict[str, object] = {"llm": LlmSettings(model="m", base_url=server.url, attempts=1)}
+        changed |= {name: getattr(context.settings, name).model_copy(update=keys) for name, keys in sections.items()}
+        index = Index.open(context.index.root)
+        index.root = memo
+        yield Context(index, context.settings.model_copy(update=changed)), server
+
+
+def prompts(server: FakeServer) -> list[str]:
+    """Return what the server was asked, in order."""
+    return [each.body["messages"][0]["content"] for each in server.requests if each.body]

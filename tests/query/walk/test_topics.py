@@ -1,0 +1,37 @@
+"""Where a walk begins."""
+
+import pytest
+
+from query.context import Context
+from query.walk.graph import open_graph
+from query.walk.topics import is_id, link_topics, rows_of
+
+
+def linked(context: Context, question: str) -> list[str]:
+    return [open_graph(context).names[row] for row in link_topics(context, question)]
+
+
+def test_names_that_stand_in_the_question(films_index: Context) -> None:
+    assert linked(films_index, "who directed Grey Heron") == ["Grey Heron"]
+    assert linked(films_index, "who directed grey_heron ?") == ["Grey Heron"]
+    assert set(linked(films_index, "Did Hugo Wren star in Salt Pans?")) == {"Hugo Wren", "Salt Pans"}
+
+
+def test_nothing_is_named(films_index: Context) -> None:
+    assert linked(films_index, "how deep is the sea") == []
+
+
+def test_given_names(films_index: Context) -> None:
+    rows, missing = rows_of(films_index, ["grey_heron", "GREY HERON", "Nobody"])
+    assert [open_graph(films_index).names[row] for row in rows] == ["Grey Heron"]
+    assert missing == ("Nobody",)
+
+
+@pytest.mark.parametrize("name", ["48 Hrs.", "9to5", "Se7en", "P2", "1999", "Q", "U.S. 1", "iraq war"])
+def test_names_are_no_ids(name: str) -> None:
+    assert not is_id(name)
+
+
+@pytest.mark.parametrize("name", ["m.0h3d7qb", "/m/0abc1", "Q4115", "g.11b6d", "_:b0", "http://example.org/a1"])
+def test_ids(name: str) -> None:
+    assert is_id(name)
