@@ -14,7 +14,7 @@ from storage.records import Name
 
 _NAMED = 0.25
 """What it is worth that a passage stands under a name that the question holds, beside the cosine with the question."""
-_WALKED = 0.5
+_WALKED = 0.1
 """Weight of what the walk scored a passage, beside the same."""
 _POOL = 20
 

@@ -40,6 +40,8 @@ FUNCTION_WORDS = _ASKS | frozenset(
     were will with would you your also both 's name names please tell list give""".split()
 )
 """English words that hold a question together, or ask it."""
+_KIND_OF = dict.fromkeys(("kind", "kinds", "sort", "sorts", "type", "types"), "genre")
+"""What "what kind of film" asks for; the words themselves are near to everything."""
 _BETWEEN = frozenset("is are was were be the a an name names of".split())
 
 
@@ -236,7 +238,7 @@ def _nearness(
 ) -> tuple[Floats, Floats]:
     if not spans:
         return np.zeros((0, len(predicates))), np.zeros((0, len(predicates)))
-    texts = [" ".join(text[span[0] : span[-1] + 1]) for span in spans]
+    texts = [" ".join(_KIND_OF.get(word, word) for word in text[span[0] : span[-1] + 1]) for span in spans]
     said = np.asarray(_embedded(embedder, texts) @ vectors.T, np.float64)
     for number, span in enumerate(spans):
         if len(span) == 1:
@@ -320,7 +322,8 @@ def _before(text: Sequence[str], topic: Bools, content: Bools, asks: int) -> Boo
 
 def _apart(text: Sequence[str], topic: Bools) -> Bools:
     opens = [
-        word == "'s" or (word == "of" and not (at + 1 < len(text) and topic[at + 1])) for at, word in enumerate(text)
+        (word == "'s" and not topic[at]) or (word == "of" and not (at + 1 < len(text) and topic[at + 1]))
+        for at, word in enumerate(text)
     ]
     steps = np.cumsum(np.array(opens, np.int64)) if text else np.zeros(0, np.int64)
     return np.asarray(steps[:, None] != steps[None, :])

@@ -21,7 +21,7 @@ class PprSettings(Section):
         4.0, ge=0, description="weight of what passages say, alone, in pairs and after a second hop, against the walk"
     )
     bridge_passages: int = Field(
-        3, ge=0, description="best passages whose names the question is asked again with: the second hop; 0: none"
+        2, ge=0, description="best passages whose names the question is asked again with: the second hop; 0: none"
     )
     bridge_names: int = Field(12, ge=1, description="most names of each of these, the rarest first")
 

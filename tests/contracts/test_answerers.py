@@ -32,6 +32,10 @@ def served(sample_context: Context, tmp_path: Path) -> Iterator[Context]:
         yield Context(index, sample_context.settings.model_copy(update={"llm": llm}))
 
 
+BY_ITSELF = {"io", "cot", "cot_sc", "tog", "tog2", "fasttog"}
+"""Methods that may say at last what a model knows by itself, as their papers do: no source, so it is not `known`."""
+
+
 def check(context: Context, method: str, question: str) -> Answer:
     """Ask, and return an answer whose citations stand in the documents and in its text."""
     said: list[str] = []
@@ -46,6 +50,8 @@ def check(context: Context, method: str, question: str) -> Answer:
         assert f"[{each.number}]" in found.text
     marks = {int(each) for each in re.findall(r"\[(\d{1,3})\]", found.text)}
     assert marks <= {each.number for each in found.citations}
+    if method in BY_ITSELF and not found.known:
+        return found
     assert (found.text == UNKNOWN) == (not found.known)
     return found
 
