@@ -17,7 +17,7 @@ KINDS = ("person", "place", "date", "thing")
 _SAMPLE = 16
 _SHARP = 0.05
 _LIKELIEST = 12
-_ENOUGH = 3
+_ENOUGH = 12
 """Of the names looked at, as many stored vectors do."""
 
 
