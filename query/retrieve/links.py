@@ -27,14 +27,14 @@ def linked_by_names(graph: Adjacency, pool: Rows, question: Linked, n_chunks: in
 
 
 def joined_by_titles(context: Context, graph: Adjacency, pool: Rows) -> Links:
-    """Return (n, n): of which passages one holds the other's title, or both bear the same."""
+    """Return (n, n): of which passages of different documents one holds the other's title, or both bear the same."""
     degrees, neighbours, _ = graph.edges_of(pool)
     place = np.full(graph.n_nodes, -1)
     place[pool] = np.arange(len(pool))
     sources, ends = np.repeat(np.arange(len(pool)), degrees), place[neighbours]
     found = np.zeros((len(pool), len(pool)), np.bool_)
     found[sources[ends >= 0], ends[ends >= 0]] = True
-    titles = np.array([context.titles[context.chunks[row].document_id] for row in pool], dtype=np.str_)
+    documents = np.array([context.chunks[row].document_id for row in pool], dtype=np.str_)
+    titles = np.array([context.titles[each] for each in documents.tolist()], dtype=np.str_)
     found |= (titles[:, np.newaxis] == titles[np.newaxis, :]) & (titles != "")
-    np.fill_diagonal(found, False)
-    return found
+    return found & (documents[:, np.newaxis] != documents[np.newaxis, :])

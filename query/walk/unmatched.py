@@ -236,8 +236,8 @@ def _nearness(
     vectors: npt.NDArray[np.float32],
     predicates: Sequence[str],
 ) -> tuple[Floats, Floats]:
-    if not spans:
-        return np.zeros((0, len(predicates))), np.zeros((0, len(predicates)))
+    if not spans or not predicates:
+        return np.zeros((len(spans), len(predicates))), np.zeros((len(spans), len(predicates)))
     texts = [" ".join(_KIND_OF.get(word, word) for word in text[span[0] : span[-1] + 1]) for span in spans]
     said = np.asarray(_embedded(embedder, texts) @ vectors.T, np.float64)
     for number, span in enumerate(spans):

@@ -162,9 +162,9 @@ def test_deployment_run_by_a_worker(prefect: dict[str, str], corpus: Path, tmp_p
     assert verify(opened) == []
     latest = flow_runs(prefect)[-1]
     assert latest["state"]["type"] == "COMPLETED"
-    tasks = tasks_of(prefect, latest["name"], 7)
+    tasks = tasks_of(prefect, latest["name"], 8)
     assert [each["name"] for each in tasks] == [
-        "embed chunks 1/1", "embed entities 1/1", "embed relations 1/1", "embed reports 1/1",
+        "embed chunks 1/1", "embed entities 1/1", "embed predicates 1/1", "embed relations 1/1", "embed reports 1/1",
         "extract 1/3", "extract 2/3", "extract 3/3",
     ]  # fmt: skip
     assert {each["state"]["type"] for each in tasks} == {"COMPLETED"}
