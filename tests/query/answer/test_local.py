@@ -19,6 +19,7 @@ from query.methods import METHODS
 from query.types import Answer
 from storage.errors import BudgetReached, ModelError, SettingsError
 from storage.records import Chunk, Claim, Document, Entity, Relation, Report
+from storage.index import Index
 from storage.settings import load_settings
 from storage.text.tokens import count_tokens
 from tests.conftest import Build
@@ -340,7 +341,7 @@ def test_without_a_model_the_best_passages_are_quoted(context: Context) -> None:
 def test_a_server_that_says_anything_harms_nothing(harbour: Context, tmp_path: Path) -> None:
     with FakeServer() as server:
         llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url}}).llm
-        opened = Context(harbour.index, harbour.settings.model_copy(update={"llm": llm}))
+        opened = Context(Index.open(harbour.index.root), harbour.settings.model_copy(update={"llm": llm}))
         opened.index.root = tmp_path
         found, _ = ask(opened)
     assert found.text == UNKNOWN or found.citations
