@@ -18,8 +18,8 @@ from query.context import Context
 from query.methods import METHODS
 from query.types import Answer
 from storage.errors import BudgetReached, ModelError, SettingsError
-from storage.records import Chunk, Claim, Document, Entity, Relation, Report
 from storage.index import Index
+from storage.records import Chunk, Claim, Document, Entity, Relation, Report
 from storage.settings import load_settings
 from storage.text.tokens import count_tokens
 from tests.conftest import Build
