@@ -37,4 +37,5 @@ def joined_by_titles(context: Context, graph: Adjacency, pool: Rows) -> Links:
     documents = np.array([context.chunks[row].document_id for row in pool], dtype=np.str_)
     titles = np.array([context.titles[each] for each in documents.tolist()], dtype=np.str_)
     found |= (titles[:, np.newaxis] == titles[np.newaxis, :]) & (titles != "")
-    return found & (documents[:, np.newaxis] != documents[np.newaxis, :])
+    found &= documents[:, np.newaxis] != documents[np.newaxis, :]
+    return found
