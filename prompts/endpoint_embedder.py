@@ -19,8 +19,8 @@ import numpy.typing as npt
 from prompts.address import Address
 from prompts.budget import Reserve
 from prompts.foreign_tokens import foreign_spans
+from prompts.kept_vectors import KeptVectors
 from prompts.loop import wait_for
-from prompts.question_vectors import QuestionVectors
 from prompts.server import Call, ModelServer, Outcome, open_server
 from prompts.tries import BadRequest
 from prompts.usage import Meter, Spending, record
@@ -78,7 +78,7 @@ class EndpointEmbedder:
         self._dimension = dimension or embedding.dimensions
         self._most_texts = server.batch_size
         self._base64 = True
-        self._questions = QuestionVectors(self._embed_questions)
+        self._questions = KeptVectors(self._embed_questions)
         self.meter = Meter()
         """What this embedder has spent."""
         longest = max(embedding.document_prefix, embedding.query_prefix, key=len)

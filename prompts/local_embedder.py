@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from prompts.kept_vectors import KeptVectors
 from prompts.offline import offline
-from prompts.question_vectors import QuestionVectors
 from prompts.threads import single_threads
 from prompts.windows import cut, storable
 from storage.errors import MissingPart, SettingsError
@@ -60,7 +60,7 @@ class SentenceTransformerEmbedder:
         self._lock = threading.Lock()
         self._found_name: str | None = PACKAGED_MODEL if model == PACKAGED_MODEL else None
         self._loaded: _Loaded | None = None
-        self._questions = QuestionVectors(self._embed_questions)
+        self._questions = KeptVectors(self._embed_questions)
 
     @property
     def name(self) -> str:

@@ -1,5 +1,6 @@
 """What every method asks with: one open index, the encoder that made its vectors, and the settings."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from prompts.client import open_client
 from prompts.embedder import Embedder, open_embedder
 from prompts.llm import LanguageModel
 from query.types import Passage
+from storage.hashing import digest
 from storage.index import Index
 from storage.places import described
 from storage.records import Chunk, Document, Place
@@ -61,6 +63,14 @@ class Context:
     def chunk_rows(self) -> dict[str, int]:
         """The row of each chunk by its id."""
         return self.index.keep("chunk rows", lambda: {each.id: row for row, each in enumerate(self.chunks)})
+
+    def sources(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the hashes of chunks, each once, sorted: what a model's reply over them depends on."""
+        hashes: dict[str, str] = self.index.keep("chunk hashes", dict)
+        wanted = set(chunk_ids)
+        for id_ in wanted - hashes.keys():
+            hashes[id_] = digest(self.chunks[self.chunk_rows[id_]].text)
+        return tuple(sorted({hashes[id_] for id_ in wanted}))
 
     @property
     def titles(self) -> dict[str, str]:

@@ -25,6 +25,8 @@ from storage.records import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 Record = TypeVar("Record")
@@ -169,6 +171,17 @@ def _builder(hint: Any) -> Any:  # noqa: ANN401
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
         return dict
     return None
+
+
+def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "npt.NDArray[np.int64]":
+    """Return the table row of each id; IndexCorrupt for an id that is not in its table."""
+    import numpy as np
+    from pyarrow import compute
+
+    rows = compute.index_in(found, value_set=ids)
+    if rows.null_count:
+        raise IndexCorrupt(f"{rows.null_count} ids point to rows that are not there; build the index again")
+    return np.asarray(rows.to_numpy(), np.int64)
 
 
 def sorted_by_id(rows: Iterable[Record]) -> list[Record]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from query.answer.knowledge import Knowledge, Rows, knowledge_of
 from query.context import Context
 from query.linking import Linked, open_linker
-from query.retrieve.seeds import text_scores
+from query.retrieve.seeds import text_scores, word_scores
 from storage.settings import LocalSettings
 from storage.text.normalise import entity_key
 
@@ -131,7 +131,7 @@ class LocalSelection:
         plus something where the question names it by its title.
         """
         known, entities = self.knowledge, self.entities
-        near = text_scores(self._context, self._question, self._vector)
+        near = text_scores(self._context, word_scores(self._context, self._question), self._vector)
         weights = entities.scores / np.sqrt(1 + known.frequencies[entities.rows])
         places, holding = known.chunks_of_entity.pairs(entities.rows)
         _, stating = known.chunks_of_relation.pairs(self.inner_relations)

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from query.context import Context
 from query.types import Evidence, ScoredReport
-from storage.hashing import digest
 from storage.index import Index
 from storage.records import Chunk, Claim, Community, Entity, Relation, Report, Span
 from storage.text.sentences import sentence_spans
@@ -95,8 +94,7 @@ def passage_unit(context: Context, row: int) -> Unit:
 
 def sources(context: Context, units: Sequence[Unit]) -> tuple[str, ...]:
     """Return the hashes of the chunks that the units were made from: what a reply over them depends on."""
-    hashes = context.index.keep("chunk hashes", lambda: {each.id: digest(each.text) for each in context.chunks})
-    return tuple(sorted({hashes[id_] for unit in units for id_ in unit.chunk_ids}))
+    return context.sources(id_ for unit in units for id_ in unit.chunk_ids)
 
 
 def evidence(context: Context, scored: Sequence[ScoredUnit]) -> Evidence:

@@ -16,7 +16,6 @@ from prompts.render import render
 from query.context import Context
 from query.types import Step
 from storage.errors import BadAnswer
-from storage.hashing import digest
 from storage.records import Entity, Relation
 
 STEP = "fact_filter"
@@ -103,6 +102,4 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
 
 def _sources(context: Context, rows: Rows) -> tuple[str, ...]:
     relations = context.index.rows(Relation)
-    wanted = {id_ for row in rows for id_ in relations[row].chunk_ids}
-    row_of = context.index.keep("chunk rows", lambda: {each.id: row for row, each in enumerate(context.chunks)})
-    return tuple(sorted(digest(context.chunks[row_of[id_]].text) for id_ in wanted))
+    return context.sources(id_ for row in rows for id_ in relations[row].chunk_ids)

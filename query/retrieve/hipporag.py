@@ -15,9 +15,10 @@ from query.retrieve.dense import DenseRetriever
 from query.retrieve.facts import Facts, between, helpful_facts, nearest_facts, told
 from query.retrieve.memory import Memory, open_memory
 from query.retrieve.question_entities import entities_of, nearest_phrases
+from query.retrieve.seeds import walk_from
 from query.types import Evidence, Step
 from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import PageRank, personalized_pagerank
+from storage.graph.pagerank import PageRank
 from storage.records import Entity, Relation
 from storage.settings import PprSettings
 
@@ -141,13 +142,13 @@ class HippoRag2:
 
 def entity_walk(memory: Memory, rows: Rows, settings: PprSettings) -> PageRank:
     """Return the walk over phrases, n′, from query nodes: each with the same probability times its specificity."""
-    return _walk(memory.phrases, rows, memory.specificity[rows], settings)
+    return walk_from(memory.phrases, rows, memory.specificity[rows], settings)
 
 
 def fact_walk(memory: Memory, phrases: Rows, mass: Floats, near: Floats, settings: PprSettings) -> PageRank:
     """Return the walk over phrases and passages from phrases (s,) with their mass (s,) and all passages with `near`."""
     nodes = np.concatenate([phrases, memory.n_phrases + np.arange(len(near))])
-    return _walk(memory.whole, nodes, np.concatenate([mass, near]), settings)
+    return walk_from(memory.whole, nodes, np.concatenate([mass, near]), settings)
 
 
 def passage_scores(memory: Memory, walk: PageRank) -> Floats:
@@ -175,11 +176,6 @@ def passage_closeness(context: Context, vector: npt.NDArray[np.float32]) -> Floa
     every = np.arange(context.index.manifest.rows["chunks"])
     cosines = context.chunk_vectors.scores(vector[np.newaxis], every)[0].astype(np.float64)
     return between(cosines, float(cosines.min()), float(cosines.max()))
-
-
-def _walk(graph: Adjacency, nodes: Rows, mass: Floats, settings: PprSettings) -> PageRank:
-    exact = settings.solver == "exact"
-    return personalized_pagerank(graph, nodes, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
 
 
 def _walked(walk: PageRank) -> Step:

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from query.context import Context
-from storage.errors import IndexCorrupt
 from storage.graph.adjacency import Adjacency
 from storage.records import Chunk, Entity, Mention, Relation, Synonym
+from storage.tables import rows_of_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,7 +119,11 @@ def _from_tables(context: Context) -> Memory:
         len(phrase_ids),
         len(chunk_ids),
         np.stack(
-            [_rows_of(mentions.column("entity_id"), phrase_ids), _rows_of(mentions.column("chunk_id"), chunk_ids)], 1
+            [
+                rows_of_ids(mentions.column("entity_id"), phrase_ids),
+                rows_of_ids(mentions.column("chunk_id"), chunk_ids),
+            ],
+            1,
         ),
         _edges(relations, "weight", phrase_ids),
         _edges(synonyms, "similarity", phrase_ids),
@@ -127,15 +131,5 @@ def _from_tables(context: Context) -> Memory:
 
 
 def _edges(table: "pa.Table", weight: str, ids: "pa.ChunkedArray") -> Edges:
-    ends = np.stack([_rows_of(table.column(end), ids) for end in ("source_id", "target_id")], 1)
+    ends = np.stack([rows_of_ids(table.column(end), ids) for end in ("source_id", "target_id")], 1)
     return Edges(ends, table.column(weight).to_numpy().astype(np.float64))
-
-
-def _rows_of(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> Rows:
-    """Return the table row of each id; IndexCorrupt for an id that is not in its table."""
-    from pyarrow import compute
-
-    rows = compute.index_in(found, value_set=ids)
-    if rows.null_count:
-        raise IndexCorrupt(f"{rows.null_count} ids point to rows that are not there; build the index again")
-    return np.asarray(rows.to_numpy(), np.int64)

@@ -15,16 +15,15 @@ import numpy.typing as npt
 
 from query.context import Context
 from query.linking import Linked, open_linker
-from query.phrases import question_phrases
+from query.phrases import Phrases, question_phrases
 from query.retrieve.bridges import Bridge, First, SecondHop, find_bridges, second_hop
 from query.retrieve.links import joined_by_titles, linked_by_names
 from query.retrieve.pairs import Pairs, pair_parts
 from query.retrieve.pool import best_chunks, led_mass, priors, with_others
-from query.retrieve.seeds import TextScores, personalization, text_scores, word_scores
+from query.retrieve.seeds import TextScores, personalization, text_scores, walk_from, word_scores
 from query.terms import Terms, question_terms
 from query.types import Evidence, Step
-from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import PageRank, personalized_pagerank
+from storage.graph.pagerank import PageRank
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -46,11 +45,13 @@ FORMULA = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question with its vector (1, d), its terms, and what it names."""
+    """A question with its vector (1, d), its terms and phrases, the BM25 scores of all chunks, and what it names."""
 
     question: str
     vector: npt.NDArray[np.float32]
     terms: Terms
+    phrases: Phrases
+    words: Floats
     linked: Linked
 
 
@@ -129,14 +130,13 @@ class PprRetriever:
         n_chunks = context.index.manifest.rows["chunks"]
         if n_chunks == 0:
             return Step("ppr", "the index holds no chunk")
-        vector = context.embedder.embed_query(question)[np.newaxis]
-        asked = Asked(question, vector, question_terms(context, question), open_linker(context).link(question))
-        near = text_scores(context, question, vector)
+        asked = _asked(context, question)
+        near = text_scores(context, asked.words, asked.vector)
         graph = context.index.graph()
         seeds, mass = personalization(context, graph, asked.linked, near, settings.text_seeds)
         if not mass.sum() > 0:
             return Step("ppr", "the question names nothing here, and nothing is near to it")
-        walk = self.walk(graph, seeds, mass)
+        walk = walk_from(graph, seeds, mass, settings)
 
         first = self._pool(asked, walk, near, best_chunks(walk, near, n_chunks, max(k, settings.pool)))
         bridges = find_bridges(context, question, self._firsts(asked, first), settings.bridge_names)
@@ -148,19 +148,12 @@ class PprRetriever:
         scores = (pool.prior + led + _FLOOR) * np.exp(settings.pair_weight * (pool.said + hop.gain))
         return Search(asked, near, seeds, mass, walk, pool, tuple(bridges), hop, led, scores)
 
-    def walk(self, graph: Adjacency, nodes: Rows, mass: Floats) -> PageRank:
-        """Return the walk from seeds, by the solver of the settings."""
-        settings = self._settings
-        exact = settings.solver == "exact"
-        return personalized_pagerank(graph, nodes, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
-
     def _pool(self, asked: Asked, walk: PageRank, near: TextScores, rows: Rows) -> Pool:
         """Return all that the first hop says of chunk rows."""
         context = self._context
         graph = context.index.graph()
-        phrases = question_phrases(asked.question, asked.terms)
-        held = np.concatenate([asked.terms.held_by(rows), phrases.held_by(context, rows, asked.terms)], axis=1)
-        weights = np.concatenate([asked.terms.weights, _PHRASE_WEIGHT * phrases.weights])
+        held = np.concatenate([asked.terms.held_by(rows), asked.phrases.held_by(context, rows, asked.terms)], axis=1)
+        weights = np.concatenate([asked.terms.weights, _PHRASE_WEIGHT * asked.phrases.weights])
         vectors = context.chunk_vectors.mean_vectors(rows).astype(np.float64)
         closeness = context.chunk_vectors.scores(asked.vector, rows)[0].astype(np.float64)
         pairs = pair_parts(
@@ -173,7 +166,7 @@ class PprRetriever:
         )
         led = bool(asked.linked.names)
         proof = np.zeros(len(rows)) if led else pairs.proof
-        words = np.zeros(len(rows)) if led else word_scores(context, asked.question)[rows]
+        words = np.zeros(len(rows)) if led else asked.words[rows]
         return Pool(rows, priors(walk, near, rows), closeness, pairs, proof, words)
 
     def _firsts(self, asked: Asked, pool: Pool) -> list[First]:
@@ -204,6 +197,18 @@ class PprRetriever:
             Step("pairs", f"{len(found.pool.rows)} passages ranked again with the passages they are linked with"),
             Step("second hop", _told(found)),
         )
+
+
+def _asked(context: Context, question: str) -> Asked:
+    terms = question_terms(context, question)
+    return Asked(
+        question,
+        context.embedder.embed_query(question)[np.newaxis],
+        terms,
+        question_phrases(question, terms),
+        word_scores(context, question),
+        open_linker(context).link(question),
+    )
 
 
 def _told(found: Search) -> str:

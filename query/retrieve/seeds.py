@@ -9,6 +9,8 @@ from query.context import Context
 from query.linking import Linked
 from query.terms import telling_words
 from storage.graph.adjacency import Adjacency
+from storage.graph.pagerank import PageRank, personalized_pagerank
+from storage.settings import PprSettings
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
@@ -31,12 +33,11 @@ class TextScores:
     scores: Floats
 
 
-def text_scores(context: Context, question: str, vector: npt.NDArray[np.float32]) -> TextScores:
-    """Return the passages nearest in words or meaning, by 2 cosine + BM25 / best BM25.
+def text_scores(context: Context, words: Floats, vector: npt.NDArray[np.float32]) -> TextScores:
+    """Return the passages nearest in words or meaning, by 2 cosine + BM25 / best BM25, which are `word_scores`.
 
     The cosine counts as it is: where even the best is low, meaning is lost and words decide.
     """
-    words = word_scores(context, question)
     _, dense_rows = context.chunk_vectors.search(vector, _CANDIDATES)
     lexical_rows = np.argsort(-words, kind="stable")[:_CANDIDATES]
     rows = np.union1d(dense_rows[0], lexical_rows)
@@ -75,6 +76,12 @@ def personalization(
         share(_TEXT_MASS, above),
     ]
     return np.concatenate(nodes), np.concatenate(masses)
+
+
+def walk_from(graph: Adjacency, nodes: Rows, mass: Floats, settings: PprSettings) -> PageRank:
+    """Return the walk from seeds with their mass, by the solver of the settings."""
+    exact = settings.solver == "exact"
+    return personalized_pagerank(graph, nodes, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
 
 
 def margins(rows: Rows, scores: Floats, count: int) -> tuple[Rows, Floats]:

@@ -24,7 +24,8 @@ from query.walk.fasttog_offline import NearestDecider
 from query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words
 from query.walk.grounds import Grounds, numbers_of, open_grounds
 from query.walk.local_search import LocalSearch
-from query.walk.reading import SpanVectors, read
+from query.walk.reading import read
+from query.walk.span_vectors import span_vectors
 from query.walk.topics import link_topics, rows_of
 from storage.records import Community, Entity
 
@@ -146,11 +147,10 @@ class FastToG:
 
     def _near(self, graph: KnowledgeGraph, question: str, subjects: tuple[int, ...]) -> NearestDecider:
         names = [graph.names[each] for each in subjects]
-        vectors = self._context.index.keep("span vectors", SpanVectors)
         reading = read(
             question,
             names,
-            vectors.of(self._context.embedder),
+            span_vectors(self._context),
             predicate_vectors(self._context),
             lambda number: predicate_words(graph.predicates[number]),
         )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from query.types import CitedTriple
 from query.walk.trace import Hop
 from storage.records import Entity, Relation
+from storage.tables import rows_of_ids
 from storage.text.predicates import predicate_words
 
 if TYPE_CHECKING:
@@ -119,16 +120,9 @@ def open_graph(context: "Context") -> KnowledgeGraph:
 
 def _load(context: "Context") -> KnowledgeGraph:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     entities = context.index.arrow(Entity, "id", "name")
     relations = context.index.arrow(Relation, "id", "source_id", "target_id", "predicate", "description")
-    ids = entities.column("id").combine_chunks()
-
-    def rows(column: str) -> Ints:
-        found: Ints = pc.index_in(relations.column(column), value_set=ids).to_numpy().astype(np.int64)
-        return found
-
     said = relations.column("predicate").combine_chunks().dictionary_encode()
     if isinstance(said, pa.ChunkedArray):
         said = said.combine_chunks()
@@ -140,8 +134,8 @@ def _load(context: "Context") -> KnowledgeGraph:
     return graph_of(
         names=entities.column("name").to_pylist(),
         predicates=[distinct[each] for each in order],
-        sources=rows("source_id"),
-        targets=rows("target_id"),
+        sources=rows_of_ids(relations.column("source_id"), entities.column("id")),
+        targets=rows_of_ids(relations.column("target_id"), entities.column("id")),
         stated=stated,
         entity_ids=_Column(entities.column("id")),
         relation_ids=_Column(relations.column("id")),

@@ -8,7 +8,6 @@ from query.citations import Citations
 from query.context import Context
 from query.types import Citation, CitedTriple
 from query.walk.graph import KnowledgeGraph, cited
-from storage.hashing import digest
 from storage.records import Mention, Relation, Span
 
 if TYPE_CHECKING:
@@ -54,9 +53,7 @@ class Grounds:
 
     def sources(self, relations: Sequence[int]) -> tuple[str, ...]:
         """Return the hashes of the chunks that state relations: what a reply over them depends on."""
-        ids = {id_ for row in relations for id_ in self._chunk_ids[row].as_py()}
-        rows = self.context.chunk_rows if ids else {}
-        return tuple(sorted({digest(self.context.chunks[rows[id_]].text) for id_ in ids if id_ in rows}))
+        return self.context.sources(id_ for row in relations for id_ in self._chunk_ids[row].as_py())
 
 
 def open_grounds(context: Context, graph: KnowledgeGraph) -> Grounds:

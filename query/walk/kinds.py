@@ -10,7 +10,6 @@ from query.context import Context
 from query.walk.beam import Floats, Way
 from query.walk.graph import Ints, KnowledgeGraph, open_graph, spoken
 from query.walk.topics import is_id
-from storage.errors import ConspectusError
 
 KINDS = ("person", "place", "date", "thing")
 """What who, where and when ask for, and what is none of these."""
@@ -109,10 +108,7 @@ def open_kinds(context: Context) -> Kinds:
     """Return the index's kinds, made on first use."""
 
     def load() -> Kinds:
-        try:
-            vectors = context.index.vectors("entities")
-        except ConspectusError:  # an index without them
-            return Kinds(open_graph(context), context.embedder)
+        vectors = context.index.vectors("entities")
         return Kinds(
             open_graph(context), context.embedder, lambda rows: np.asarray(vectors.mean_vectors(rows), np.float64)
         )

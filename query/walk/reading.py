@@ -16,8 +16,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from prompts.embedder import Embedder
 from query.walk.graph import spoken
+from query.walk.span_vectors import Embed
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,31 +36,6 @@ _FUNCTION = frozenset(
     "a an the of in on at by to for from with and or as is are was were be been being do does did has have had that "
     "which what whose this these those it its s also there than then some any all".split()
 )
-
-
-Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
-
-
-class SpanVectors:
-    """Vectors of spans, remembered: questions are made of the same words again and again."""
-
-    def __init__(self, most: int = 20_000) -> None:
-        self._most = most
-        self._known: dict[str, npt.NDArray[np.float32]] = {}
-
-    def of(self, embedder: Embedder) -> Embed:
-        """Return what gives the vectors of spans; of those that are not known one batch is made."""
-
-        def vectors(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-            known = dict(self._known)
-            new = [each for each in dict.fromkeys(texts) if each not in known]
-            if new:
-                known |= dict(zip(new, embedder.embed(new), strict=True))
-            if len(known) <= self._most:
-                self._known = known  # a new one, so that threads that ask at once read a whole one
-            return np.stack([known[each] for each in texts])
-
-        return vectors
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from query.walk.beam import Branch, Floats, Option, Way, ways_to
 from query.walk.decides import Material, Ruling, Verdict
 from query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words, spoken
 from query.walk.kinds import Kinds, all_ids, open_kinds
+from query.walk.span_vectors import span_vectors
 from query.walk.trace import Considered
 from query.walk.unmatched import Asked, Match, free_gains, read, taking
 from storage.text.names import words
@@ -342,7 +343,7 @@ def open_decider(context: Context, question: str, rows: Sequence[int], *, consum
     graph = open_graph(context)
     vectors = predicate_vectors(context)
     said = context.index.keep("predicate words", lambda: tuple(map(predicate_words, graph.predicates)))
-    asked = read(question, [graph.names[row] for row in rows], context.embedder, vectors, said)
+    asked = read(question, [graph.names[row] for row in rows], span_vectors(context), vectors, said)
     beside = " ".join(word for place, word in enumerate(asked.words) if not asked.topic[place])
     whole = np.asarray(vectors @ context.embedder.embed_query(beside or question), np.float64)
     started = np.array(sorted(set(rows)), np.int64)

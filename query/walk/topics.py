@@ -9,7 +9,6 @@ from query.context import Context
 from query.terms import telling_words
 from query.walk.graph import open_graph, spoken
 from query.walk.unmatched import FUNCTION_WORDS
-from storage.errors import ConspectusError
 from storage.text.names import NameMatch, NameMatcher, words
 from storage.text.normalise import entity_key
 
@@ -107,10 +106,7 @@ def mentions_of(context: Context, question: str) -> list[NameMatch[int]]:
 
 
 def _nearest(context: Context, question: str) -> tuple[int, ...]:
-    try:
-        vectors = context.index.vectors("entities")
-    except ConspectusError:
-        return ()
+    vectors = context.index.vectors("entities")
     if not vectors.n_rows:
         return ()
     cosines, rows = vectors.search(context.embedder.embed_query(telling_words(question))[np.newaxis], 1)

@@ -14,9 +14,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from prompts.embedder import Embedder
 from query.walk.beam import Floats
 from query.walk.graph import spoken
+from query.walk.span_vectors import Embed
 from storage.text.names import words
 
 Bools = npt.NDArray[np.bool_]
@@ -87,7 +87,7 @@ class Asked:
 def read(
     question: str,
     topics: Sequence[str],
-    embedder: Embedder,
+    embed: Embed,
     vectors: npt.NDArray[np.float32],
     predicates: Sequence[str],
 ) -> Asked:
@@ -97,7 +97,7 @@ def read(
     content = np.array([word not in FUNCTION_WORDS and not topic[place] for place, word in enumerate(text)], bool)
     asks = next((place for place, word in enumerate(text) if word in _ASKS and not topic[place]), -1)
     spans = _spans(text, topic, content)
-    near, said = _nearness(text, spans, embedder, vectors, predicates)
+    near, said = _nearness(text, spans, embed, vectors, predicates)
     reached = np.clip((near - LEAST) / (1 - LEAST), 0, None)
     most = near.max(axis=1, keepdims=True, initial=-1.0)
     beside = np.where(near > LEAST, np.exp((near - most) / _SHARP), 0.0)
@@ -232,14 +232,14 @@ def _stem(word: str, predicate: str) -> float:
 def _nearness(
     text: Sequence[str],
     spans: Sequence[tuple[int, ...]],
-    embedder: Embedder,
+    embed: Embed,
     vectors: npt.NDArray[np.float32],
     predicates: Sequence[str],
 ) -> tuple[Floats, Floats]:
     if not spans or not predicates:
         return np.zeros((len(spans), len(predicates))), np.zeros((len(spans), len(predicates)))
     texts = [" ".join(_KIND_OF.get(word, word) for word in text[span[0] : span[-1] + 1]) for span in spans]
-    said = np.asarray(_embedded(embedder, texts) @ vectors.T, np.float64)
+    said = np.asarray(embed(texts) @ vectors.T, np.float64)
     for number, span in enumerate(spans):
         if len(span) == 1:
             stems = np.array([_stem(text[span[0]], each) for each in predicates])
@@ -253,22 +253,6 @@ def _nearness(
             if said[number].max() < most.max():
                 near[number] = -1.0
     return near, said
-
-
-_KEPT: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
-_MOST_KEPT = 50_000
-
-
-def _embedded(embedder: Embedder, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Return the vectors of short texts; questions have many in common, so those of earlier ones are kept."""
-    new = [text for text in dict.fromkeys(texts) if (embedder.name, text) not in _KEPT]
-    if len(_KEPT) + len(new) > _MOST_KEPT:
-        _KEPT.clear()
-        new = list(dict.fromkeys(texts))
-    if new:
-        for text, vector in zip(new, embedder.embed([embedder.windows(each)[0] for each in new]), strict=True):
-            _KEPT[embedder.name, text] = vector
-    return np.stack([_KEPT[embedder.name, text] for text in texts])
 
 
 def _topic_words(text: Sequence[str], topics: Sequence[str]) -> Bools:

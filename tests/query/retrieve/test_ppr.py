@@ -7,7 +7,7 @@ import pytest
 from query.context import Context
 from query.linking import Linked, open_linker
 from query.retrieve.ppr import PprRetriever
-from query.retrieve.seeds import personalization, text_scores
+from query.retrieve.seeds import personalization, text_scores, walk_from, word_scores
 from query.types import Passage
 from storage.graph.adjacency import Adjacency
 from storage.records import Entity
@@ -33,7 +33,7 @@ def retrieve(context: Context, question: str, k: int = 5) -> tuple[Passage, ...]
 
 def seeds(context: Context, question: str) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that the walk starts from, and their mass."""
-    near = text_scores(context, question, context.embedder.embed_query(question)[np.newaxis])
+    near = text_scores(context, word_scores(context, question), context.embedder.embed_query(question)[np.newaxis])
     linked = open_linker(context).link(question)
     return personalization(context, context.index.graph(), linked, near, context.settings.ppr.text_seeds)
 
@@ -70,8 +70,8 @@ def test_the_walk_is_that_of_igraph(damping: float, context: Context, questions:
         reset = np.bincount(nodes, weights=mass, minlength=graph.n_nodes)
         want = by_igraph(graph, reset, damping)
         for solver, tolerance in (("exact", 1e-9), ("push", 1e-3)):
-            retriever = PprRetriever(with_ppr(context, solver=solver, damping=damping))
-            walk = retriever.walk(graph, nodes, mass)
+            chosen = with_ppr(context, solver=solver, damping=damping).settings.ppr
+            walk = walk_from(graph, nodes, mass, chosen)
             assert np.abs(walk.dense(graph.n_nodes) - want).sum() < tolerance
             assert walk.top(10)[0].tolist() == np.lexsort((np.arange(len(want)), -want.round(12)))[:10].tolist()
 
@@ -118,7 +118,7 @@ def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
     """A name that stands for more passages than `walk_graph.most_owners` says too little about each."""
     name = open_linker(context).link("Who wrote The Red House?").names[0]
     many = replace(name, chunk_ids=tuple(chunk.id for chunk in context.chunks[:11]))
-    near = text_scores(context, "x", context.embedder.embed_query("x")[np.newaxis])
+    near = text_scores(context, word_scores(context, "x"), context.embedder.embed_query("x")[np.newaxis])
     _, mass = personalization(context, context.index.graph(), Linked((many,), ()), near, 5)
     assert mass.sum() == pytest.approx(1.0)
 
@@ -126,7 +126,7 @@ def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
 def test_text_scores_are_twice_the_cosine_plus_words(context: Context) -> None:
     question = "Who directed the film?"
     vector = context.embedder.embed_query(question)[np.newaxis]
-    found = text_scores(context, question, vector)
+    found = text_scores(context, word_scores(context, question), vector)
     words = context.bm25.scores("directed film").astype(float)
     cosines = context.chunk_vectors.scores(vector, found.rows)[0].astype(float)
     want = np.maximum(2 * cosines + words[found.rows] / words.max(), 0)

@@ -15,7 +15,7 @@ def embedder() -> SentenceTransformerEmbedder:
 
 
 def reading(embedder: SentenceTransformerEmbedder, question: str, *topics: str) -> Asked:
-    return read(question, topics, embedder, embedder.embed(PREDICATES), PREDICATES)
+    return read(question, topics, embedder.embed, embedder.embed(PREDICATES), PREDICATES)
 
 
 def nothing(asked: Asked) -> Match:

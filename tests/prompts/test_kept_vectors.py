@@ -3,12 +3,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from prompts.kept_vectors import KEPT, TOGETHER, Floats, KeptVectors
 from prompts.local_embedder import SentenceTransformerEmbedder
-from prompts.question_vectors import KEPT, TOGETHER, Floats, QuestionVectors
 from query.context import Context
 
 
-def recording() -> tuple[QuestionVectors, list[list[str]]]:
+def recording() -> tuple[KeptVectors, list[list[str]]]:
     """Vectors of the lengths of questions, and the batches that they were made in."""
     batches: list[list[str]] = []
 
@@ -16,7 +16,7 @@ def recording() -> tuple[QuestionVectors, list[list[str]]]:
         batches.append(list(texts))
         return [np.array([len(text)], np.float32) for text in texts]
 
-    return QuestionVectors(make), batches
+    return KeptVectors(make), batches
 
 
 def test_questions_are_made_together_and_once() -> None:
