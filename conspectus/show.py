@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.steps.readers.names import visible
 from query.types import Answer, Citation, Evidence, Passage, Usage
-from storage.index import Manifest
+from storage.manifest import Manifest
 from storage.records import Failure
 from storage.tables import TABLES
 

@@ -19,7 +19,8 @@ from prompts.endpoint_embedder import STEP as EMBED
 from prompts.usage import Spending
 from storage.errors import UsageError
 from storage.hashing import digest
-from storage.index import Index, current_manifest, damaged_files
+from storage.index import Index
+from storage.manifest import current_manifest, damaged_files
 from storage.memo import Memo
 from storage.memo_reader import MemoReader
 from storage.records import Document, Failure

@@ -36,8 +36,10 @@ from prompts.embedder import open_embedder
 from prompts.retrying import Retried
 from prompts.usage import Spending
 from storage.errors import InputError
-from storage.index import Index, Manifest, build_lock, current_manifest, damaged_files, publish, staging
+from storage.index import Index
+from storage.manifest import Manifest, current_manifest, damaged_files
 from storage.memo import Memo
+from storage.publishing import build_lock, publish, staging
 from storage.records import Document, Entity, Failure, Relation, Synonym
 from storage.settings import Settings
 from storage.tables import sorted_by_id

@@ -6,8 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 from storage.errors import IndexCorrupt
-from storage.index import MANIFEST, Index, damaged_files, version_name
+from storage.index import Index
+from storage.manifest import MANIFEST, damaged_files
 from storage.places import HEADING
+from storage.publishing import version_name
 from storage.records import (
     Chunk,
     Claim,

@@ -14,7 +14,8 @@ from prompts.llm import Reply
 from prompts.records import Records, read_records
 from prompts.replies import KIND, ReplyMemo
 from storage.errors import BadAnswer, IndexUnusable
-from storage.index import Index, current_manifest
+from storage.index import Index
+from storage.manifest import current_manifest
 from storage.memo import Memo
 from storage.records import Chunk, Entity, Relation
 

@@ -19,7 +19,8 @@ import pytest
 from conspectus.api import open_index
 from pipelines.index import BuildReport, build_index
 from pipelines.runner import RunHere
-from storage.index import Index, build_lock
+from storage.index import Index
+from storage.publishing import build_lock
 from storage.settings import Settings, load_settings
 from storage.verify import verify
 from tests.command_line import PROGRAM, conspectus, conspectus_apart

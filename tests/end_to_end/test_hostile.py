@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.index import FORMAT_VERSION, Index
+from storage.index import Index
+from storage.manifest import FORMAT_VERSION
 from storage.records import Document, Failure
 from storage.verify import verify
 from tests.command_line import conspectus, conspectus_apart

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from storage.graph.adjacency import Adjacency
-from storage.index import Index, publish, staging
+from storage.index import Index
+from storage.publishing import publish, staging
 from storage.records import Chunk, Community, Mention, Name, Place, Relation, Report, Span, Synonym
 from storage.tables import TABLES, write_table
 from storage.text.bm25 import write_bm25

@@ -14,7 +14,7 @@ from pathlib import Path
 from pipelines.steps.readers.names import is_wanted, storable
 from pipelines.steps.readers.remote import RemoteFile, find_remote, is_url, local_path, shown
 from storage.errors import InputError
-from storage.index import is_index
+from storage.manifest import is_index
 from storage.records import Failure
 
 STAGE = "read"

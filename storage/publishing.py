@@ -1,0 +1,136 @@
+"""Making a version of an index the one in force: one build at a time, and nothing half-written is ever read.
+
+A version is written beside the current one, checksummed, renamed into place, and only then named by CURRENT.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from storage.errors import IndexBusy, IndexNotFound, IndexUnusable, UsageError
+from storage.hashing import digest, file_digest
+from storage.manifest import FORMAT_VERSION, MANIFEST, MEMO, Manifest, current_manifest, damaged_files, is_index
+
+_STAGING_PREFIX = ".staging-"
+_LOCK = ".lock"
+
+
+@contextmanager
+def build_lock(root: Path) -> Iterator[None]:
+    """Hold the index for one build, in a folder that is made if missing. Readers are not blocked.
+
+    Raises IndexBusy at once if another process holds it; IndexNotFound where the folder holds something else, so
+    that no file is put among strangers; IndexTooNew where a newer program made the index; UsageError for a name
+    that is no UTF-8, under which Arrow writes nothing; IndexUnusable where nothing can be written.
+    """
+    from filelock import FileLock, Timeout
+
+    if any("\udc80" <= sign <= "\udcff" for sign in str(root)):
+        raise UsageError(f"the name of the index folder is no UTF-8: {str(root)!r}; name another with --index")
+    if root.exists() and not root.is_dir():
+        raise IndexNotFound(f"{root} is a file; name a folder with --index")
+    if root.exists() and not is_index(root) and not _is_empty(root):
+        raise IndexNotFound(f"{root} holds other things than an index; name a new or an empty folder with --index")
+    current_manifest(root)
+    lock = FileLock(root / _LOCK, timeout=0)
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise IndexBusy(f"another build holds {root}; wait for it to end and run the command again") from error
+    except OSError as error:
+        raise IndexUnusable(f"cannot write in {root}: {error.strerror}; name another folder with --index") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _is_empty(root: Path) -> bool:
+    """Tell whether a folder holds nothing but what a build makes first."""
+    begun = {_LOCK} if any((root / MEMO.parent).glob("*")) else {_LOCK, MEMO.parent.name}
+    return all(each.name in begun for each in root.iterdir())
+
+
+@contextmanager
+def staging(root: Path) -> Iterator[Path]:
+    """Give an empty folder to write a version into; it is removed unless `publish` took it."""
+    versions = root / "versions"
+    versions.mkdir(parents=True, exist_ok=True)
+    for left_over in versions.glob(f"{_STAGING_PREFIX}*"):
+        shutil.rmtree(left_over)  # a build that died; the lock says nobody is writing it
+    folder = versions / f"{_STAGING_PREFIX}{os.getpid()}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def version_name(settings: Mapping[str, Any], files: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the first 12 hex digits of the sha256 of settings and file checksums.
+
+    So the same content has the same name, whenever and wherever it was built.
+    """
+    return digest(_json(settings), _json(files))[:12]
+
+
+def publish(
+    root: Path,
+    folder: Path,
+    *,
+    settings: Mapping[str, Any],
+    fingerprint: str,
+    rows: Mapping[str, int],
+    models: Mapping[str, str],
+    tools: Mapping[str, str],
+) -> Manifest:
+    """Make the staged folder the current version (see `version_name`) and return its manifest."""
+    files = {
+        path.relative_to(folder).as_posix(): {"sha256": file_digest(path), "bytes": path.stat().st_size}
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    version = version_name(settings, files)
+    manifest = Manifest(FORMAT_VERSION, version, settings, fingerprint, rows, models, tools, files)
+    _write_durably(folder / MANIFEST, _json(asdict(manifest), indent=2) + "\n")
+    for name in files:
+        _flush(folder / name)
+    target = root / "versions" / version
+    if damaged_files(root, manifest):
+        if target.exists():
+            target.rename(folder.with_name(f"{folder.name}-damaged"))
+        folder.rename(target)
+        _flush(target.parent)
+    else:
+        # The same tables, made anew: what the manifest says besides (input, packages) may have changed.
+        (folder / MANIFEST).replace(target / MANIFEST)
+        _flush(target)
+    pointer = root / "CURRENT.new"
+    _write_durably(pointer, version + "\n")
+    pointer.replace(root / "CURRENT")
+    _flush(root)
+    return manifest
+
+
+def _json(value: object, indent: int | None = None) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, indent=indent)
+
+
+def _write_durably(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
+    _flush(path)
+
+
+def _flush(path: Path) -> None:
+    """Ask the disk to have it before anything points at it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
