@@ -26,7 +26,7 @@ demo: $(INSTALLED)
 	@$(BIN)/conspectus ask "Which moons of Jupiter did Galileo discover?" --index $(DEMO)
 
 test: lint
-	$(BIN)/pytest
+	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
