@@ -1,0 +1,207 @@
+"""Moat growing: which edges a prize is worth, by the primal-dual scheme of Goemans and Williamson.
+
+Goemans, Williamson 1995, "A general approximation technique for constrained forest problems", section 4; without a
+root as in Johnson, Minkoff, Phillips 2000, "The prize collecting Steiner tree problem"; edges are watched from both
+ends, in parts, as in Hegde, Indyk, Schmidt 2014, "A fast, adaptive variant of the Goemans-Williamson scheme".
+
+All clusters of nodes that still have something to spend grow at the same speed, each paying for the edges around it
+from the prizes inside. A cluster that has spent them stops. Where two clusters have paid an edge in full, they become
+one and share what is left. It ends when one cluster grows at most.
+"""
+
+from heapq import heappop, heappush
+
+import numpy as np
+import numpy.typing as npt
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_NEGLIGIBLE = 1e-12
+"""Part of all prizes that counts as nothing: an edge with less left to pay is paid but for rounding."""
+
+
+def grow(ends: Rows, costs: Floats, prizes: Floats) -> Rows:
+    """Return the rows of the edges (f,) that were paid in full: a forest over the nodes.
+
+    `ends` (m, 2) are the nodes that each edge joins, `costs` (m,) what it takes, not negative, `prizes` (n,) what a
+    node is worth, not negative. Near-linear: an edge is looked at a few times, however often its clusters stop and
+    wake.
+    """
+    moats = _Moats(ends, costs, prizes)
+    moats.run()
+    return np.array(moats.paid, np.int64)
+
+
+class _Moats:
+    """The state of growing. Clusters are a union-find forest over the nodes; the arrays at a root speak for a cluster.
+
+    `offset` added up from a node to its root, and the root's clock, give the growth at the node: what the clusters
+    around it have paid so far. The clock of a cluster stood at `grown` at the time `since` and runs while it is
+    active; `left` is what it then had to spend. What waits in a cluster's heap is (clock, part): how far it may grow
+    before an edge has to be looked at from that end. What the two ends of an edge may still grow never adds up to more
+    than what is left to pay of it, so none is paid unseen. A node that never grew has no heap: its ends count as
+    nothing, and its edges are looked at when it wakes.
+    """
+
+    def __init__(self, ends: Rows, costs: Floats, prizes: Floats) -> None:
+        n = len(prizes)
+        self.ends: tuple[list[int], list[int]] = (ends[:, 0].tolist(), ends[:, 1].tolist())
+        self.costs: list[float] = costs.tolist()
+        self.tiny = _NEGLIGIBLE * float(prizes.sum())
+        self.parent = list(range(n))
+        self.offset = [0.0] * n
+        self.left: list[float] = prizes.tolist()
+        self.grown = [0.0] * n
+        self.since = [0.0] * n
+        self.active: list[bool] = (prizes > 0).tolist()
+        self.n_active = sum(self.active)
+        self.size = [1] * n
+        self.stamp = [0] * n
+        self.events: list[tuple[float, int, int]] = []
+        self.paid: list[int] = []
+        at = ends.T.reshape(-1)
+        order = np.argsort(at, kind="stable")
+        self.starts: list[int] = np.searchsorted(at[order], np.arange(n + 1)).tolist()
+        self.parts: list[int] = order.tolist()
+        """The ends of edges at each node: edge for its first end, edge + m for its second."""
+        self.allowed: list[float] = [0.0] * (2 * len(costs))
+        """By part: the clock at which its cluster looks at it; other times for it in the heap are out of date."""
+        self.heaps: list[list[tuple[float, int]] | None] = [None] * n
+        self._begin(ends, costs, prizes > 0)
+
+    def _begin(self, ends: Rows, costs: Floats, active: npt.NDArray[np.bool_]) -> None:
+        """Fill the heaps of the nodes that grow from the beginning: half an edge each, or all of it."""
+        share = np.where(active[ends].all(axis=1), costs / 2, costs)
+        allowed = np.where(active[ends.T], share, 0.0).reshape(-1)
+        self.allowed = allowed.tolist()
+        at = ends.T.reshape(-1)
+        order = np.lexsort((np.arange(len(at)), allowed, at))
+        waiting = list(zip(allowed[order].tolist(), order.tolist(), strict=True))
+        for node in np.flatnonzero(active).tolist():
+            self.heaps[node] = waiting[self.starts[node] : self.starts[node + 1]]  # sorted, so a heap
+            self._schedule(node)
+
+    def run(self) -> None:
+        """Grow until one cluster is active at most."""
+        while self.n_active > 1 and self.events:
+            time, root, stamp = heappop(self.events)
+            if stamp != self.stamp[root]:
+                continue
+            heap = self.heaps[root]
+            stop = self.since[root] + self.left[root]
+            if heap and self.since[root] + (heap[0][0] - self.grown[root]) <= stop:
+                self._look(root, heappop(heap)[1], time)
+            else:
+                self._set(root, stop)
+                self.left[root] = 0.0
+                self.active[root] = False
+                self.n_active -= 1
+
+    def _look(self, root: int, part: int, time: float) -> None:
+        """Look at an edge from one end: it is paid, or what is left of it is shared out again."""
+        m = len(self.costs)
+        edge, far_part = (part, part + m) if part < m else (part - m, part - m)
+        near, growth = self._find(self.ends[part >= m][edge])
+        far, far_growth = self._find(self.ends[part < m][edge])
+        if near == far:
+            self._schedule(root)
+            return
+        self._set(near, time)
+        self._set(far, time)
+        left = self.costs[edge] - (growth + self.grown[near]) - (far_growth + self.grown[far])
+        if left <= self.tiny:
+            self.paid.append(edge)
+            self._join(near, far, time)
+            return
+        share = left / 2 if self.active[far] else left
+        self._wait(near, part, share)
+        self._wait(far, far_part, left - share)
+        self._schedule(near)
+        self._schedule(far)
+
+    def _join(self, one: int, other: int, time: float) -> None:
+        """Make two clusters, both set to this time, one; its heap is the smaller one poured into the larger."""
+        woken = [each for each in (one, other) if self.heaps[each] is None]
+        large, small = (one, other) if self._weight(one) >= self._weight(other) else (other, one)
+        self.n_active -= self.active[one] + self.active[other]
+        self.parent[small] = large
+        self.offset[small] = self.grown[small] - self.grown[large]
+        self.left[large] += self.left[small]
+        self.size[large] += self.size[small]
+        self.active[large] = self.left[large] > 0
+        self.n_active += self.active[large]
+        into = self.heaps[large] = self.heaps[large] or []
+        later = self.grown[large] - self.grown[small]
+        for clock, part in self.heaps[small] or ():
+            if clock == self.allowed[part]:
+                self.allowed[part] = clock + later
+                heappush(into, (clock + later, part))
+        self.heaps[small] = []
+        self.stamp[small] += 1
+        for node in woken:
+            self._wake(node, large, time)
+        self._schedule(large)
+
+    def _wake(self, node: int, root: int, time: float) -> None:
+        """Look at the edges of a node, now in the cluster of `root`, that never grew before."""
+        m = len(self.costs)
+        _, growth = self._find(node)
+        for part in self.parts[self.starts[node] : self.starts[node + 1]]:
+            edge, far_part = (part, part + m) if part < m else (part - m, part - m)
+            far, far_growth = self._find(self.ends[part < m][edge])
+            if far == root:
+                continue
+            self._set(far, time)
+            left = self.costs[edge] - (growth + self.grown[root]) - (far_growth + self.grown[far])
+            share = left / 2 if self.active[far] else left
+            self._wait(root, part, share)
+            if self.heaps[far] is not None:
+                self._wait(far, far_part, left - share)
+                self._schedule(far)
+
+    def _wait(self, root: int, part: int, growth: float) -> None:
+        """Have a cluster look at an end of an edge when it has grown by this much from where it stands."""
+        clock = self.grown[root] + max(growth, 0.0)
+        self.allowed[part] = clock
+        heap = self.heaps[root]
+        if heap is None:
+            return
+        heappush(heap, (clock, part))
+
+    def _schedule(self, root: int) -> None:
+        """Note when a cluster next looks at an edge, or stops."""
+        if not self.active[root]:
+            return
+        heap = self.heaps[root] or []
+        while heap and heap[0][0] != self.allowed[heap[0][1]]:
+            heappop(heap)
+        time = self.since[root] + self.left[root]
+        if heap:
+            time = min(time, self.since[root] + (heap[0][0] - self.grown[root]))
+        self.stamp[root] += 1
+        heappush(self.events, (time, root, self.stamp[root]))
+
+    def _set(self, root: int, time: float) -> None:
+        """Set the clock of a cluster to this time."""
+        if self.active[root]:
+            passed = time - self.since[root]
+            self.grown[root] += passed
+            self.left[root] -= passed
+        self.since[root] = time
+
+    def _find(self, node: int) -> tuple[int, float]:
+        """Return the root of a node and its growth beside the root's clock, shortening the way there."""
+        parent, offset = self.parent, self.offset
+        way = []
+        while parent[node] != node:
+            way.append(node)
+            node = parent[node]
+        total = 0.0
+        for each in reversed(way):
+            total += offset[each]
+            parent[each], offset[each] = node, total
+        return node, total
+
+    def _weight(self, root: int) -> int:
+        return len(self.heaps[root] or ()) + self.size[root]

@@ -1,0 +1,55 @@
+"""Prize-collecting Steiner trees: the connected part of a graph whose prizes are worth its edges.
+
+What can be told beforehand is made one (`contraction`), prizes grow towards each other (`moats`), of what they paid for
+the best part is kept (`subtree`), and small changes are tried (`tree_search`).
+"""
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+from storage.graph.contraction import contract
+from storage.graph.moats import grow
+from storage.graph.subtree import SteinerTree, best_subtree
+from storage.graph.tree_search import improved
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_MOST_SEARCHED = 100
+"""Prizes up to which small changes are tried: each change looks at all of them."""
+
+
+def prize_collecting_tree(ends: ArrayLike, costs: ArrayLike, prizes: ArrayLike) -> SteinerTree:
+    """Return a tree with much prize for its cost; what it costs and leaves out is at most twice the least possible.
+
+    Near-linear in the edges. The same input gives the same tree; without any prize it is empty.
+
+    Args:
+        ends: int (m, 2), the nodes that each edge joins; parallel edges and loops may be among them.
+        costs: float (m,), not negative.
+        prizes: float (n,), not negative.
+
+    Raises:
+        ValueError: shapes that do not fit, a node that is not there, a negative or infinite number.
+    """
+    joined = np.asarray(ends, np.int64).reshape(-1, 2)
+    takes = np.asarray(costs, np.float64)
+    worth = np.asarray(prizes, np.float64)
+    _check(joined, takes, worth)
+    if not worth.any():
+        return SteinerTree(np.empty(0, np.int64), np.empty(0, np.int64), 0.0)
+    small = contract(joined, takes, worth)
+    forest = np.concatenate([small.taken, small.rows[grow(small.ends, small.costs, small.prizes)]])
+    tree = best_subtree(joined, takes, worth, forest)
+    return improved(joined, takes, worth, tree) if np.count_nonzero(worth) <= _MOST_SEARCHED else tree
+
+
+def _check(ends: Rows, costs: Floats, prizes: Floats) -> None:
+    if costs.shape != (len(ends),) or prizes.ndim != 1:
+        raise ValueError(f"{len(ends)} edges have costs of shape {costs.shape}, and prizes have shape {prizes.shape}")
+    if ends.size and not (ends.min() >= 0 and ends.max() < len(prizes)):
+        raise ValueError(f"an edge joins a node that is none of the {len(prizes)}")
+    for name, numbers in (("cost", costs), ("prize", prizes)):
+        if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
+            raise ValueError(f"a {name} is negative or not finite")
