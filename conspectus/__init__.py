@@ -6,7 +6,7 @@ index = conspectus.build(["examples/corpus"], ".conspectus/demo")
 print(index.ask("Who wrote the novel that the film was made from?").text)
 """
 
-from conspectus.api import Chat, Index, build, open_index
+from conspectus.api import Chat, Index, add, build, open_index, remove
 from query.conversation import Conversation
 from query.types import Answer, Citation, Evidence, Passage
 from storage.errors import ConspectusError
@@ -24,8 +24,10 @@ __all__ = [
     "Index",
     "Passage",
     "Settings",
+    "add",
     "build",
     "load_settings",
     "open",
     "open_index",
+    "remove",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from query.conversation import Conversation
 from query.types import Answer, Evidence, Say
@@ -26,9 +26,22 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An index open for questions: read-only, one version, safe to share between threads."""
+    """An index open for questions: read-only, one version, safe to share between threads.
+
+    What asks takes a filter: `where` over the documents' metadata ('year >= 2020 and lang = "en"'), and `access`, the
+    tags that are held. Only what permitted documents support is then looked at, and shown to a model.
+    """
 
     context: "Context"
+
+    def permitted(self, where: str | None = None, access: Sequence[str] | None = None) -> "Index":
+        """Return the index narrowed to what a filter permits; of one that is narrowed already, to what both do.
+
+        UsageError says what is wrong with a filter, and at which character.
+        """
+        from conspectus.narrowing import narrow
+
+        return Index(narrow(self.context, where, access))
 
     def ask(
         self,
@@ -37,15 +50,20 @@ class Index:
         say: Say | None = None,
         history: Conversation | None = None,
         topics: Sequence[str] = (),
+        *,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
     ) -> Answer:
         """Return a cited answer; UnknownMethod names the nearest known method.
 
         `say` is called with the answer piece by piece as a model makes it. With `history` the question may be a
         follow-up: what the turns before it add is looked up too, and stands in the answer's `standalone`. `topics` are
         names of the things that the question is about, where a walk over the graph then begins; UsageError where the
-        method makes none.
+        method makes none. `where` and `access` narrow the index (see `permitted`); of `history` the turns count that
+        were narrowed to the same. Whether what a sentence cites supports it stands in the answer's `checks`; what
+        becomes of one that nothing supports, the section `citations` of the settings says.
         """
-        return _wait(self.ask_async(question, method, say, history, topics))
+        return _wait(self.ask_async(question, method, say, history, topics, where=where, access=access))
 
     async def ask_async(
         self,
@@ -54,61 +72,106 @@ class Index:
         say: Say | None = None,
         history: Conversation | None = None,
         topics: Sequence[str] = (),
+        *,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
     ) -> Answer:
         """The same for code that is asynchronous already."""
+        from conspectus.narrowing import narrow, told
         from query.methods import find_method
         from query.shaping import ShapedAnswerer
         from query.types import AnswersAbout
+        from query.verified import verified
 
-        answerer = find_method(method).answerer(self.context)
+        context = narrow(self.context, where, access)
+        answerer = find_method(method).answerer(context)
         if topics:
             if not isinstance(answerer, AnswersAbout):
                 raise UsageError(f"the method {method!r} does not walk from topics; name one that does, like tog2")
             if history is not None:
                 raise UsageError("topics are for a question that stands alone, not for one of a conversation")
-            return await answerer.answer_about(question, topics, say or _nobody)
+            return told(context, await verified(context, await answerer.answer_about(question, topics, say or _nobody)))
         if history is not None:
-            answerer = ShapedAnswerer(self.context, answerer, history)
-        return await answerer.answer(question, say or _nobody)
+            answerer = ShapedAnswerer(context, answerer, history)
+        return told(context, await verified(context, await answerer.answer(question, say or _nobody)))
 
-    def retrieve(self, question: str, method: str = "ppr", k: int = 5, history: Conversation | None = None) -> Evidence:
-        """Return the `k` best passages without answering; with `history` the question may be a follow-up."""
-        return _wait(self.retrieve_async(question, method, k, history))
+    def retrieve(
+        self,
+        question: str,
+        method: str = "ppr",
+        k: int = 5,
+        history: Conversation | None = None,
+        *,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
+    ) -> Evidence:
+        """Return the `k` best passages without answering; with `history` the question may be a follow-up.
+
+        `where` and `access` narrow the index (see `permitted`).
+        """
+        return _wait(self.retrieve_async(question, method, k, history, where=where, access=access))
 
     async def retrieve_async(
-        self, question: str, method: str = "ppr", k: int = 5, history: Conversation | None = None
+        self,
+        question: str,
+        method: str = "ppr",
+        k: int = 5,
+        history: Conversation | None = None,
+        *,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
     ) -> Evidence:
         """The same for code that is asynchronous already."""
+        from conspectus.narrowing import narrow, told_of
         from query.methods import find_retriever
         from query.shaping import ShapedRetriever
 
         _check_k(k)
-        retriever = find_retriever(method, self.context)
+        context = narrow(self.context, where, access)
+        retriever = find_retriever(method, context)
         if history is not None:
-            retriever = ShapedRetriever(self.context, retriever, history)
-        return await retriever.retrieve(question, k)
+            retriever = ShapedRetriever(context, retriever, history)
+        return told_of(context, await retriever.retrieve(question, k))
 
-    def retrieve_many(self, questions: Sequence[str], method: str = "ppr", k: int = 5) -> list[Evidence]:
+    def retrieve_many(
+        self,
+        questions: Sequence[str],
+        method: str = "ppr",
+        k: int = 5,
+        *,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
+    ) -> list[Evidence]:
         """Return for each question what `retrieve` returns for it.
 
         Faster than one by one: `QUESTIONS_AT_ONCE` are embedded together, and what a model is asked for one does not
         wait for another. An error is raised when those asked together with it are answered.
         """
-        return _wait(self.retrieve_many_async(questions, method, k))
+        return _wait(self.retrieve_many_async(questions, method, k, where=where, access=access))
 
-    async def retrieve_many_async(self, questions: Sequence[str], method: str = "ppr", k: int = 5) -> list[Evidence]:
+    async def retrieve_many_async(
+        self,
+        questions: Sequence[str],
+        method: str = "ppr",
+        k: int = 5,
+        *,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
+    ) -> list[Evidence]:
         """The same for code that is asynchronous already."""
+        from conspectus.narrowing import narrow, told_of
         from prompts.together import together
         from query.methods import find_retriever
 
         _check_k(k)
-        retriever = find_retriever(method, self.context)
+        context = narrow(self.context, where, access)
+        retriever = find_retriever(method, context)
         found: list[Evidence] = []
         for start in range(0, len(questions), QUESTIONS_AT_ONCE):
             batch = questions[start : start + QUESTIONS_AT_ONCE]
-            self.context.embedder.embed_queries(batch)  # kept until each is asked for
+            context.embedder.embed_queries(batch)  # kept until each is asked for
             found += await together(retriever.retrieve(each, k) for each in batch)
-        return found
+        return [told_of(context, each) for each in found]
 
     def explain(
         self,
@@ -119,40 +182,69 @@ class Index:
         passage: int | None = None,
         chunk: str | None = None,
         paths: int = 5,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
     ) -> "Explanation":
         """Return why the `k` best passages were found, at most `paths` paths for each.
 
         `passage` asks for the one of that rank only, `chunk` for the one with that chunk id, found or not. UsageError
-        for a method that cannot be explained; `conspectus.drawing.svg` draws what this returns.
+        for a method that cannot be explained; `conspectus.drawing.svg` draws what this returns. `where` and `access`
+        narrow the index (see `permitted`).
         """
+        from conspectus.narrowing import narrow
         from query.explain.explain import explain
 
-        return _wait(explain(self.context, question, method, k, passage=passage, chunk=chunk, paths=paths))
+        context = narrow(self.context, where, access)
+        return _wait(explain(context, question, method, k, passage=passage, chunk=chunk, paths=paths))
 
-    def draw(self, answer: Answer) -> str:
-        """Return the picture of the walk that an answer rests on, as SVG; UsageError where it made none."""
+    def draw(self, answer: Answer, form: Literal["svg", "html"] = "svg") -> str:
+        """Return the picture of the walk or the subgraph that an answer rests on, as SVG.
+
+        A subgraph also as a page of HTML. UsageError where the method made neither.
+        """
+        from conspectus.subgraph_drawing import subgraph_html, subgraph_svg
         from conspectus.walk_drawing import walk_svg
         from query.walk.graph import open_graph
 
-        return walk_svg(_walk_of(answer), open_graph(self.context), answer.question, answer.method, answer.names)
+        found = answer.evidence.subgraph
+        if found is not None:
+            draw = subgraph_html if form == "html" else subgraph_svg
+            return draw(found, answer.question, answer.method, answer.names)
+        if form == "html":
+            raise UsageError("a walk is drawn as SVG; only a subgraph is drawn as HTML too")
+        return walk_svg(_walk_of(answer), open_graph(self._asked(answer)), answer.question, answer.method, answer.names)
 
     def walk_text(self, answer: Answer) -> str:
         """Return the same walk decision by decision, for people to read."""
         from conspectus.walks import text
         from query.walk.graph import open_graph
 
-        return text(_walk_of(answer), open_graph(self.context))
+        return text(_walk_of(answer), open_graph(self._asked(answer)))
 
     def walk_json(self, answer: Answer) -> dict[str, Any]:
         """Return the same walk as plain values, with the ids and names of what it went over."""
         from conspectus.walks import as_json
         from query.walk.graph import open_graph
 
-        return as_json(_walk_of(answer), open_graph(self.context))
+        return as_json(_walk_of(answer), open_graph(self._asked(answer)))
 
-    def chat(self, method: str = "auto", history: Conversation | None = None) -> "Chat":
-        """Begin a conversation, or go on with one."""
-        return Chat(self, method, history)
+    def _asked(self, answer: Answer) -> "Context":
+        """Return what an answer was made over; UsageError where that is another index than this."""
+        context = self.permitted().context
+        if context.narrowed != answer.narrowed:
+            raise UsageError(f"the answer is from the index narrowed to: {answer.narrowed or 'all'}; ask that one")
+        return context
+
+    def chat(
+        self,
+        method: str = "auto",
+        history: Conversation | None = None,
+        *,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
+    ) -> "Chat":
+        """Begin a conversation, or go on with one; `where` and `access` narrow the index (see `permitted`)."""
+        return Chat(self.permitted(where, access), method, history)
 
     def reports(self, level: str | None = None) -> "list[Report]":
         """Return the reports of one level, "c0" the coarsest, or all of them; best rated first on each level.
@@ -161,12 +253,17 @@ class Index:
         """
         from conspectus.browse import entries
 
-        return [each.report for each in entries(self.context, level)]
+        return [each.report for each in entries(self.permitted().context, level)]
 
     def verify(self) -> "list[Problem]":
-        """Return everything that is wrong with the index on disk: nothing, if all is well."""
+        """Return everything that is wrong with the index on disk: nothing, if all is well.
+
+        UsageError for one that is narrowed: it is not on disk.
+        """
         from storage.verify import verify
 
+        if self.context.narrowed:
+            raise UsageError(f"the index is narrowed ({self.context.narrowed}); verify the whole one")
         return verify(self.context.index)
 
 
@@ -219,6 +316,30 @@ def build(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings
 
     settings = settings or load_settings()
     build_index([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
+    return open_index(index, settings)
+
+
+def add(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings: Settings | None = None) -> Index:
+    """Add the documents in `inputs` to the index at `index`, in the place of those with the same ids, and open it.
+
+    The result is that of building it from all of them. UsageError where the index was made with other settings.
+    """
+    from pipelines.changes import add_documents
+
+    settings = settings or load_settings()
+    add_documents([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
+    return open_index(index, settings)
+
+
+def remove(names: Sequence[str] | str, index: str | Path, settings: Settings | None = None) -> Index:
+    """Remove documents from the index at `index`, by their ids, uris, files or folders, and open it.
+
+    The result is that of building it from the others. UsageError where a name is of none, or none would be left.
+    """
+    from pipelines.changes import remove_documents
+
+    settings = settings or load_settings()
+    remove_documents([names] if isinstance(names, str) else names, Path(index), settings)
     return open_index(index, settings)
 
 

@@ -55,6 +55,9 @@ def svg(found: Explanation) -> str:
         panels.append(panel)
         width, top = max(width, right), bottom + _BETWEEN
     width, height = width + _MARGIN, top - _BETWEEN + _MARGIN
+    asked = heading(_MARGIN, _MARGIN + 10, found.question, width - 2 * _MARGIN)
+    lower = (len(asked) - 1) * HEADING
+    height += lower
     title = "; ".join(each.passage.title or each.passage.text[:40] for each in shown)
     return "\n".join(
         [
@@ -65,8 +68,8 @@ def svg(found: Explanation) -> str:
             '<defs><marker id="end" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="10" markerHeight="10" '
             f'markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0 L8 4 L0 8 z" fill="{LINE}"/></marker></defs>',
             f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
-            words_at(_MARGIN, _MARGIN + 10, found.question, 15, INK, anchor="start", bold=True),
-            *panels,
+            *asked,
+            *([f'<g transform="translate(0 {lower:g})">', *panels, "</g>"] if lower else panels),
             "</svg>\n",
         ]
     )
@@ -173,13 +176,70 @@ def words_at(
     bold: bool = False,
     halo: bool = False,
 ) -> str:
-    """Return a line of text; a halo keeps it readable across lines."""
-    around = ' stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"' if halo else ""
+    """Return a line of text; a halo, a pale ground behind it, keeps it readable across lines."""
+    ground = ""
+    if halo:
+        wide = wide_of(text, size)
+        ground = (
+            f'<rect class="ground" x="{x - wide / 2 - 2:.1f}" y="{y - size:.1f}" width="{wide + 4:.1f}" '
+            f'height="{size * 1.35:.1f}" rx="3" fill="#ffffff" fill-opacity="0.85"/>'
+        )
     weight = ' font-weight="bold"' if bold else ""
     return (
-        f'<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size:g}"{weight} '
-        f'fill="{fill}"{around}>{xml(text)}</text>'
+        f'{ground}<text x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-size="{size:g}"{weight} '
+        f'fill="{fill}">{xml(text)}</text>'
     )
+
+
+HEADING = 20
+"""Height of a line of a heading."""
+_MOST_LINES = 4
+
+
+def heading(x: float, y: float, text: str, width: float) -> list[str]:
+    """Return a heading in lines that stay within a width; of a longer one as many as a picture bears."""
+    lines = wrapped(text, max(int(width / (15 * _BOLD)), 10))
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"{lines[_MOST_LINES - 1][:-1].rstrip()}…"]
+    return [
+        words_at(x, y + place * HEADING, line, 15, INK, anchor="start", bold=True) for place, line in enumerate(lines)
+    ]
+
+
+_REGULAR, _BOLD = 0.54, 0.6
+"""Width of a column over the size of the letters, in most fonts without serifs."""
+
+
+def wide_of(text: str, size: float) -> float:
+    """Return about how wide a text is."""
+    return sum(map(_columns, text)) * size * _REGULAR
+
+
+def _columns(sign: str) -> int:
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def wrapped(text: str, columns: int) -> list[str]:
+    """Return a text in lines of at most so many columns, broken between words where there are such.
+
+    >>> wrapped("where was she born", 9)
+    ['where was', 'she born']
+    """
+    lines, line, taken = list[str](), "", 0
+    for word in text.split():
+        need = sum(map(_columns, word))
+        if line and taken + 1 + need > columns:
+            lines.append(line)
+            line, taken = "", 0
+        line, taken = (f"{line} {word}", taken + 1 + need) if line else (word, need)
+        while taken > columns:  # a word, or a text without spaces, that is longer than a line
+            place, held = 0, 0
+            while held + _columns(line[place]) <= columns:
+                held += _columns(line[place])
+                place += 1
+            lines.append(line[:place])
+            line, taken = line[place:], taken - held
+    return [*lines, line] if line or not lines else lines
 
 
 def cut(text: str, columns: int) -> str:
@@ -187,7 +247,7 @@ def cut(text: str, columns: int) -> str:
     line = " ".join(text.split())
     taken = 0
     for place, sign in enumerate(line):
-        taken += 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+        taken += _columns(sign)
         if taken > columns:
             return f"{line[: max(place - 1, 0)].rstrip()}…"
     return line

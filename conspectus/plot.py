@@ -15,7 +15,7 @@ _ACROSS = 2
 _COLOURS = ("#1f5f8b", "#b3541e", "#4a7c45", "#7a4b8c", "#8a6d1d", "#2d7f83")
 _INK, _PALE, _GRID = "#1c2b3a", "#51616f", "#dfe5ea"
 _LEGEND = 22
-_STEPS = 4
+_BAND = "bands: 95 % bootstrap intervals"
 
 
 def sweep_svg(result: Mapping[str, Any]) -> str:
@@ -38,14 +38,15 @@ def sweep_svg(result: Mapping[str, Any]) -> str:
     across = min(_ACROSS, len(panels))
     down = -(-len(panels) // across)
     step_x, step_y = _LEFT + _WIDTH + _RIGHT, _TOP + _HEIGHT + _BELOW
-    width, height = across * step_x, _LEGEND * (len(methods) + 1) + 16 + down * step_y
+    first = _LEGEND * (len(methods) + 2) + 16
+    width, height = across * step_x, first + down * step_y
     title = f"{result['suite']}: {sweep['key']}"
     drawn = [_words(_LEFT, 26, title, 15, _INK, "start", bold=True)]
     for place, name in enumerate(methods):
         y = 26 + _LEGEND * (place + 1)
-        drawn.append(f'<rect x="{_LEFT}" y="{y - 6}" width="24" height="4" fill="{_colour(place)}"/>')
+        drawn.append(f'<line x1="{_LEFT}" y1="{y - 4}" x2="{_LEFT + 24}" y2="{y - 4}" {_stroke(place, 3)}/>')
         drawn.append(_words(_LEFT + 32, y, name, 12, _INK, "start"))
-    first = _LEGEND * (len(methods) + 1) + 16
+    drawn.append(_words(_LEFT, 26 + _LEGEND * (len(methods) + 1), _BAND, 11, _PALE, "start"))
     for place, (metric, lines) in enumerate(panels):
         x, y = place % across * step_x + _LEFT, first + place // across * step_y + _TOP
         drawn += _panel(metric, sweep["key"], values, lines, x, y)
@@ -89,8 +90,9 @@ def _panel(
         return bottom - _HEIGHT * value / scale
 
     drawn = [_words(left, top - 10, metric, 13, _INK, "start", bold=True)]
-    for step in range(_STEPS + 1):
-        value = scale * step / _STEPS
+    steps = _steps(scale)
+    for step in range(steps + 1):
+        value = scale * step / steps
         drawn.append(
             f'<line x1="{left:g}" y1="{y(value):g}" x2="{left + _WIDTH:g}" y2="{y(value):g}" stroke="{_GRID}"/>'
         )
@@ -107,7 +109,7 @@ def _panel(
         middle = " ".join(f"{at:.1f},{y(mean):.1f}" for at, (mean, _, _) in points)
         colour = _colour(number)
         drawn.append(f'<polygon points="{" ".join(upper + lower)}" fill="{colour}" fill-opacity="0.15"/>')
-        drawn.append(f'<polyline points="{middle}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        drawn.append(f'<polyline points="{middle}" fill="none" {_stroke(number, 2)}/>')
         drawn += [
             f'<circle cx="{at:.1f}" cy="{y(mean):.1f}" r="3.5" fill="{colour}"><title>{mean:.3f}</title></circle>'
             for at, (mean, _, _) in points
@@ -131,8 +133,23 @@ def _round_up(value: float) -> float:
     return next((round(power * each, 12) for each in (1, 2, 4, 5, 8) if power * each >= value), round(power * 10, 12))
 
 
+def _steps(scale: float) -> int:
+    """Return into how many steps an axis up to 1, 2, 4, 5 or 8 times a power of ten is divided: round ones.
+
+    >>> [_steps(scale) for scale in (0.5, 1.0, 0.02, 4.0)]
+    [5, 5, 4, 4]
+    """
+    return 5 if f"{scale:e}"[0] in "15" else 4
+
+
 def _colour(number: int) -> str:
     return _COLOURS[number % len(_COLOURS)]
+
+
+def _stroke(number: int, width: int) -> str:
+    """Return how a method's line is drawn: dashed where its colour is another's too."""
+    dashes = ' stroke-dasharray="7 4"' if number >= len(_COLOURS) else ""
+    return f'stroke="{_colour(number)}" stroke-width="{width}"{dashes}'
 
 
 def _words(x: float, y: float, text: str, size: float, fill: str, anchor: str = "middle", *, bold: bool = False) -> str:

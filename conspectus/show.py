@@ -6,13 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from pipelines.steps.readers.names import visible
-from query.types import Answer, Citation, Evidence, Passage, Usage
+from query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
 from storage.manifest import Manifest
 from storage.records import Failure
 from storage.tables import TABLES
 
 if TYPE_CHECKING:
     from conspectus.doctor import Check
+    from pipelines.migration import Migrated
     from pipelines.tuning.tune import Tuning
 
 
@@ -100,16 +101,24 @@ def said(text: str) -> str:
 def support(found: Answer, trace: bool) -> str:
     """Return what stands below an answer: its citations, what it took, and the steps behind it where wanted."""
     lines = ["", f"In short: {visible(found.span)}"] if found.span else []
-    lines += citations(found.citations)
-    for each in found.triples:
-        lines += ["", f"[{each.number}] {visible(f'{each.source} | {each.predicate} | {each.target}')}"]
+    rests_on = [(each.number, _triple(each)) for each in found.triples]
+    rests_on += [(each.number, citations([each])) for each in found.citations]
+    lines += [line for _, told in sorted(rests_on, key=lambda each: each[0]) for line in told]
     lines += ["", f"method {found.method}, {_took(found.usage)}"]
     if found.dropped_citations:
         were = "was" if found.dropped_citations == 1 else "were"
         lines.append(f"{_count(found.dropped_citations, 'citations')} did not resolve and {were} dropped")
+    lost = [each for each in found.checks if not each.supported]
+    if lost:
+        lines.append(f"{len(lost)} of {_count(len(found.checks), 'cited sentences')} not supported by what is cited:")
+        lines += [f"  {_one_line(each.sentence)} ({_one_line(each.why)})" for each in lost]
     if trace:
         lines += ["", "trace", *(f"  {step.name}: {_one_line(step.detail)}" for step in found.trace)]
     return "\n".join(lines)
+
+
+def _triple(each: CitedTriple) -> list[str]:
+    return ["", f"[{each.number}] {visible(f'{each.source} | {each.predicate} | {each.target}')}"]
 
 
 def citations(made: Sequence[Citation]) -> list[str]:
@@ -145,7 +154,10 @@ def answer_json(found: Answer) -> dict[str, Any]:
         "usage": asdict(found.usage),
         "trace": [asdict(each) for each in found.trace],
         "dropped_citations": found.dropped_citations,
+        "checks": [asdict(each) for each in found.checks],
+        "unsupported": found.unsupported,
         **({"standalone": found.standalone} if found.standalone else {}),
+        **({"narrowed": found.narrowed} if found.narrowed else {}),
     }
 
 
@@ -179,6 +191,21 @@ def status(manifest: Manifest, lost: Sequence[Failure], list_failures: bool) -> 
     lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
     if list_failures:
         lines += [_failure(each) for each in lost] or ["nothing was lost"]
+    return "\n".join(lines)
+
+
+def migrated(done: "Migrated") -> str:
+    """Return what became of an index of an earlier format."""
+    if done.how == "nothing":
+        return f"version {done.after} has the present format, nothing to do"
+    how = "its files taken over" if done.how == "files" else "built from its documents"
+    return f"version {done.before} of format {done.before_format} is version {done.after} now, {how}"
+
+
+def pruned(done: Mapping[str, Any]) -> str:
+    """Return what was deleted."""
+    lines = [f"{done['index']}: {_count(len(done['versions']), 'old versions')} deleted, {done['bytes'] / 1e6:.1f} MB"]
+    lines += [f"  forgotten: {_count(count, 'results')} of kind {kind}" for kind, count in done["forgotten"].items()]
     return "\n".join(lines)
 
 

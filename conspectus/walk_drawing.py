@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conspectus.drawing import INK, LINE, PALE, cut, words_at, xml
+from conspectus.drawing import HEADING, INK, LINE, PALE, cut, heading, words_at, wrapped, xml
 from query.walk.graph import KnowledgeGraph, spoken
 from query.walk.trace import Chain, Hop, WalkTrace
 from storage.errors import UsageError
@@ -18,9 +18,12 @@ _WIDE, _GAP = 210, 170
 """Width of a frame, and the space between columns."""
 _PILL, _BETWEEN, _PAD, _FACT = 24, 6, 10, 14
 """Height of a member, the space between two, the margin in a frame, and the height of a line of facts."""
-_MARGIN, _HEAD, _ROW = 24, 64, 34
-_NAME, _FACTS = 26, 34
-"""Most columns of a member's name, and of a fact."""
+_MARGIN, _HEAD, _ROW = 24, 64, 46
+_NAME, _BOLD_NAME, _FACTS = 25, 22, 34
+"""Most columns of a member's name, of one that answers, and of a fact."""
+_ENDED, _ENDED_LINES, _SMALL = 36, 2, 10.5
+"""Columns and most lines of why a chain ended, and the size of its letters."""
+_LEAST_WIDTH = 640
 _FACTS_SHOWN = 6
 _ANSWER = "#b8572f"
 
@@ -47,8 +50,11 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
     if not walk.chains:
         raise UsageError("there is no walk to draw: it found nothing to go on from")
     rows = [_row(each, graph) for each in walk.chains]
+    width = max(*(frames[-1].x + _WIDE + _MARGIN for frames in rows), float(_LEAST_WIDTH))
+    asked = heading(_MARGIN, _MARGIN + 6, question, width - 2 * _MARGIN)
+    below = (len(asked) - 1) * HEADING
     tops: list[float] = []
-    top = float(_HEAD)
+    top = float(_HEAD + below)
     for frames in rows:
         tops.append(top)
         top += max(each.height for each in frames) + _ROW
@@ -63,13 +69,14 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
         shared = _Frame(first.members, first.facts, first.x, (first.y + last.y) / 2)
         for number in numbers:
             placed[number][0] = shared
-    width = max(frames[-1].x for frames in placed) + _WIDE + _MARGIN
-    height = top - _ROW + _MARGIN
+    height = top - _ROW + _MARGIN + _ENDED_LINES * (_SMALL + 2)
     drawn = [
         _chain(number, chain, frames, graph, set(answers))
         for number, (chain, frames) in enumerate(zip(walk.chains, placed, strict=True), start=1)
     ]
     heads = {frames[0]: None for frames in placed}
+    boxes = [_box(each, "#f4efe2") for each in heads]
+    boxes += [_box(each, "#eef4fa") for frames in placed for each in frames[1:]]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
@@ -80,17 +87,20 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
             f'markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 0 L8 4 L0 8 z" fill="{LINE}"/>'
             "</marker></defs>",
             f'<rect width="{width:g}" height="{height:g}" fill="#ffffff"/>',
-            words_at(_MARGIN, _MARGIN + 6, question, 15, INK, anchor="start", bold=True),
-            words_at(_MARGIN, _MARGIN + 24, _told(method, answers), 11.5, PALE, anchor="start"),
+            *asked,
+            words_at(_MARGIN, _MARGIN + 24 + below, _told(method, answers, width), 11.5, PALE, anchor="start"),
+            *boxes,
             *drawn,
-            *(_frame(each, graph, set(answers), "#f4efe2") for each in heads),
+            *(_members(each, graph, set(answers)) for each in heads),
             "</svg>\n",
         ]
     )
 
 
-def _told(method: str, answers: Sequence[str]) -> str:
-    return f"{method}: {', '.join(spoken(each) for each in answers[:5]) or 'no answer'}"
+def _told(method: str, answers: Sequence[str], width: float) -> str:
+    more = f" and {len(answers) - 5} more" if len(answers) > 5 else ""
+    named = f"{', '.join(spoken(each) for each in answers[:5])}{more}" if answers else "no answer"
+    return cut(f"{method}: {named}", int((width - 2 * _MARGIN) / (11.5 * 0.56)))
 
 
 def _row(chain: Chain, graph: KnowledgeGraph) -> list[_Frame]:
@@ -116,14 +126,17 @@ def _chain(number: int, chain: Chain, frames: Sequence[_Frame], graph: Knowledge
             _line(hops, _Span(left, one, right, other), place, graph)
             for place, ((one, other), hops) in enumerate(together.items())
         ]
-    boxes = [_frame(each, graph, answers, "#eef4fa") for each in frames[1:]]
+    inside = [_members(each, graph, answers) for each in frames[1:]]
     last = frames[-1]
-    ended = ""
-    if chain.ended:
-        ended = words_at(
-            last.x, last.y + last.height + 14, f"ended: {cut(chain.ended, 46)}", 10.5, PALE, anchor="start"
-        )
-    return "\n".join([f"<g><title>{xml(f'chain {number}')}</title>", *lines, *boxes, ended, "</g>"])
+    said = wrapped(f"ended: {chain.ended}", _ENDED) if chain.ended else []
+    if len(said) > _ENDED_LINES:
+        said = [*said[: _ENDED_LINES - 1], f"{said[_ENDED_LINES - 1][: _ENDED - 1].rstrip()}…"]
+    below = last.y + last.height + 4
+    ended = [
+        words_at(last.x, below + place * (_SMALL + 2), line, _SMALL, PALE, anchor="start")
+        for place, line in enumerate(said, start=1)
+    ]
+    return "\n".join([f"<g><title>{xml(f'chain {number}')}</title>", *lines, *inside, *ended, "</g>"])
 
 
 def _ends(hop: Hop, left: _Frame, right: _Frame) -> tuple[int, int] | None:
@@ -163,21 +176,27 @@ def _line(hops: Sequence[Hop], span: _Span, place: int, graph: KnowledgeGraph) -
     )
 
 
-def _frame(frame: _Frame, graph: KnowledgeGraph, answers: set[str], fill: str) -> str:
-    parts = [
+def _box(frame: _Frame, fill: str) -> str:
+    return (
         f'<rect x="{frame.x:g}" y="{frame.y:g}" width="{_WIDE}" height="{frame.height:g}" rx="8" fill="{fill}" '
         f'stroke="{LINE}" stroke-width="1"/>'
-    ]
+    )
+
+
+def _members(frame: _Frame, graph: KnowledgeGraph, answers: set[str]) -> str:
+    """Return what stands in a frame; its box is drawn before the lines, which end at its members."""
+    parts = []
     for member in frame.members:
         name = graph.names[member]
         answer = name in answers
         y = frame.middle_of(member)
+        shown = cut(spoken(name), _BOLD_NAME if answer else _NAME)
         parts.append(
             f"<g><title>{xml(spoken(name))}</title>"
             f'<rect x="{frame.x + _PAD:g}" y="{y - _PILL / 2:g}" width="{_WIDE - 2 * _PAD}" height="{_PILL}" rx="12" '
             f'fill="{"#fbe9e0" if answer else "#ffffff"}" stroke="{_ANSWER if answer else "#9fb2c4"}" '
             f'stroke-width="{2.2 if answer else 1}"/>'
-            f"{words_at(frame.x + _WIDE / 2, y + 4, cut(spoken(name), _NAME), 12, INK, bold=answer)}</g>"
+            f"{words_at(frame.x + _WIDE / 2, y + 4, shown, 12, INK, bold=answer)}</g>"
         )
     below = frame.y + _PAD + len(frame.members) * (_PILL + _BETWEEN) + 6
     parts += [

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pipelines.earlier import earlier_of
 from pipelines.estimation.embedding import embedding, without_model
 from pipelines.estimation.habits import Habits, bounds
 from pipelines.estimation.observed import certainty, chunks_of_the_version, later_replies, learn
@@ -147,9 +148,13 @@ def _with_model(
     habits = learn(Habits(), found, later, {**texts, **{digest(each.text): each.text for each in others}})
     sample = draw(texts, unknown)
 
+    earlier = earlier_of(index, current_manifest(index), settings)
+
     def run(digests: Sequence[str], model: Habits) -> Rehearsal:
-        part = corpus if len(digests) == len(texts) else corpus.part(digests)
-        return rehearse(part, settings, memo, model, retry=retry_failed)
+        if len(digests) == len(texts):
+            return rehearse(corpus, settings, memo, model, retry=retry_failed, earlier=earlier)
+        # The communities of a part are others than those of the whole.
+        return rehearse(corpus.part(digests), settings, memo, model, retry=retry_failed)
 
     whole = run(sample.chosen, habits)
     half = () if sample.is_whole else run(sample.half(), habits).spending

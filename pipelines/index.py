@@ -1,7 +1,7 @@
 """The flow: documents in, a published index out. The steps stand here in the order the data moves."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 from pipelines.beside import beside
 from pipelines.collecting import rarely_collecting
+from pipelines.earlier import earlier_of
 from pipelines.fingerprint import fingerprint_of, tool_versions
 from pipelines.interchange.kg import read_graph
 from pipelines.judgement import Judgement
@@ -17,7 +18,7 @@ from pipelines.lost import LostShare, can_be_retried, lost_shares
 from pipelines.runner import Progress, RunHere, Runner, no_progress
 from pipelines.shelf import Shelf
 from pipelines.steps.chunks import split_documents
-from pipelines.steps.communities import not_divided
+from pipelines.steps.communities import Earlier, not_divided
 from pipelines.steps.documents import read_documents
 from pipelines.steps.graph import walk
 from pipelines.steps.imported import join
@@ -67,6 +68,10 @@ class BuildReport:
     notes: tuple[str, ...] = ()
 
 
+Reading = Callable[[Manifest | None], tuple[list[Document], list[Failure]]]
+"""Gives the documents, sorted by id, and what could not be read."""
+
+
 def build_index(
     inputs: Sequence[str | Path],
     index: Path,
@@ -83,13 +88,36 @@ def build_index(
     the version in force untouched. What cannot be read is looked at in every build; `retry_failed` tries again what
     else had failed, and asks the model again for replies that lost something, and for nothing else.
     """
+
+    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
+        return read_input(inputs, settings)
+
+    return build_from(read, index, settings, run, progress, retry_failed=retry_failed)
+
+
+def build_from(
+    read: Reading,
+    index: Path,
+    settings: Settings,
+    run: Runner | None = None,
+    progress: Progress = no_progress,
+    *,
+    retry_failed: bool = False,
+) -> BuildReport:
+    """Make the index equal to the documents that `read` gives; the rest is as for `build_index`.
+
+    `read` is called when no other build can change the index any more, with the manifest of the version in force.
+    """
     began = time.perf_counter()
     run = run or RunHere()
-    with build_lock(index), rarely_collecting() if settings.kg.files else nullcontext():
-        documents, failures = read_input(inputs, settings)
+    with (
+        build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 1)),
+        rarely_collecting() if settings.kg.files else nullcontext(),
+    ):
+        current = current_manifest(index)
+        documents, failures = read(current)
         shaping = settings.of_the_index()
         fingerprint = fingerprint_of(documents, failures, settings, shaping)
-        current = current_manifest(index)
         if current and current.fingerprint == fingerprint and not damaged_files(index, current):
             before = Index(index, current).rows(Failure)
             if not (retry_failed and can_be_retried(before)):
@@ -97,7 +125,8 @@ def build_index(
 
         memo = Memo(index / "cache" / "memo.sqlite")
         graph = read_graph(settings.kg)
-        judgement = _judgement(settings, memo, run, progress, retry_failed)
+        earlier = earlier_of(index, current, settings)
+        judgement = _judgement(settings, memo, run, progress, earlier, retry_failed=retry_failed)
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
         chunks = split_documents(documents, settings.chunks)
         document_of = {each.id: each for each in documents}
@@ -166,7 +195,7 @@ def build_index(
                 tools=tool_versions(),
             )
     retried = judgement.retried() if retry_failed else None
-    return _report(index, manifest, False, failures, began, judgement.spending(), retried, found.notes)
+    return _report(index, manifest, False, failures, began, judgement.spending(), retried, (*found.notes, *told.notes))
 
 
 def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[Document], list[Failure]]:
@@ -193,20 +222,22 @@ def _synonyms(entities: Sequence[Entity], rows: Sequence[int], names: Windows, s
     )
 
 
-def _judgement(settings: Settings, memo: Memo, run: Runner, progress: Progress, retry_failed: bool) -> Judgement:
+def _judgement(
+    settings: Settings, memo: Memo, run: Runner, progress: Progress, earlier: Earlier | None, *, retry_failed: bool
+) -> Judgement:
     if settings.extraction.openie:
         from pipelines.judgement_openie import OpenieFileJudgement
 
-        return OpenieFileJudgement(settings, memo, run)
+        return OpenieFileJudgement(settings, memo, run, earlier)
     if settings.extracts_with and settings.extraction.method == "openie":
         from pipelines.judgement_openie import OpenieModelJudgement
 
-        return OpenieModelJudgement(settings, memo, run, progress, retry=retry_failed)
+        return OpenieModelJudgement(settings, memo, run, progress, retry=retry_failed, earlier=earlier)
     if settings.extracts_with:
         from pipelines.judgement_model import ModelJudgement
 
-        return ModelJudgement(settings, memo, progress, retry=retry_failed)
-    return OfflineJudgement(settings, memo, run)
+        return ModelJudgement(settings, memo, progress, retry=retry_failed, earlier=earlier)
+    return OfflineJudgement(settings, memo, run, earlier)
 
 
 def _extractor(settings: Settings) -> str:

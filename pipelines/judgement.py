@@ -27,13 +27,17 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What is said about it: entities and relations with their descriptions, the hierarchy, and its reports."""
+    """What is said about it: entities and relations with their descriptions, the hierarchy, and its reports.
+
+    `notes` say in words what whoever ordered the build should know.
+    """
 
     entities: list[Entity]
     relations: list[Relation]
     communities: list[Community]
     reports: list[Report]
     failures: list[Failure]
+    notes: tuple[str, ...] = ()
 
 
 Described = Callable[[Sequence[Relation]], None]

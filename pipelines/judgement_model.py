@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from pipelines.judgement import Described, Found, Told
 from pipelines.runner import Progress
-from pipelines.steps.communities import divide
+from pipelines.steps.communities import Division, Earlier, divide
 from pipelines.steps.descriptions_model import Summaries
 from pipelines.steps.extraction_model import Guidance, extract_chunks
 from pipelines.steps.merge_model import ModelKnowledge, merge_extractions
@@ -61,7 +61,7 @@ class ModelJudgement:
     """Has a model find entities, relationships and claims, sum descriptions up, and write reports leaf-up.
 
     The model is that of the settings, if no other is given (an estimate gives one that makes its replies up); `retry`
-    asks it again for the replies that lost something.
+    asks it again for the replies that lost something; communities of an `earlier` version are kept where they can be.
     NeedsModel where the settings name no model, SettingsError where their prompts cannot be read. BudgetReached ends a
     step when its calls under way have ended.
     """
@@ -76,9 +76,11 @@ class ModelJudgement:
         model: MeteredModel | None = None,
         *,
         retry: bool = False,
+        earlier: Earlier | None = None,
     ) -> None:
         self._settings = settings
         self._progress = progress
+        self._earlier = earlier
         self._tuned = read_tuned(settings.extraction)
         self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
         self._model = self._asked.model
@@ -128,14 +130,14 @@ class ModelJudgement:
             described(every[1])
             return (*every, lost)
 
-        async def reported() -> tuple[list[Community], list[Report], list[Failure]]:
-            communities = await asyncio.to_thread(
-                divide, entities, relations, knowledge.mentions, None, settings.communities
+        async def reported() -> tuple[Division, list[Report], list[Failure]]:
+            divided = await asyncio.to_thread(
+                divide, entities, relations, knowledge.mentions, None, settings.communities, self._earlier
             )
             elements = Elements(entities, relations, found.claims, knowledge.mentions, chunks, summaries.texts)
             stand_in = _Extractive(documents, chunks, knowledge.mentions, entities, settings)
             reports, lost = await write_reports(
-                communities,
+                divided.communities,
                 elements,
                 self._model,
                 settings.reports,
@@ -143,14 +145,14 @@ class ModelJudgement:
                 self._tuned.reports_as(),
                 summaries.ready,
             )
-            return communities, reports, lost
+            return divided, reports, lost
 
         # A report waits for the descriptions of its own elements, not for all.
         telling, reporting = asyncio.create_task(told()), asyncio.create_task(reported())
         await together([telling, reporting])
         entities, relations, lost = telling.result()
-        communities, reports, unwritten = reporting.result()
-        return Told(entities, relations, communities, reports, [*lost, *unwritten])
+        divided, reports, unwritten = reporting.result()
+        return Told(entities, relations, divided.communities, reports, [*lost, *unwritten], divided.notes)
 
 
 def _with(texts: Mapping[str, str], rows: Sequence[Thing]) -> list[Thing]:

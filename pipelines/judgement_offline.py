@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pipelines.judgement import Described, Found, Told
 from pipelines.runner import Runner
-from pipelines.steps.communities import divide
+from pipelines.steps.communities import Earlier, divide
 from pipelines.steps.descriptions import describe
 from pipelines.steps.entities import merge, with_descriptions
 from pipelines.steps.extraction_nlp import annotate_chunks
@@ -20,11 +20,12 @@ from storage.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class OfflineJudgement:
-    """Finds with a spaCy pipeline and describes by quoting."""
+    """Finds with a spaCy pipeline and describes by quoting; keeps communities of an `earlier` version."""
 
     settings: Settings
     memo: Memo
     run: Runner
+    earlier: Earlier | None = None
     waits: bool = False
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
@@ -39,9 +40,11 @@ class OfflineJudgement:
         described(knowledge.relations)
         sentences = sentences_of(documents, chunks, knowledge.mentions)
         entities = with_descriptions(knowledge.entities, describe(knowledge.entities, sentences, settings.descriptions))
-        communities = divide(entities, knowledge.relations, knowledge.mentions, sentences, settings.communities)
-        reports = report_communities(communities, entities, sentences, len(chunks), settings.reports)
-        return Told(entities, knowledge.relations, communities, reports, [])
+        divided = divide(
+            entities, knowledge.relations, knowledge.mentions, sentences, settings.communities, self.earlier
+        )
+        reports = report_communities(divided.communities, entities, sentences, len(chunks), settings.reports)
+        return Told(entities, knowledge.relations, divided.communities, reports, [], divided.notes)
 
     def spending(self) -> tuple[Spending, ...]:
         """Return nothing: no model is asked."""

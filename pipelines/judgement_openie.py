@@ -11,6 +11,7 @@ from pipelines.judgement import Described, Found, Told
 from pipelines.judgement_model import AskedModel, MeteredModel, leads
 from pipelines.judgement_offline import OfflineJudgement
 from pipelines.runner import Progress, Runner
+from pipelines.steps.communities import Earlier
 from pipelines.steps.entities import Knowledge
 from pipelines.steps.extraction_nlp import annotate_chunks
 from pipelines.steps.openie import Annotated, OpenExtraction, merge_open
@@ -44,11 +45,12 @@ class OpenieModelJudgement:
         model: MeteredModel | None = None,
         *,
         retry: bool = False,
+        earlier: Earlier | None = None,
     ) -> None:
         self._settings = settings
         self._progress = progress
         self._persona = read_tuned(settings.extraction).extracts_as()
-        self._offline = OfflineJudgement(settings, memo, run)
+        self._offline = OfflineJudgement(settings, memo, run, earlier)
         self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
         self._model = self._asked.model
 
@@ -83,6 +85,7 @@ class OpenieFileJudgement:
     settings: Settings
     memo: Memo
     run: Runner
+    earlier: Earlier | None = None
     waits: bool = False
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
@@ -115,7 +118,9 @@ class OpenieFileJudgement:
 
     def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
         """Return extractive descriptions and reports."""
-        return OfflineJudgement(self.settings, self.memo, self.run).tell(documents, chunks, found, described)
+        return OfflineJudgement(self.settings, self.memo, self.run, self.earlier).tell(
+            documents, chunks, found, described
+        )
 
     def spending(self) -> tuple[Spending, ...]:
         """Return nothing: no model is asked."""

@@ -16,7 +16,7 @@ from prompts.dialect import Dialect, wanted_schema
 from prompts.llm import Reply, Request
 from prompts.loop import on_the_loop, once_a_process, the_loop
 from prompts.render import render
-from prompts.replies import ReplyMemo, reply_key
+from prompts.replies import ReplyMemo, reply_key, step_source
 from prompts.server import Call, Outcome, open_server
 from prompts.sharing import Shared
 from prompts.tries import BadRequest
@@ -94,7 +94,7 @@ class ModelClient:
     async def remember(self, request: Request, reply: Reply) -> None:
         """Remember a reply as the one to this request, in the place of the one that is remembered."""
         if self._memo:
-            await on_the_loop(self._memo.put(self._asked(request).key, reply, request.sources, replaces=True))
+            await on_the_loop(self._memo.put(self._asked(request).key, reply, _sources(request), replaces=True))
 
     def dialect(self, model: str) -> Dialect:
         """Return how a model's server is asked, as far as that is known by now."""
@@ -167,7 +167,7 @@ class ModelClient:
     async def _keep(self, asked: "_Asked", reply: Reply) -> None:
         if self._memo and not asked.request.fresh:
             try:
-                await self._memo.put(asked.key, reply, asked.request.sources)
+                await self._memo.put(asked.key, reply, _sources(asked.request))
             except IndexUnusable as error:
                 self._unkept = error  # what cannot be kept is not bought any more
                 raise
@@ -237,6 +237,10 @@ class _Asked:
     n_bytes: int
     most_prompt_tokens: int
     key: str
+
+
+def _sources(request: Request) -> tuple[str, ...]:
+    return (*request.sources, step_source(request.step))
 
 
 def sendable(text: str) -> str:

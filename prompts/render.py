@@ -1,10 +1,19 @@
-"""Prompt texts are files; here they are filled in, strictly."""
+"""Prompt texts are files; here they are filled in, strictly.
+
+A place says what may stand in it, and by that how it is filled:
+
+    {{question}}    what the user, the settings or this program say: as it stands
+    {{=passages}}   what comes from documents, or was made of them: set apart between two lines of marks (`fence`)
+    {{~thing}}      the same within a line: on one line, so that it cannot begin one of its own
+"""
 
 import re
 from functools import cache
 from importlib.resources import files
 
-_PLACE = re.compile(r"\{\{(\w+)\}\}")
+from prompts.fence import fence_for
+
+_PLACE = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 
 
 @cache
@@ -14,13 +23,21 @@ def prompt_text(name: str) -> str:
 
 
 def render(name: str, **values: str) -> str:
-    """Return a prompt with every {{place}} filled in.
+    """Return a prompt with every place filled in; one line of marks sets apart all that it has to set apart.
 
     ValueError where a place has no value, or a value no place: a prompt that lost its question is no prompt. What
     stands in a value is never taken for a place.
     """
     text = prompt_text(name)
-    places = set(_PLACE.findall(text))
-    if places != set(values):
-        raise ValueError(f"prompt {name} has the places {sorted(places)}, and was given {sorted(values)}")
-    return _PLACE.sub(lambda place: values[place[1]], text)
+    kinds = {place: kind for kind, place in _PLACE.findall(text)}
+    if kinds.keys() != values.keys():
+        raise ValueError(f"prompt {name} has the places {sorted(kinds)}, and was given {sorted(values)}")
+    fence = fence_for([values[place] for place, kind in kinds.items() if kind == "="])
+
+    def filled(place: re.Match[str]) -> str:
+        kind, value = place[1], values[place[2]]
+        if kind == "=":
+            return f"{fence}\n{value}\n{fence}"
+        return " ".join(value.split()) if kind == "~" else value
+
+    return _PLACE.sub(filled, text)

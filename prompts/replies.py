@@ -27,6 +27,11 @@ def reply_key(request: Request, model: str, max_tokens: int, schema: str) -> str
     return digest(json.dumps(shape))
 
 
+def step_source(step: str) -> str:
+    """Return what stands among the sources of a reply for the step that asked."""
+    return f"step {step}"
+
+
 @dataclass(frozen=True, slots=True)
 class _New:
     key: str

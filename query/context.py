@@ -16,9 +16,9 @@ from storage.index import Index
 from storage.places import described
 from storage.records import Chunk, Document, Place
 from storage.settings import EmbeddingSettings, Settings
-from storage.text.bm25 import Bm25
 
 if TYPE_CHECKING:
+    from storage.text.bm25 import Bm25
     from storage.vectors.windowed import WindowedIndex
 
 
@@ -28,6 +28,8 @@ class Context:
 
     index: Index
     settings: Settings
+    narrowed: str = ""
+    """What the index was narrowed to, in words; "" where it is whole."""
 
     @property
     def embedder(self) -> Embedder:
@@ -49,10 +51,9 @@ class Context:
         return self.index.vectors("chunks")
 
     @property
-    def bm25(self) -> Bm25:
+    def bm25(self) -> "Bm25":
         """The lexical index of the chunks."""
-        n_chunks = self.index.manifest.rows["chunks"]
-        return self.index.keep("bm25", lambda: Bm25(self.index.folder / "bm25", n_chunks))
+        return self.index.lexical()
 
     @property
     def chunks(self) -> list[Chunk]:

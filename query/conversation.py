@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from query.subgraph.kept import NOTHING_KEPT, Kept
 from query.types import Answer
 from storage.hashing import digest
 from storage.text.tokens import count_tokens, token_spans
@@ -22,7 +23,7 @@ class Turn:
 
     `question` is what was asked, `standalone` what was answered: the same, with what the conversation adds to it.
     `citations` are what the answer rests on, none where nothing supports one; `sources` the hashes of the passages
-    that it was made from.
+    that it was made from. `narrowed` is what the index was narrowed to, in words.
     """
 
     question: str
@@ -31,6 +32,9 @@ class Turn:
     method: str
     citations: tuple[Cited, ...] = ()
     sources: tuple[str, ...] = ()
+    narrowed: str = ""
+    kept: Kept = NOTHING_KEPT
+    """What a further question begins with, where the answer was made from a subgraph."""
 
     @property
     def tokens(self) -> int:
@@ -50,6 +54,13 @@ class Conversation:
     def after(self, answer: Answer) -> "Conversation":
         """Return the conversation with a further answer."""
         return Conversation((*self.turns, turn_of(answer)))
+
+    def under(self, narrowed: str) -> "Conversation":
+        """Return the turns that were answered from an index narrowed to the same: others may tell of other documents.
+
+        All of them where it is whole.
+        """
+        return Conversation(tuple(each for each in self.turns if each.narrowed == narrowed)) if narrowed else self
 
     def latest(self, turns: int, tokens: int) -> "Conversation":
         """Return the last turns: at most so many, together of at most so many tokens.
@@ -77,6 +88,8 @@ def turn_of(answer: Answer) -> Turn:
         answer.method,
         tuple(dict.fromkeys(Cited(each.document_id, each.start, each.end) for each in answer.citations)),
         tuple(sorted({digest(each.text) for each in answer.evidence.passages})),
+        answer.narrowed,
+        answer.evidence.subgraph.kept if answer.evidence.subgraph else NOTHING_KEPT,
     )
 
 

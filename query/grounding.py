@@ -16,6 +16,8 @@ from storage.text.names import words
 from storage.text.sentences import sentence_spans
 
 _MARK = regex.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_BEHIND = " \t\r\n.!?。！？…"
+"""What may be left of a sentence behind its marks: no part of the next one."""
 Weigh = Callable[[str], float]
 
 
@@ -27,20 +29,41 @@ class Cited:
     numbers: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A sentence of an answer that cites: it begins at `start`, and its marks end at `end`.
+
+    A full stop behind the marks ends at `rest`.
+    """
+
+    start: int
+    end: int
+    rest: int
+    cited: Cited
+
+
 def cited_sentences(answer: str) -> Iterator[Cited]:
     """Yield the sentences of an answer that cite passages: marks are [1], [1][2] or [1, 2].
 
     >>> [each.numbers for each in cited_sentences("It is so [1][3]. Or is it? Perhaps [2, 3].")]
     [(1, 3), (2, 3)]
     """
+    return (each.cited for each in marked_sentences(answer))
+
+
+def marked_sentences(answer: str) -> Iterator[Marked]:
+    """Yield the same with the places where they stand."""
     # A mark may stand before or behind the full stop: what ends with marks is one sentence.
     start = 0
     for group in regex.finditer(rf"(?:\s*{_MARK.pattern})+", answer):
         before = answer[start : group.start()]
         spans = sentence_spans(before)
-        text = before[spans[-1][0] :].strip() if spans else before.strip()
+        first = spans[-1][0] if spans else 0
+        first += len(before[first:]) - len(before[first:].lstrip(_BEHIND))
         numbers = [int(each) for mark in _MARK.finditer(group[0]) for each in regex.findall(r"\d+", mark[1])]
-        yield Cited(text, tuple(dict.fromkeys(numbers)))
+        rest = regex.compile(r"[.!?。！？…]*+").match(answer, group.end())
+        end = rest.end() if rest else group.end()
+        yield Marked(start + first, group.end(), end, Cited(before[first:].strip(), tuple(dict.fromkeys(numbers))))
         start = group.end()
 
 

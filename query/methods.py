@@ -25,6 +25,9 @@ from query.retrieve.hybrid import HybridRetriever
 from query.retrieve.ircot import IrcotRetriever
 from query.retrieve.ppr import PprRetriever
 from query.retrieve.rerank import RerankRetriever
+from query.retrieve.triples import Triples, TriplesRetriever
+from query.subgraph.gretriever import GRetriever, GRetrieverRetriever
+from query.subgraph.soft_answer import SoftGRetriever
 from query.types import Answerer, Retriever
 from query.walk.fasttog import FastToG
 from query.walk.one_step import Cok, OneStep, nearest_groups, nearest_triples
@@ -135,6 +138,12 @@ def _fasttog(context: Context) -> Answerer:
     return FastToG("fasttog", context, context.model)
 
 
+def _gretriever(context: Context) -> Answerer:
+    if context.settings.soft_prompt.folder:
+        return SoftGRetriever("gretriever:soft", context)
+    return GRetriever("gretriever", context, context.model)
+
+
 def _cok(context: Context) -> Answerer:
     return Cok("cok", context, _needed_model("cok", context))
 
@@ -181,6 +190,16 @@ METHODS: dict[str, Method] = {
     ),
     "fasttog": Method(
         "chains of communities of the graph, from what the question names towards its answer", None, _fasttog
+    ),
+    "gretriever": Method(
+        "the connected part of the graph that is worth most to the question (prize-collecting Steiner tree), as text",
+        GRetrieverRetriever,
+        _gretriever,
+    ),
+    "triples": Method(
+        "the triples nearest to the question, each by itself: what subgraphs are compared with",
+        TriplesRetriever,
+        lambda context: Triples("triples", context),
     ),
     "kaping": Method(
         "the triples around what the question names that are nearest to it",

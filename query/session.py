@@ -15,6 +15,7 @@ from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from query.conversation import Cited, Conversation, Turn
+from query.subgraph.kept import MOST, NOTHING_KEPT, Kept
 from storage.errors import InputError, UsageError
 
 MOST_BYTES = 1_000_000
@@ -49,6 +50,10 @@ def append_turn(path: Path, turn: Turn) -> None:
         _replace(path, b"".join(each + b"\n" for each in lines))
 
 
+_Part = tuple[Annotated[str, Field(max_length=10_000)], Annotated[float, Field(gt=0, le=1_000)]]
+"""An id and its prize."""
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -57,6 +62,11 @@ class _Cited(_Strict):
     document_id: Annotated[str, Field(max_length=10_000)]
     start: Annotated[int, Field(ge=0)]
     end: Annotated[int, Field(ge=0)]
+
+
+class _Kept(_Strict):
+    nodes: Annotated[list[_Part], Field(max_length=MOST)] = []
+    relations: Annotated[list[_Part], Field(max_length=MOST)] = []
 
 
 class _Turn(_Strict):
@@ -68,6 +78,8 @@ class _Turn(_Strict):
     method: Annotated[str, Field(max_length=1_000)]
     citations: Annotated[list[_Cited], Field(max_length=_MOST_CITATIONS)]
     sources: Annotated[list[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]], Field(max_length=_MOST_CITATIONS)]
+    narrowed: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
+    kept: _Kept = _Kept()
 
 
 def _lines(path: Path) -> list[bytes]:
@@ -95,13 +107,24 @@ def _turn(path: Path, number: int, line: bytes) -> Turn:
             f"name another file with --session, or take the line out"
         ) from error
     citations = tuple(Cited(each.document_id, each.start, each.end) for each in read.citations)
-    return Turn(read.question, read.standalone, read.answer, read.method, citations, tuple(read.sources))
+    return Turn(
+        read.question,
+        read.standalone,
+        read.answer,
+        read.method,
+        citations,
+        tuple(read.sources),
+        read.narrowed,
+        Kept(tuple(read.kept.nodes), tuple(read.kept.relations)),
+    )
 
 
 def _line(turn: Turn) -> bytes:
     held = asdict(turn)
-    held |= {key: held[key][:MOST_CHARACTERS] for key in ("question", "standalone", "answer")}
+    held |= {key: held[key][:MOST_CHARACTERS] for key in ("question", "standalone", "answer", "narrowed")}
     held |= {key: held[key][:_MOST_CITATIONS] for key in ("citations", "sources")}
+    if turn.kept == NOTHING_KEPT:
+        del held["kept"]
     return dumps(held, ensure_ascii=False).encode("utf-8", "replace")
 
 

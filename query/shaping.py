@@ -22,8 +22,9 @@ from query.context import Context
 from query.conversation import Conversation
 from query.linking import open_linker
 from query.salience import Topic, cited_rows, topics_meant
+from query.subgraph.kept import decayed
 from query.terms import question_terms
-from query.types import Answer, Answerer, Evidence, Retriever, Say, Step, Usage
+from query.types import Answer, Answerer, AnswersAfter, Evidence, Retriever, Say, Step, Usage
 from query.wording import Refers, telling_words, wording
 from storage.errors import BadAnswer
 from storage.hashing import digest
@@ -70,12 +71,16 @@ class ShapedAnswerer:
         began = time.perf_counter()
         shaped = await shape(self._context, self._history, question)
         shaping = replace(shaped.usage, seconds=time.perf_counter() - began)
-        answer = await self._answerer.answer(shaped.standalone, say)
+        kept = decayed((turn.kept for turn in self._history.turns), self._context.settings.gretriever.decay)
+        if isinstance(self._answerer, AnswersAfter):
+            answer = await self._answerer.answer_after(shaped.standalone, kept, say)
+        else:
+            answer = await self._answerer.answer(shaped.standalone, say)
         return replace(
             answer,
             question=question,
             standalone=shaped.standalone,
-            usage=_with(answer.usage, shaping),
+            usage=answer.usage.plus(shaping),
             trace=(shaped.step, *answer.trace),
         )
 
@@ -104,7 +109,7 @@ class _Rewritten(BaseModel):
 async def shape(context: Context, history: Conversation, question: str) -> Shaped:
     """Return the question as it stands alone after the turns that `conversation.turns` and `.tokens` let it see."""
     settings = context.settings.conversation
-    seen = history.latest(settings.turns, settings.tokens)
+    seen = history.under(context.narrowed).latest(settings.turns, settings.tokens)
     if not seen.turns:
         return Shaped(question, question, "nothing was said before")
     if context.model is None:
@@ -199,16 +204,3 @@ def _last_turn_says_which(context: Context, history: Conversation, telling: str)
     rows = reduce(np.intersect1d, holders)
     cited = cited_rows(context, history.turns[-1].citations)
     return len(rows) > context.settings.answer.passages and bool(np.isin(cited, rows).any())
-
-
-def _with(usage: Usage, shaping: Usage) -> Usage:
-    costs = usage.cost is None or shaping.cost is None
-    return replace(
-        usage,
-        calls=usage.calls + shaping.calls,
-        prompt_tokens=usage.prompt_tokens + shaping.prompt_tokens,
-        completion_tokens=usage.completion_tokens + shaping.completion_tokens,
-        cost=None if costs else (usage.cost or 0.0) + (shaping.cost or 0.0),
-        seconds=usage.seconds + shaping.seconds,
-        remembered=usage.remembered + shaping.remembered,
-    )

@@ -6,16 +6,11 @@ import numpy as np
 import numpy.typing as npt
 
 from query.context import Context
+from query.function_words import FUNCTION_WORDS
 from storage.text.names import words
 
-_QUESTION_WORDS = frozenset(
-    """
-    a an and are as at be but by can could did do does for from had has have he her him his how i if in into is it its
-    me my no not of on or our she so such than that the their them then there these they this to too was we were what
-    when where which who whom whose why will with would you your also both same other s 's
-    """.split()
-)
-"""English words that hold a question together and do not say what it is about."""
+_SAYS_NOTHING = FUNCTION_WORDS | {"same", "other", "s"}
+"""Words that do not say what a question is about."""
 
 
 def stem(word: str) -> str:
@@ -51,7 +46,7 @@ class Terms:
 
 def is_telling(key: str) -> bool:
     """Return whether a word, given by its key, says what a question is about."""
-    return key not in _QUESTION_WORDS
+    return key not in _SAYS_NOTHING
 
 
 def telling_words(question: str) -> str:

@@ -1,9 +1,11 @@
 """What goes in and comes out of asking. Everything carries the ids it came from."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
+from query.subgraph.found import FoundSubgraph
+from query.subgraph.kept import Kept
 from query.walk.trace import WalkTrace
 from storage.records import Claim, Entity, Relation, Report
 
@@ -50,6 +52,7 @@ class Evidence:
     relations: tuple[Relation, ...] = ()
     claims: tuple[Claim, ...] = ()
     walk: WalkTrace | None = None
+    subgraph: FoundSubgraph | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,16 @@ class Citation:
     place: str = ""
     pages: tuple[str, ...] = ()
     headings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Whether what a sentence of an answer cites supports it: `citations` are the numbers, `why` what it lacks."""
+
+    sentence: str
+    citations: tuple[int, ...]
+    supported: bool
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,19 @@ class Usage:
     context_tokens: int = 0
     depth: int = 0
 
+    def plus(self, more: "Usage") -> "Usage":
+        """Return this with the calls, tokens, cost, seconds and remembered replies of what was done besides."""
+        known = self.cost is not None and more.cost is not None
+        return replace(
+            self,
+            calls=self.calls + more.calls,
+            prompt_tokens=self.prompt_tokens + more.prompt_tokens,
+            completion_tokens=self.completion_tokens + more.completion_tokens,
+            cost=(self.cost or 0.0) + (more.cost or 0.0) if known else None,
+            seconds=self.seconds + more.seconds,
+            remembered=self.remembered + more.remembered,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -119,8 +145,18 @@ class Answer:
     names: tuple[str, ...] = ()
     """The things that answer, best first, where a walk over a knowledge graph found them; `text` says them in words."""
     triples: tuple[CitedTriple, ...] = ()
+    narrowed: str = ""
+    """What the index was narrowed to, in words (`where year >= 2020`); "" where the whole of it was asked."""
     span: str = ""
     """The few words of a quoted sentence that answer, where a reader without a model finds such; `text` is whole."""
+
+    checks: tuple[Check, ...] = ()
+    """What came of checking each sentence that cites, in the order of the answer as it was made."""
+
+    @property
+    def unsupported(self) -> int:
+        """The number of cited sentences that what they cite does not support."""
+        return sum(not each.supported for each in self.checks)
 
     @property
     def known(self) -> bool:
@@ -136,6 +172,15 @@ class Retriever(Protocol):
         ...
 
 
+@runtime_checkable
+class RetrievesAbout(Retriever, Protocol):
+    """Finds evidence around the things that a question is about; `retrieve` finds these in the question itself."""
+
+    async def retrieve_about(self, question: str, topics: Sequence[str], k: int) -> Evidence:
+        """Return the same from around the entities of these names; one that is unknown is told in the trace."""
+        ...
+
+
 Say = Callable[[str], None]
 """Gets an answer piece by piece as it is made."""
 
@@ -148,6 +193,15 @@ class Answerer(Protocol):
 
         A model may say what the answer then leaves out: what cites nothing, and citations that do not resolve.
         """
+        ...
+
+
+@runtime_checkable
+class AnswersAfter(Answerer, Protocol):
+    """Answers a further question of a conversation with what the answers before have kept of their subgraphs."""
+
+    async def answer_after(self, question: str, kept: Kept, say: Say) -> Answer:
+        """Return the answer to a question that stands alone, looked for around what was kept too."""
         ...
 
 

@@ -5,6 +5,7 @@
     INDEX/cache/memo.sqlite             results by content hash, never needed to read an index
 
 A reader that has a version open keeps it; a build that dies leaves the old version in force (`storage.publishing`).
+No file is parsed before it is what the manifest says (`storage.believed`).
 """
 
 import threading
@@ -13,12 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from storage import tables
+from storage.believed import believed, believed_below
+from storage.errors import IndexCorrupt
 from storage.graph.adjacency import Adjacency
 from storage.manifest import Manifest, current_version, read_manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from storage.text.bm25 import Bm25
     from storage.vectors.windowed import WindowedIndex
 
 SPARSE_VECTORS = frozenset({"entities", "relations"})
@@ -62,8 +66,9 @@ class Index:
         from storage.vectors.windowed import open_windowed
 
         def load() -> "WindowedIndex":
+            self._believed(f"vectors/{name}.rows.npy")
             return open_windowed(
-                self.folder / "vectors" / f"{name}.faiss",
+                self._believed(f"vectors/{name}.faiss"),
                 n_rows=self.manifest.rows[name],
                 dimension=int(self.manifest.models["dimension"]),
                 probes=int(self.manifest.settings["vectors"]["probes"]),
@@ -74,7 +79,13 @@ class Index:
 
     def graph(self) -> Adjacency:
         """Return the graph that PageRank runs on: its first nodes are the chunks, then the entities, in table order."""
-        return self.keep("graph", lambda: Adjacency.load(self.folder / "graph"))
+        return self.keep("graph", lambda: Adjacency.load(self._believed_below("graph")))
+
+    def lexical(self) -> "Bm25":
+        """Return the lexical index of the chunks, each under its document's title."""
+        from storage.text.bm25 import Bm25
+
+        return self.keep("bm25", lambda: Bm25.open(self._believed_below("bm25"), self.manifest.rows["chunks"]))
 
     def keep(self, key: str, make: Callable[[], Value]) -> Value:
         """Return what `make` returned the first time for `key`: whatever is derived from this version alone."""
@@ -89,4 +100,15 @@ class Index:
         return next(name for name, kind in tables.TABLES.items() if kind is record)
 
     def _table(self, name: str) -> Path:
-        return self.folder / f"{name}.parquet"
+        return self._believed(f"{name}.parquet")
+
+    def _believed(self, name: str) -> Path:
+        return believed(self._there(), name, self.manifest.files)
+
+    def _believed_below(self, place: str) -> Path:
+        return believed_below(self._there(), place, self.manifest.files)
+
+    def _there(self) -> Path:
+        if not self.folder.is_dir():
+            raise IndexCorrupt(f"{self.folder} is gone, pruned perhaps since it was opened: open the index again")
+        return self.folder

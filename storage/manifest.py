@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,21 @@ from storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
 from storage.hashing import file_digest
 
 FORMAT_VERSION = 3
-"""Raised when an older reader could misread what a newer writer makes."""
+"""Raised when an older reader could misread what a newer writer makes.
+
+1 had documents without places; 2 had no vectors of predicates, and every entity and relation had one.
+"""
 
 MANIFEST = "manifest.json"
 MEMO = Path("cache", "memo.sqlite")
 
 _VERSION_NAME = re.compile(r"[0-9a-f]{12}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_FILE_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*(?:/[A-Za-z0-9_][\w.-]*)*", re.ASCII)
+"""No part of it begins with a dot, so that none leads out of the version."""
+_LONGEST_NAME = 200
+_LARGEST = 64_000_000
+"""Bytes of a manifest: it names some forty files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,34 +80,79 @@ def current_manifest(root: Path) -> Manifest | None:
         return None
 
 
-def read_manifest(root: Path, version: str) -> Manifest:
-    """Return the manifest of a version; IndexCorrupt where it is missing or damaged, IndexTooNew if it is newer."""
+def read_manifest(root: Path, version: str, oldest: int = FORMAT_VERSION) -> Manifest:
+    """Return the manifest of a version of the formats from `oldest` on.
+
+    IndexCorrupt where it is missing, damaged or of an older format, IndexTooNew if it is of a newer one.
+    """
     path = root / "versions" / version / MANIFEST
     try:
+        if path.stat().st_size > _LARGEST:
+            raise ValueError(f"it has more than {_LARGEST:,} bytes")
         found = json.loads(path.read_text("utf-8"))
-        _refuse_other_formats(root, found["format_version"], found)
+        _refuse_other_formats(root, found["format_version"], found, oldest)
         manifest = Manifest(**found)
+        _check_shape(manifest)
     except FileNotFoundError as error:
         raise IndexCorrupt(f"{path} is missing; build the index again with: conspectus index INPUT") from error
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise IndexCorrupt(f"{path} is not a manifest: {error}") from error
+    except OSError as error:
+        raise IndexCorrupt(f"{path} cannot be read: {error.strerror}") from error
     if manifest.version != version:
         raise IndexCorrupt(f"{path} calls itself version {manifest.version!r}")
     return manifest
 
 
-def _refuse_other_formats(root: Path, format_version: int, found: Mapping[str, Any]) -> None:
+def _check_shape(manifest: Manifest) -> None:
+    """Raise ValueError where a manifest does not hold what one holds: nothing of it is used before."""
+    for name in ("settings", "rows", "models", "tools", "files"):
+        if not isinstance(getattr(manifest, name), dict):
+            raise ValueError(f"{name} is not an object")
+    if not all(type(each) is int and each >= 0 for each in manifest.rows.values()):
+        raise ValueError("rows are not counted")
+    if not all(isinstance(each, str) for each in (*manifest.models.values(), *manifest.tools.values())):
+        raise ValueError("models and tools are not named")
+    for name, facts in manifest.files.items():
+        if len(name) > _LONGEST_NAME or not _FILE_NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no place within a version")
+        known = isinstance(facts, dict) and facts.keys() == {"sha256", "bytes"}
+        if not known or type(facts["bytes"]) is not int or not _SHA256.fullmatch(str(facts["sha256"])):
+            raise ValueError(f"size and checksum of {name} are not told")
+    _check_counts(manifest)
+
+
+def _check_counts(manifest: Manifest) -> None:
+    """Raise ValueError where files are named without what it takes to read them."""
+    tables = {name.removesuffix(".parquet") for name in manifest.files if name.endswith(".parquet")}
+    vectors = {Path(name).stem for name in manifest.files if name.endswith(".faiss")}
+    lexical = {"chunks" for name in manifest.files if name.startswith("bm25/")}
+    uncounted = sorted((tables | vectors | lexical) - manifest.rows.keys())
+    if uncounted:
+        raise ValueError(f"rows of {uncounted[0]} are not counted")
+    search = manifest.settings.get("vectors")
+    probes = search.get("probes") if isinstance(search, dict) else None
+    if vectors and not (
+        re.fullmatch(r"[0-9]{1,6}", manifest.models.get("dimension", "")) and type(probes) is int and probes > 0
+    ):
+        raise ValueError("length and search of vectors are not told")
+
+
+def _refuse_other_formats(root: Path, format_version: int, found: Mapping[str, Any], oldest: int) -> None:
+    if type(format_version) is not int:
+        raise ValueError("its format has no number")
     if format_version > FORMAT_VERSION:
-        maker = found.get("tools", {}).get("conspectus", "a newer version")
+        tools = found.get("tools")
+        maker = tools.get("conspectus", "a newer version") if isinstance(tools, dict) else "a newer version"
         raise IndexTooNew(
             f"{root} has index format {format_version}, made by conspectus {maker}; this is conspectus "
             f"{importlib.metadata.version('conspectus')}, which reads format {FORMAT_VERSION}: "
             f"upgrade it, or name another folder with --index"
         )
-    if format_version < FORMAT_VERSION:
+    if format_version < oldest:
         raise IndexCorrupt(
             f"{root} has index format {format_version}; this program reads format {FORMAT_VERSION}: "
-            f"build it again with: conspectus index INPUT"
+            f"bring it up to date with: conspectus migrate --index {shlex.quote(str(root))}"
         )
 
 
@@ -107,5 +162,7 @@ def damaged_files(root: Path, manifest: Manifest) -> list[str]:
     return [
         name
         for name, facts in sorted(manifest.files.items())
-        if not (folder / name).is_file() or file_digest(folder / name) != facts["sha256"]
+        if not (folder / name).is_file()
+        or (folder / name).is_symlink()
+        or file_digest(folder / name) != facts["sha256"]
     ]

@@ -14,9 +14,19 @@ from pathlib import Path
 from filelock import FileLock
 
 from storage.errors import IndexUnusable
+from storage.space import is_full, no_space
 
 _MOST_VARIABLES = 500
 """Keys asked for in one statement, well under SQLite's limit."""
+
+_OTHERS = "key NOT IN (SELECT name FROM temp.held)"
+_MADE_FROM_OTHERS = """
+    key NOT IN (SELECT key FROM sources WHERE kind = :kind AND source IN (SELECT name FROM temp.held))
+    OR key IN (SELECT key FROM sources WHERE kind = :kind
+               AND source NOT IN (SELECT name FROM temp.held UNION SELECT name FROM temp.marks))
+    OR EXISTS (SELECT 1 FROM temp.marks)
+       AND key NOT IN (SELECT key FROM sources WHERE kind = :kind AND source IN (SELECT name FROM temp.marks))
+"""
 
 
 class Memo:
@@ -90,6 +100,45 @@ class Memo:
             query = "SELECT kind, key FROM sources WHERE source = ? ORDER BY kind, key"
             return list(connection.execute(query, (source,)))
 
+    def kinds(self) -> list[str]:
+        """Return the kinds of the results, sorted."""
+        with self._connection() as connection:
+            return [kind for (kind,) in connection.execute("SELECT DISTINCT kind FROM results ORDER BY kind")]
+
+    def forget_all_but(self, kind: str, keys: Iterable[str]) -> int:
+        """Forget the results of a kind but for those of `keys`, and return how many."""
+        return self._forget(kind, keys, _OTHERS)
+
+    def forget_made_from_others(self, kind: str, held: Iterable[str], marks: Iterable[str] = ()) -> int:
+        """Forget the results of a kind that any text but those of the hashes `held` went into, and return how many.
+
+        One without a known source goes, and with `marks` one that has none of them among its sources.
+        """
+        return self._forget(kind, held, _MADE_FROM_OTHERS, marks)
+
+    def _forget(self, kind: str, held: Iterable[str], which: str, marks: Iterable[str] = ()) -> int:
+        with self._connection() as connection:
+            connection.execute("PRAGMA temp_store=MEMORY")
+            connection.execute("CREATE TEMP TABLE held (name TEXT PRIMARY KEY) WITHOUT ROWID")
+            connection.execute("CREATE TEMP TABLE marks (name TEXT PRIMARY KEY) WITHOUT ROWID")
+            connection.executemany("INSERT OR IGNORE INTO temp.held VALUES (?)", ((each,) for each in held))
+            connection.executemany("INSERT OR IGNORE INTO temp.marks VALUES (?)", ((each,) for each in marks))
+            query = f"DELETE FROM results WHERE kind = :kind AND ({which})"  # noqa: S608  (one of those below)
+            forgotten = connection.execute(query, {"kind": kind}).rowcount
+            connection.execute(
+                "DELETE FROM sources WHERE kind = :kind AND key NOT IN (SELECT key FROM results WHERE kind = :kind)",
+                {"kind": kind},
+            )
+        return forgotten
+
+    def compact(self) -> None:
+        """Write the file anew without what was forgotten, of which no byte stays; IndexUnusable where it is in use."""
+        with self._connection() as connection:
+            connection.execute("VACUUM")
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if busy:
+            raise IndexUnusable(f"the memo {self.path} is in use, and could not be written anew; run the command again")
+
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
         # A connection a call: cheap beside what is remembered, and free of thread and fork trouble.
@@ -103,6 +152,8 @@ class Memo:
             with connection:
                 yield connection
         except sqlite3.OperationalError as error:  # locked for a minute, or the disk is full
+            if is_full(self.path.parent):
+                raise no_space(self.path.parent) from error
             raise IndexUnusable(f"the memo {self.path} cannot be used now: {error}") from error
         except sqlite3.DatabaseError as error:
             raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to go on") from error

@@ -6,7 +6,7 @@ A version is written beside the current one, checksummed, renamed into place, an
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -15,18 +15,21 @@ from typing import Any
 from storage.errors import IndexBusy, IndexNotFound, IndexUnusable, UsageError
 from storage.hashing import digest, file_digest
 from storage.manifest import FORMAT_VERSION, MANIFEST, MEMO, Manifest, current_manifest, damaged_files, is_index
+from storage.space import unwritten
 
 _STAGING_PREFIX = ".staging-"
 _LOCK = ".lock"
 
 
 @contextmanager
-def build_lock(root: Path) -> Iterator[None]:
+def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Hold the index for one build, in a folder that is made if missing. Readers are not blocked.
 
-    Raises IndexBusy at once if another process holds it; IndexNotFound where the folder holds something else, so
-    that no file is put among strangers; IndexTooNew where a newer program made the index; UsageError for a name
-    that is no UTF-8, under which Arrow writes nothing; IndexUnusable where nothing can be written.
+    Where another process holds it, `waiting` is called and `wait` seconds are given it to end; then IndexBusy is
+    raised. The lock goes with the process that holds it, however that ends.
+    Raises IndexNotFound where the folder holds something else, so that no file is put among strangers; IndexTooNew
+    where a newer program made the index; UsageError for a name that is no UTF-8, under which Arrow writes nothing;
+    IndexUnusable where nothing can be written, at first or within the block: the disk is full, say.
     """
     from filelock import FileLock, Timeout
 
@@ -37,16 +40,28 @@ def build_lock(root: Path) -> Iterator[None]:
     if root.exists() and not is_index(root) and not _is_empty(root):
         raise IndexNotFound(f"{root} holds other things than an index; name a new or an empty folder with --index")
     current_manifest(root)
-    lock = FileLock(root / _LOCK, timeout=0)
+    lock = FileLock(root / _LOCK)
     try:
         root.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            if not wait:
+                raise
+            waiting()
+            lock.acquire(timeout=wait)
     except Timeout as error:
-        raise IndexBusy(f"another build holds {root}; wait for it to end and run the command again") from error
+        told = f"has held {root} for {wait:g} s and more" if wait else f"holds {root}"
+        raise IndexBusy(f"another build {told}; run the command again when it has ended, or --wait SECONDS") from error
     except OSError as error:
         raise IndexUnusable(f"cannot write in {root}: {error.strerror}; name another folder with --index") from error
     try:
+        current_manifest(root)  # what was waited for may have been a newer program's build
         yield
+    except OSError as error:
+        if meant := unwritten(root, error):
+            raise meant from error
+        raise
     finally:
         lock.release()
 
@@ -99,8 +114,8 @@ def publish(
     version = version_name(settings, files)
     manifest = Manifest(FORMAT_VERSION, version, settings, fingerprint, rows, models, tools, files)
     _write_durably(folder / MANIFEST, _json(asdict(manifest), indent=2) + "\n")
-    for name in files:
-        _flush(folder / name)
+    for path in (folder, *folder.rglob("*")):
+        _flush(path)  # a folder too: it holds the names of what is in it
     target = root / "versions" / version
     if damaged_files(root, manifest):
         if target.exists():

@@ -56,13 +56,20 @@ def schema(record: type) -> "pa.Schema":
 
 def write_table(path: Path, record: type[Record], rows: Sequence[Record]) -> None:
     """Write rows as one Parquet file; the same rows give the same bytes."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
+    pq.write_table(arrow_of(record, rows), path, compression="zstd")
+
+
+def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None = None) -> "pa.Table":
+    """Return rows (or some of their columns) as Arrow."""
+    import pyarrow as pa
+
     shape = schema(record)
+    shape = shape if names is None else pa.schema([shape.field(name) for name in names])
     makers = _plainers(typing.cast(Hashable, record))
     columns = [pa.array(_column(rows, each.name, makers[each.name]), type=each.type) for each in shape]
-    pq.write_table(pa.Table.from_arrays(columns, schema=shape), path, compression="zstd")
+    return pa.Table.from_arrays(columns, schema=shape)
 
 
 def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -> "pa.Table":
@@ -75,16 +82,46 @@ def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -
         wanted = schema(record)
         if not found.equals(wanted):
             raise IndexCorrupt(f"{path} has columns {found.names}, not those of {record.__name__}: {wanted.names}")
-        return pq.read_table(path, columns=None if columns is None else list(columns))
+        table = pq.read_table(path, columns=None if columns is None else list(columns))
+        table.validate(full=True)  # texts are UTF-8, and lists end where they should: nobody checks that later
+        return table
     except FileNotFoundError as error:
         raise IndexCorrupt(f"{path} is missing") from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns may be no UTF-8
         raise IndexCorrupt(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
 
 
 def read_table(path: Path, record: type[Record]) -> list[Record]:
     """Return the rows of a table, in file order."""
-    table = read_arrow(path, record)
+    return records_of(read_arrow(path, record), record)
+
+
+def read_older_table(path: Path, record: type[Record]) -> list[Record]:
+    """Return the rows of a table of an earlier format: a column that it lacks has its field's default.
+
+    IndexCorrupt where it lacks one that has none, or cannot be read.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = pq.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise IndexCorrupt(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
+    wanted = schema(record)
+    defaults = {each.name: each.default for each in dataclasses.fields(typing.cast(Any, record))}
+    for name in wanted.names:
+        if name not in found.column_names:
+            if defaults[name] is dataclasses.MISSING:
+                raise IndexCorrupt(f"{path} has no column {name}")
+            found = found.append_column(
+                wanted.field(name), pa.array([defaults[name]] * len(found), wanted.field(name).type)
+            )
+    return records_of(found.select(wanted.names).cast(wanted), record)
+
+
+def records_of(table: "pa.Table", record: type[Record]) -> list[Record]:
+    """Return the rows of an Arrow table that has all columns of a record, in its order."""
     build = _builders(typing.cast(Hashable, record))
     columns = [
         [make(value) for value in table.column(name).to_pylist()] if make else table.column(name).to_pylist()

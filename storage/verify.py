@@ -24,7 +24,6 @@ from storage.records import (
     Synonym,
 )
 from storage.tables import TABLES
-from storage.text.bm25 import Bm25
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +166,7 @@ def _arrays(index: Index) -> Iterator[Problem]:
     predicates = len(index.arrow(Relation, "predicate").column("predicate").unique())
     if index.manifest.rows.get("predicates") != predicates:
         yield Problem("vectors/predicates", f"for {index.manifest.rows.get('predicates')}; there are {predicates}")
-    Bm25(index.folder / "bm25", index.manifest.rows["chunks"])  # IndexCorrupt where it has other rows
+    index.lexical()  # IndexCorrupt where it has other rows
     nodes = index.manifest.rows["chunks"] + index.manifest.rows["entities"]
     if index.graph().n_nodes != nodes:
         yield Problem("graph", f"{index.graph().n_nodes} nodes; chunks and entities are {nodes}")

@@ -2,12 +2,14 @@
 
 import importlib.metadata
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipelines.steps.readers.names import UNSEEN, visible
 from storage.errors import NeedsModel, UsageError
 from storage.settings import Settings, load_settings, parse_override
 
@@ -42,6 +44,18 @@ app = typer.Typer(
 )
 
 IndexOption = Annotated[Path, typer.Option("--index", help="The index folder.", metavar="FOLDER")]
+WhereOption = Annotated[
+    str | None,
+    typer.Option(
+        "--where",
+        help="Only documents whose metadata is so: 'year >= 2020 and lang in (en, de)'.",
+        metavar="FILTER",
+    ),
+]
+AccessOption = Annotated[
+    list[str] | None,
+    typer.Option("--access", help="A tag that you hold; repeatable. Documents of other tags are out.", metavar="TAG"),
+]
 SettingsOption = Annotated[
     Path | None,
     typer.Option("--settings", help="A settings file. [default: ./settings.yaml where there is one]", metavar="FILE"),
@@ -158,8 +172,12 @@ def chosen_settings(
 
 
 def json_text(value: object) -> str:
-    """Return a value as the JSON that commands print."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    """Return a value as the JSON that commands print: signs that steer a terminal are written as \\u...."""
+    return UNSEEN.sub(_code, json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _code(sign: re.Match[str]) -> str:
+    return sign[0] if sign[0] == "\n" else f"\\u{ord(sign[0]):04x}"
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)
@@ -169,4 +187,4 @@ def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)
 
 def complain(message: str) -> None:
     """Say on stderr what is wrong."""
-    sys.stderr.write(f"conspectus: {message}\n")
+    sys.stderr.write(f"conspectus: {visible(message)}\n")

@@ -1,7 +1,7 @@
 """Asking an index."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,6 +10,7 @@ import typer
 from conspectus import show
 from conspectus.cli.app import (
     DEFAULT_INDEX,
+    AccessOption,
     IndexOption,
     JsonOption,
     MethodOption,
@@ -18,6 +19,7 @@ from conspectus.cli.app import (
     SetOption,
     SettingsOption,
     TraceOption,
+    WhereOption,
     app,
     check_folder_of,
     chosen_settings,
@@ -28,8 +30,9 @@ from conspectus.cli.app import (
 from storage.errors import UsageError
 
 if TYPE_CHECKING:
+    from conspectus.api import Index
+    from pipelines.evaluation.suites import Question
     from query.types import Answer, Say
-    from storage.settings import Settings
 
 _AT_ONCE = 64
 """Questions looked up together: what is found for them is printed before the next are."""
@@ -45,6 +48,7 @@ OptionalQuestion = Annotated[
         'conspectus ask "Who directed the film of the novel?"',
         'conspectus ask "What are the main themes?" --method global --level c0 --index docs.index',
         'conspectus ask "And who wrote it?" --session talk.jsonl',
+        "conspectus ask \"What changed?\" --where 'year >= 2020 and lang = en' --access team-a",
         'conspectus ask "Who directed it?" --method tog2 --topic "Jack Frost" --index films.index',
         'conspectus ask "Who directed it?" --method fasttog --topic "Jack Frost" --show walk.svg',
     ),
@@ -66,12 +70,17 @@ def ask(
         list[str] | None,
         typer.Option("--topic", help="A thing that a walk over the graph begins at; repeatable.", metavar="NAME"),
     ] = None,
+    where: WhereOption = None,
+    access: AccessOption = None,
     session: SessionOption = None,
     trace: TraceOption = False,
     picture: Annotated[
         Path | None,
         typer.Option(
-            "--show", help="Draw the walk over the graph into this file, as SVG.", metavar="FILE", dir_okay=False
+            "--show",
+            help="Draw the walk over the graph, or gretriever's subgraph, into this file: SVG, a subgraph also HTML.",
+            metavar="FILE",
+            dir_okay=False,
         ),
     ] = None,
     settings: SettingsOption = None,
@@ -79,6 +88,8 @@ def ask(
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question, with numbered citations into the documents.
+
+    With --where and --access only what the permitted documents support is looked at, and shown to a model.
 
     With --session the question may be a follow-up ("And who wrote it?"). The question and its answer are added to the
     file, which is made if it is missing.
@@ -95,7 +106,7 @@ def ask(
     check_folder_of("--show", picture)
     topics = topic or []
     history = read_session(session) if session else None
-    opened = open_index(index, chosen_settings(settings, overrides))
+    opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
     name = f"global:{level}" if level else method
     if as_json:
         answer = opened.ask(question, name, history=history, topics=topics)
@@ -109,11 +120,13 @@ def ask(
     if session:  # an answer may be paid for: it is shown even where it cannot be written down
         append_turn(session, turn_of(answer))
     if picture:
-        picture.write_text(opened.draw(answer), "utf-8")
+        picture.write_text(opened.draw(answer, "html" if picture.suffix.lower() == ".html" else "svg"), "utf-8")
 
 
 def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
     """Print an answer as it is made, then what supports it, and return it."""
+    from query.verified import without_marks
+
     said: list[str] = []
 
     def say(piece: str) -> None:
@@ -122,7 +135,9 @@ def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
 
     answer = ask(say)
     typer.echo()
-    if _in_single_marks("".join(said)) != _in_single_marks(answer.text):  # a model said what no passage supports
+    if _in_single_marks("".join(said)) != _in_single_marks(
+        without_marks(answer.text)
+    ):  # a model said what no passage supports
         typer.echo(f"\n{show.said(answer.text)}")
     typer.echo(show.support(answer, trace))
     return answer
@@ -156,6 +171,8 @@ def retrieve(
             metavar="FILE",
         ),
     ] = None,
+    where: WhereOption = None,
+    access: AccessOption = None,
     session: SessionOption = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
@@ -167,6 +184,7 @@ def retrieve(
     many are looked up, and with --json one line of JSON is printed for each, with its id.
     """
     from conspectus.api import open_index
+    from pipelines.evaluation.suites import read_questions
     from query.session import read_session
 
     if (question is None) == (questions is None):
@@ -174,11 +192,13 @@ def retrieve(
     if questions and session:
         raise UsageError("--session goes with one question; --questions has many")
     if questions:
-        _retrieve_all(questions, index, chosen_settings(settings, overrides), method, k, as_json)
+        asked = read_questions(questions)
+        opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
+        _retrieve_all(asked, opened, method, k, as_json)
         return
     assert question is not None, "one of the two was given"
     history = read_session(session) if session else None
-    opened = open_index(index, chosen_settings(settings, overrides))
+    opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
     evidence = opened.retrieve(question, method, k, history)
     if as_json:
         print_json(show.evidence_json(question, method, evidence))
@@ -186,12 +206,7 @@ def retrieve(
         typer.echo(show.evidence(evidence))
 
 
-def _retrieve_all(questions: Path, index: Path, settings: "Settings", method: str, k: int, as_json: bool) -> None:
-    from conspectus.api import open_index
-    from pipelines.evaluation.suites import read_questions
-
-    asked = read_questions(questions)
-    opened = open_index(index, settings)
+def _retrieve_all(asked: "Sequence[Question]", opened: "Index", method: str, k: int, as_json: bool) -> None:
     for start in range(0, len(asked), _AT_ONCE):
         some = asked[start : start + _AT_ONCE]
         for each, found in zip(some, opened.retrieve_many([one.question for one in some], method, k), strict=True):

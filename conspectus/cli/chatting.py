@@ -8,11 +8,13 @@ import typer
 
 from conspectus.cli.app import (
     DEFAULT_INDEX,
+    AccessOption,
     IndexOption,
     MethodOption,
     SetOption,
     SettingsOption,
     TraceOption,
+    WhereOption,
     app,
     chosen_settings,
     complain,
@@ -34,6 +36,8 @@ _QUIT, _NEW = "/quit", "/new"
 def chat(
     index: IndexOption = DEFAULT_INDEX,
     method: MethodOption = "auto",
+    where: WhereOption = None,
+    access: AccessOption = None,
     trace: TraceOption = False,
     settings: SettingsOption = None,
     overrides: SetOption = None,
@@ -47,7 +51,7 @@ def chat(
     from query.methods import find_method
 
     find_method(method)
-    talk = open_index(index, chosen_settings(settings, overrides)).chat(method)
+    talk = open_index(index, chosen_settings(settings, overrides)).chat(method, where=where, access=access)
     failed: ModelError | None = None
     for line in _lines():
         if line == _QUIT:

@@ -7,12 +7,14 @@ import typer
 
 from conspectus.cli.app import (
     DEFAULT_INDEX,
+    AccessOption,
     IndexOption,
     JsonOption,
     MethodOption,
     QuestionArgument,
     SetOption,
     SettingsOption,
+    WhereOption,
     app,
     check_folder_of,
     chosen_settings,
@@ -45,6 +47,8 @@ def explain(
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Draw the paths into this file.", metavar="FILE", dir_okay=False)
     ] = None,
+    where: WhereOption = None,
+    access: AccessOption = None,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
@@ -59,7 +63,7 @@ def explain(
     from conspectus.drawing import svg as drawn
 
     check_folder_of("--svg", svg)
-    opened = open_index(index, chosen_settings(settings, overrides))
+    opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
     found = opened.explain(question, method, k, passage=passage, chunk=chunk, paths=paths)
     if svg:
         svg.write_text(drawn(found), "utf-8")

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -70,6 +70,19 @@ def index(
             metavar="SECONDS",
         ),
     ] = None,
+    exact: Annotated[
+        bool,
+        typer.Option("--exact", help="Divide communities anew, as a build from nothing does (communities.update)."),
+    ] = False,
+    wait: Annotated[
+        float | None,
+        typer.Option(
+            "--wait",
+            min=0.0,
+            help="Wait so long for another build of this index to end. [default: build.wait]",
+            metavar="SECONDS",
+        ),
+    ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -79,6 +92,9 @@ def index(
     on disk or behind a URL (https://..., s3://...). What cannot be read is listed by: conspectus status
     --failures. A killed run goes on where it was; an unchanged input is a no-op. Where PREFECT_API_URL is set, the same
     steps run as a Prefect flow.
+
+    Communities that a change does not touch stay, and so do their reports; with --exact everything is as in a build
+    from nothing, and most reports are made again.
 
     A model's reply that lost something (a record, a report, an answer) is remembered like any other. --retry-failed
     asks again for exactly these, and for the calls that failed; a better reply takes the place of the remembered one.
@@ -95,6 +111,10 @@ def index(
     With --estimate no server is called and nothing is written: the build is rehearsed with replies that are remembered
     or made up, and what it would take is told by step.
     """
+    if exact:
+        overrides = [*(overrides or []), "communities.update=exact"]
+    if wait is not None:
+        overrides = [*(overrides or []), f"build.wait={wait}"]
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     inputs = inputs or []
     if not inputs and not chosen.kg.files:
@@ -117,6 +137,11 @@ def index(
         with progress(quiet) as report:
             made = build_index(inputs, index, chosen, RunHere(report), report, retry_failed=retry_failed)
             done = summary(made)
+    end(done, chosen, as_json=as_json)
+
+
+def end(done: dict[str, Any], chosen: Settings, *, as_json: bool) -> None:
+    """Print what a build did; it ends the program with its exit status where too much was lost."""
     if as_json:
         print_json(done)
     else:

@@ -1,6 +1,7 @@
 """Looking at an index, and at what is configured."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,28 +9,57 @@ import typer
 from conspectus import show
 from conspectus.cli.app import (
     DEFAULT_INDEX,
+    AccessOption,
     IndexOption,
     JsonOption,
+    KgLabelsOption,
+    KgOption,
+    OpenieOption,
     SetOption,
     SettingsOption,
+    WhereOption,
     app,
     chosen_settings,
     examples,
     print_json,
 )
 from storage.errors import UsageError
+from storage.settings import Settings
 
 
 @app.command(
-    short_help="Say what an index holds.",
-    epilog=examples("conspectus status", "conspectus status --failures --index docs.index"),
+    short_help="Say what an index holds, or what an update of it would redo.",
+    epilog=examples("conspectus status", "conspectus status --failures --index docs.index", "conspectus status docs"),
 )
 def status(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Say what an update to these files, folders, globs or URLs would redo.",
+            metavar="INPUT",
+            show_default=False,
+        ),
+    ] = None,
     index: IndexOption = DEFAULT_INDEX,
     failures: Annotated[bool, typer.Option("--failures", help="List what was lost, and why.")] = False,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    openie: OpenieOption = None,
+    kg: KgOption = None,
+    kg_labels: KgLabelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an index holds, and what of the input was lost."""
+    """Say what an index holds, and what of the input was lost.
+
+    With INPUT it says what `conspectus index` with the same arguments would find new, changed and gone, what of that is
+    to be extracted and embedded, and what a model would be asked, as `conspectus index --estimate` does. Nothing is
+    written and nobody is asked.
+    """
+    if inputs:
+        if failures:
+            raise UsageError("--failures lists what was lost; INPUT is what an update would read: give one of them")
+        _preview(inputs, index, chosen_settings(settings, overrides, openie, kg, kg_labels), as_json=as_json)
+        return
     from storage.index import Index
     from storage.records import Failure
 
@@ -40,6 +70,14 @@ def status(
         print_json(shown)
     else:
         typer.echo(show.status(opened.manifest, lost, failures))
+
+
+def _preview(inputs: list[str], index: Path, chosen: Settings, *, as_json: bool) -> None:
+    from conspectus import show_preview
+    from pipelines.preview import preview, summary
+
+    made = summary(preview(inputs, index, chosen))
+    print_json(made) if as_json else typer.echo(show_preview.preview(made))
 
 
 @app.command(
@@ -54,6 +92,10 @@ def reports(
     community: Annotated[
         str | None, typer.Option("--community", help="Show the report on one community in full.", metavar="ID")
     ] = None,
+    where: WhereOption = None,
+    access: AccessOption = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Browse what the documents are about without a question: the reports level by level, or one with citations."""
@@ -62,7 +104,7 @@ def reports(
 
     if level and community:
         raise UsageError("--level lists reports and --community shows one; give one of them")
-    context = open_index(index).context
+    context = open_index(index, chosen_settings(settings, overrides)).permitted(where, access).context
     if community:
         one = browse.opened(context, community)
         print_json(browse.full_json(one)) if as_json else typer.echo(browse.full(one))

@@ -27,7 +27,7 @@ from conspectus.progress import progress
 from storage.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipelines.evaluation.evaluate import Topic
+    from pipelines.evaluation.asking import Topic
 
 
 @app.command(

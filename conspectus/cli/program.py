@@ -3,12 +3,12 @@
 import io
 import sys
 
-from conspectus.cli import asking, chatting, explaining, indexing, looking, measuring, start, training
+from conspectus.cli import asking, chatting, explaining, indexing, lifecycle, looking, measuring, start, training
 from conspectus.cli.app import app, complain
 from storage.errors import ConspectusError
 
 INTERRUPTED = 130
-COMMANDS = (start, indexing, asking, explaining, chatting, looking, measuring, training)
+COMMANDS = (start, indexing, lifecycle, asking, explaining, chatting, looking, measuring, training)
 """Each module adds its commands to the program; this is the order that --help shows."""
 
 _ORDER = [module.__name__ for module in COMMANDS]

@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from conspectus.cli.app import JsonOption, QuietOption, app, check_folder_of, examples, print_json
+from conspectus.cli.app import (
+    JsonOption,
+    QuietOption,
+    SetOption,
+    SettingsOption,
+    app,
+    check_folder_of,
+    chosen_settings,
+    examples,
+    print_json,
+)
 from storage.errors import UsageError
 
 train = typer.Typer(
@@ -70,3 +80,58 @@ def graph2text(
         print_json(asdict(report))
     else:
         typer.echo(trained(report, out))
+
+
+@train.command(
+    short_help="Train a graph token for a frozen language model.",
+    epilog=examples(
+        "conspectus train gretriever explagraphs --model llama-7b --out soft",
+        "conspectus train gretriever explagraphs --model llama-7b --out tuned --set train_gretriever.lora=true",
+    ),
+)
+def gretriever(
+    suite: Annotated[
+        Path,
+        typer.Argument(
+            help="Questions with graphs: a folder or file of ExplaGraphs, GQA, RoG's WebQSP, or a suite with kg.tsv.",
+            metavar="SUITE",
+            exists=True,
+        ),
+    ],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", help="A causal model on this machine: its folder, or its Hugging Face name.", metavar="MODEL"
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", help="Where the learned parts go.", metavar="FOLDER")],
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Teach a graph network to tell a frozen language model about a graph in one token (G-Retriever).
+
+    Nothing of the model itself changes; only what learned is kept. How, and with which variants, is in the settings
+    under train_gretriever. Run again on the same folder it goes on where it was stopped. The report has the accuracy
+    (WebQSP: Hit@1) on questions held back, mean and deviation over the seeds, and the same with graphs exchanged.
+    """
+    from dataclasses import asdict
+
+    from conspectus.show_gretriever import trained as shown
+    from pipelines.train.gretriever import train_from_settings
+
+    check_folder_of("--out", out)
+    others = {each.name for each in out.iterdir()} - {"cache"} if out.is_dir() else set()
+    if others and "training.json" not in others:
+        raise UsageError(f"--out {out} holds something else already; name a folder that is new")
+
+    def tell(line: str) -> None:
+        if not quiet:
+            typer.echo(line, err=True)
+
+    report = train_from_settings(suite, model, out, chosen_settings(settings, overrides), tell)
+    if as_json:
+        print_json(asdict(report))
+    else:
+        typer.echo(shown(report, out))

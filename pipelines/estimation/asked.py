@@ -13,9 +13,13 @@ from prompts.dialect import wanted_schema
 from prompts.llm import Reply, Request
 from prompts.replies import ReplyMemo, reply_key
 from prompts.usage import Meter, Spending, cost
-from storage.errors import ModelUnavailable
+from storage.errors import ModelError
 from storage.memo import Memo
 from storage.settings import LlmSettings
+
+
+class NotAsked(ModelError):
+    """An estimate asks no server, so that what is not remembered stays unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class _Remembering:
 
     def stream(self, request: Request) -> AsyncIterator[str]:
         """Refuse: no step of indexing streams."""
-        raise ModelUnavailable("an estimate streams nothing")
+        raise NotAsked("an estimate streams nothing")
 
     async def remember(self, request: Request, reply: Reply) -> None:
         """Remember nothing: an estimate leaves no trace."""
@@ -57,7 +61,7 @@ class _Remembering:
 
 
 class Probe(_Remembering):
-    """Answers from the memo only; ModelUnavailable for all else. It notes what was remembered, and what was not."""
+    """Answers from the memo only; NotAsked for all else. It notes what was remembered, and what was not."""
 
     def __init__(self, settings: LlmSettings, memo: Memo) -> None:
         super().__init__(settings, memo)
@@ -70,7 +74,7 @@ class Probe(_Remembering):
         reply = await self._remembered(request)
         if reply is None:
             self.unknown.update(request.sources)
-            raise ModelUnavailable("not remembered")
+            raise NotAsked("not remembered")
         self.found.append(Observed(request, reply, prompt_tokens(request)))
         return reply
 

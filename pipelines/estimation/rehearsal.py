@@ -13,6 +13,7 @@ from pipelines.estimation.habits import Habits
 from pipelines.estimation.made_up import MadeUp
 from pipelines.judgement_model import ModelJudgement
 from pipelines.runner import no_progress
+from pipelines.steps.communities import Earlier
 from pipelines.steps.extraction_model import Guidance, extract_chunks
 from pipelines.steps.vectors import entity_text, predicate_texts, relation_text, report_text
 from prompts.usage import Spending
@@ -49,12 +50,25 @@ class Rehearsal:
     reports: tuple[str, ...]
 
 
-def rehearse(corpus: Corpus, settings: Settings, memo: Memo, habits: Habits, *, retry: bool = False) -> Rehearsal:
-    """Return what a build of a corpus takes. SettingsError where the prompts of the settings cannot be read."""
+def rehearse(
+    corpus: Corpus,
+    settings: Settings,
+    memo: Memo,
+    habits: Habits,
+    *,
+    retry: bool = False,
+    earlier: Earlier | None = None,
+) -> Rehearsal:
+    """Return what a build of a corpus takes, which keeps communities of an `earlier` version.
+
+    SettingsError where the prompts of the settings cannot be read.
+    """
     texts = {digest(each.text): each.text for each in corpus.chunks}
     ranks = {key: rank for rank, key in enumerate(sorted(texts))}
     made_up = MadeUp(habits, settings.descriptions, settings.reports, texts, ranks)
-    judgement = ModelJudgement(settings, memo, no_progress, Rehearsed(settings.llm, memo, made_up), retry=retry)
+    judgement = ModelJudgement(
+        settings, memo, no_progress, Rehearsed(settings.llm, memo, made_up), retry=retry, earlier=earlier
+    )
     found = judgement.find(corpus.documents, corpus.chunks)
     told = judgement.tell(corpus.documents, corpus.chunks, found, lambda relations: None)
     name_of = {each.id: each.name for each in told.entities}

@@ -10,23 +10,21 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
-from typing import Any, Literal
+from typing import Any
 
 from pipelines.evaluation.answers import exact_match, rouge_l, sentence_coverage, token_f1, without_marks, word_coverage
-from pipelines.evaluation.graph_answers import accuracy, set_quality
+from pipelines.evaluation.asking import Asked, Topic, asked
+from pipelines.evaluation.graph_answers import accuracy, reached, set_quality
 from pipelines.evaluation.graph_answers import answered as named_in
 from pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 from pipelines.evaluation.suites import Question, Suite
 from prompts.usage import metered
 from query.context import Context
 from query.methods import find_method
-from query.types import Answer, Answerer, AnswersAbout, Evidence, Retriever
+from query.types import Answer, Evidence, Retriever
 from storage.errors import InputError, ModelError
 
 Progress = Callable[[str, int, int], None]
-
-Topic = Literal["given", "linked"]
-"""Where a walk begins: at the things that the suite names, or at those that it finds in the question."""
 
 _PASSAGES_A_DOCUMENT = 4
 """Passages asked for per wanted document: several may come from one."""
@@ -41,7 +39,8 @@ class MethodScores:
     and tokens are those that were sent; a remembered reply is neither. Seconds are those of answering, where answers
     were measured, otherwise of retrieving. `failures` counts the questions that a model gave no answer to, which
     score 0. Over a graph `hits@1`, `exact_match` and `f1` are of the things that answer, `depth` and `calls` of the
-    walks, and `by_hops` has the same of the questions that say how far their answers are; `accuracy` is of claims.
+    walks, `recall@1` the share of questions of which some answer is in the subgraph that was found, where a method
+    finds one, and `by_hops` has the same of the questions that say how far their answers are; `accuracy` is of claims.
     """
 
     metrics: dict[str, Interval]
@@ -82,10 +81,11 @@ def evaluate(
         if method.retriever and to_retrieve:
             found = asyncio.run(_retrieved(name, method.retriever(context), to_retrieve, ks, progress))
         if answers or not method.retriever:
-            measure = _OfGraph(topic) if suite.kg else _OfTexts(topic, context)
+            ready = asked(method, context, to_answer, topic)
+            measure = _OfGraph() if suite.kg else _OfTexts(context)
             if context.model is None:  # what is loaded on first use is not the question's time
-                asyncio.run(_ask(method.answerer(context), to_answer[0], topic))
-            answered = asyncio.run(_answered(name, method.answerer(context), measure, to_answer, progress))
+                asyncio.run(ready.ask(to_answer[0]))
+            answered = asyncio.run(_answered(name, ready, measure, to_answer, progress))
         scores[name] = _together(found, answered)
     return scores
 
@@ -145,7 +145,7 @@ async def _find(retriever: Retriever, question: str, k: int) -> Evidence | None:
 
 
 async def _answered(
-    name: str, answerer: Answerer, measure: "_OfTexts | _OfGraph", questions: Sequence[Question], progress: Progress
+    name: str, ready: Asked, measure: "_OfTexts | _OfGraph", questions: Sequence[Question], progress: Progress
 ) -> MethodScores:
     """Ask one question after the other, so that seconds are those of a question and not of waiting for others."""
     label = f"{name} answers"
@@ -156,7 +156,7 @@ async def _answered(
     for done, question in enumerate(questions):
         progress(label, done, len(questions))
         began = time.perf_counter()
-        answer = await _ask(answerer, question, measure.topic)
+        answer = await ready.ask(question)
         seconds.append(time.perf_counter() - began)
         for metric, value in measure(answer, question).items():
             values[metric].append(value)
@@ -186,7 +186,7 @@ async def _answered(
     )
 
 
-_MAY_BE_NOTHING = frozenset({"depth", "calls"})
+_MAY_BE_NOTHING = frozenset({"depth", "calls", "recall@1"})
 """Metrics that are told only where some answer has them."""
 
 
@@ -194,7 +194,6 @@ _MAY_BE_NOTHING = frozenset({"depth", "calls"})
 class _OfTexts:
     """Measures answers as texts."""
 
-    topic: Topic
     context: Context
 
     def __call__(self, answer: Answer | None, question: Question) -> dict[str, float]:
@@ -209,26 +208,13 @@ class _OfTexts:
 class _OfGraph:
     """Measures answers as sets of things."""
 
-    topic: Topic
-
     def __call__(self, answer: Answer | None, question: Question) -> dict[str, float]:
         found = {"accuracy": accuracy(answer, question.label)} if question.label else {}
         if question.answers:
-            found |= set_quality(named_in(answer), question.answers)
-        return found | ({"depth": float(answer.usage.depth), "calls": float(answer.usage.calls)} if answer else {})
-
-
-async def _ask(answerer: Answerer, question: Question, topic: Topic) -> Answer | None:
-    try:
-        if topic == "given" and question.entities and isinstance(answerer, AnswersAbout):
-            return await answerer.answer_about(question.question, question.entities, _nobody)
-        return await answerer.answer(question.question, _nobody)
-    except ModelError:
-        return None
-
-
-def _nobody(piece: str) -> None:
-    """Listen to an answer that is only wanted whole."""
+            found |= set_quality(named_in(answer), question.answers) | {"recall@1": reached(answer, question.answers)}
+        if answer is None:
+            return found
+        return found | {"depth": float(answer.usage.depth), "calls": float(answer.usage.calls)} | context_size(answer)
 
 
 def quality(text: str, question: Question, context: Context, span: str = "") -> dict[str, float]:

@@ -6,6 +6,7 @@ Names are compared as the data sets' scripts compare texts (see `answers.normali
 from collections.abc import Sequence
 
 from pipelines.evaluation.answers import normalised, without_marks
+from query.answer.read import UNKNOWN
 from query.types import Answer
 
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"
@@ -47,6 +48,13 @@ def set_quality(named: Sequence[str], accepted: Sequence[str]) -> dict[str, floa
     }
 
 
+def reached(answer: Answer | None, accepted: Sequence[str]) -> float:
+    """Return 1 where some accepted answer is a node of the subgraph that an answer was made from, else 0."""
+    found = answer.evidence.subgraph if answer else None
+    nodes = {name_key(each) for each in found.text.nodes} if found else set()
+    return float(bool(nodes.intersection(map(name_key, accepted))))
+
+
 def verdict(text: str) -> str:
     """Return the verdict that a text begins with, "" where it begins with none.
 
@@ -63,8 +71,11 @@ def verdict(text: str) -> str:
 
 
 def accuracy(answer: Answer | None, label: str) -> float:
-    """Return 1 where the verdict of an answer is that of a claim's label, else 0."""
+    """Return 1 where the verdict of an answer is that of a claim's label, else 0; not to know is not to decide."""
     if answer is None:
         return 0.0
-    said = verdict(answer.names[0]) if answer.names else ""
-    return float((said or verdict(answer.text)) == (verdict(label) or label))
+    if answer.text == UNKNOWN:
+        said = UNDECIDED
+    else:
+        said = (verdict(answer.names[0]) if answer.names else "") or verdict(answer.text)
+    return float(said == (verdict(label) or label))

@@ -9,6 +9,8 @@
     Creak             a line {"ex_id", "sentence", "entity", "label": "true" or "false"}
     FEVER             a line {"id", "claim", "label": "SUPPORTS", "REFUTES" or "NOT ENOUGH INFO"}
 
+What has a line a question may be one list in a `.json`, too, as may WebQSP's questions: so ToG's samples of these sets
+are published, with the things that a question is about in `topic_entity` or `qid_topic_entity`, {id: name}.
 Which of them a file is follows from what stands in it. The graphs that RoG's questions bring are read by
 `conspectus index --kg`, too.
 """
@@ -39,6 +41,10 @@ class Published:
     answers: tuple[str, ...]
     entities: tuple[str, ...] = ()
     label: str = ""
+    slot: str = ""
+
+
+_Reader = Callable[[dict[str, Any]], Published]
 
 
 def read_published(file: Path) -> list[Published] | None:
@@ -99,31 +105,45 @@ def _whole(file: Path) -> list[Published]:
         found = json.loads(file.read_text("utf-8-sig"))
     except ValueError as error:
         raise InputError(f"{file}: not JSON: {error}") from error
+    read: _Reader
     if isinstance(found, dict) and "Questions" in found:
         rows, read = found["Questions"], _webqsp
     elif isinstance(found, dict) and "questions" in found:
         rows, read = found["questions"], _qald
     elif isinstance(found, list):
-        rows, read = found, _cwq
+        rows, read = found, _of_a_list(found[0] if found else None)
     else:
         raise InputError(f"{file}: no question set that is known: {{'Questions'}}, {{'questions'}} or a list")
     if not isinstance(rows, list):
         raise InputError(f"{file}: its questions are no list")
-    return [_read(f"{file}: question {number}", row, read) for number, row in enumerate(rows, start=1)]
+    return [
+        _read(f"{file}: question {number}", {"id": number, **row} if isinstance(row, dict) else row, read)
+        for number, row in enumerate(rows, start=1)
+    ]
+
+
+def _of_a_list(first: Any) -> _Reader:  # noqa: ANN401
+    """Return what reads the rows of a list, by its first."""
+    keys = first.keys() if isinstance(first, dict) else frozenset[str]()
+    known = (read for marks, read in {**_LINES, **_LISTED}.items() if marks <= keys)
+    return next(known, _cwq)
 
 
 def _webqsp(row: dict[str, Any]) -> Published:
     parses = row["Parses"]
     answers = [each.get("EntityName") or each["AnswerArgument"] for parse in parses for each in parse["Answers"]]
-    topics = [parse.get("TopicEntityName") or "" for parse in parses]
-    return Published(
-        str(row["QuestionId"]), row.get("ProcessedQuestion") or row["RawQuestion"], _each(answers), _each(topics)
-    )
+    topics = _topics(row) or _each([parse.get("TopicEntityName") or "" for parse in parses])
+    asked = row.get("ProcessedQuestion") or row["RawQuestion"]
+    return Published(str(row.get("QuestionId") or row["id"]), asked, _each(answers), topics)
 
 
 def _cwq(row: dict[str, Any]) -> Published:
-    answers = [each["answer"] for each in row.get("answers", ())]
-    return Published(str(row["ID"]), row["question"], _each(answers))
+    answers = [each["answer"] for each in row.get("answers", ())] or _said(row.get("answer"))
+    return Published(str(row["ID"]), row["question"], _each(answers), _topics(row))
+
+
+def _named(row: dict[str, Any]) -> Published:
+    return Published(str(row["id"]), row["question"], _each(_said(row["answer"])), _topics(row))
 
 
 def _rog(row: dict[str, Any]) -> Published:
@@ -144,20 +164,36 @@ def _qald(row: dict[str, Any]) -> Published:
 
 def _kilt(row: dict[str, Any]) -> Published:
     subject, separator, relation = (part.strip() for part in row["input"].partition(_SEPARATOR))
-    answers = _each([each.get("answer") or "" for each in row.get("output") or ()])
+    answers = _each([each.get("answer") or "" for each in row.get("output") or ()] or _said(row.get("answer")))
     if not separator:
-        return Published(str(row["id"]), row["input"], answers)
-    templates = (row.get("meta") or {}).get("template_questions") or [f"What is the {relation} of {subject}?"]
-    return Published(str(row["id"]), templates[0], answers, (subject,))
+        return Published(str(row["id"]), row["input"], answers, _topics(row))
+    worded = row.get("template_questions") or (row.get("meta") or {}).get("template_questions")
+    templates = worded or [f"What is the {relation} of {subject}?"]
+    return Published(
+        str(row["id"]), templates[0], answers, _topics(row) or (subject,), slot=f"{subject} {_SEPARATOR} {relation}"
+    )
 
 
 def _creak(row: dict[str, Any]) -> Published:
-    topics = _each([row.get("entity") or ""])
-    return Published(str(row["ex_id"]), row["sentence"], (), topics, str(row.get("label", "")).lower())
+    topics = _topics(row) or _each([row.get("entity") or ""])
+    return Published(str(row.get("ex_id") or row["id"]), row["sentence"], (), topics, str(row.get("label", "")).lower())
 
 
 def _fever(row: dict[str, Any]) -> Published:
     return Published(str(row["id"]), row["claim"], (), label=str(row.get("label", "")))
+
+
+def _topics(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of what a question is about, where a mapping from ids to names says so."""
+    found = row.get("topic_entity") or row.get("qid_topic_entity") or {}
+    return _each(list(found.values()))
+
+
+def _said(answer: Any) -> list[Any]:  # noqa: ANN401
+    """Return the answers that stand in one field: one, a list, or a mapping from ids to names."""
+    if isinstance(answer, dict):
+        return list(answer.values())
+    return answer if isinstance(answer, list) else [] if answer is None else [answer]
 
 
 def _each(texts: list[Any]) -> tuple[str, ...]:
@@ -165,10 +201,18 @@ def _each(texts: list[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(each).strip() for each in texts if str(each).strip()))
 
 
-_LINES: dict[frozenset[str], Callable[[dict[str, Any]], Published]] = {
+_LINES: dict[frozenset[str], _Reader] = {
     frozenset({"question", "answer", "q_entity"}): _rog,
     frozenset({"input", "output"}): _kilt,
     frozenset({"ex_id", "sentence"}): _creak,
     frozenset({"claim", "label"}): _fever,
 }
 """What the first line of a file has, and how its lines are read."""
+_LISTED: dict[frozenset[str], _Reader] = {
+    frozenset({"RawQuestion", "Parses"}): _webqsp,
+    frozenset({"input", "answer"}): _kilt,
+    frozenset({"sentence", "label"}): _creak,
+    frozenset({"ID", "question"}): _cwq,
+    frozenset({"question", "answer"}): _named,
+}
+"""The same of the rows of a list; CWQ's stand before others that have a question and an answer."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from pipelines.evaluation.published import brings_graphs, read_published
 from pipelines.evaluation.rows import rows_of
+from query.tasks import Task
 from storage.errors import InputError
 from storage.hashing import digest, file_digest
 from storage.settings import Settings
@@ -22,7 +23,8 @@ class Question:
     """A question, its accepted answers, and the ids of the documents that support them.
 
     Over a graph, `entities` are the names of the things that it is about, `answers` the whole set of things that
-    answer it, and `hops` how far these are, 0 where nobody says. A claim has a `label`: the verdict that is right.
+    answer it, and `hops` how far these are, 0 where nobody says. A claim has a `label`: the verdict that is right. A
+    slot to be filled has its `slot`, `thing [SEP] relation`, beside the question that asks for it in words.
     """
 
     id: str
@@ -32,6 +34,15 @@ class Question:
     entities: tuple[str, ...] = ()
     label: str = ""
     hops: int = 0
+    slot: str = ""
+
+    @property
+    def task(self) -> Task:
+        """What is asked: a claim where there is a label and no question mark, which yes-or-no questions have."""
+        if self.slot:
+            return "slots"
+        is_claim = self.label and not self.answers and not self.question.rstrip().endswith(("?", "？"))
+        return "claims" if is_claim else "qa"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +129,8 @@ def read_questions(path: Path) -> tuple[Question, ...]:
         found = tuple(_question(path_line, row) for path_line, row in rows_of(file))
     else:
         found = tuple(
-            Question(each.id, each.question, each.answers, (), each.entities, each.label) for each in published
+            Question(each.id, each.question, each.answers, (), each.entities, each.label, slot=each.slot)
+            for each in published
         )
     if not found:
         raise InputError(f"{file} holds no question")
@@ -136,6 +148,7 @@ def _question(where: str, row: Any) -> Question:  # noqa: ANN401  (any JSON valu
         entities=_listed(where, row, "entities"),
         label=_told(where, row, "label"),
         hops=_counted(where, row, "hops"),
+        slot=_told(where, row, "slot"),
     )
 
 

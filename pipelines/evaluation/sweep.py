@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from pipelines.evaluation.evaluate import MethodScores, Progress, Topic, evaluate
+from pipelines.evaluation.asking import Topic
+from pipelines.evaluation.evaluate import MethodScores, Progress, evaluate
 from pipelines.evaluation.suites import Suite
 from query.context import Context
 from storage.errors import UsageError

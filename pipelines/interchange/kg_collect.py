@@ -84,8 +84,10 @@ class Collector:
 
     def add(self, source: int, predicate: int, target: int) -> None:
         """Take a triple."""
-        for column, value in zip(self._triples, (source, predicate, target), strict=True):
-            column.append(value)
+        sources, stated, targets = self._triples  # once a triple: no loop
+        sources.append(source)
+        stated.append(predicate)
+        targets.append(target)
 
     def label(self, id_: str, text: str, rank: int = 0) -> None:
         """Take a label of an id; of several the one with the least rank counts, then the first in the alphabet."""
@@ -104,10 +106,8 @@ class Collector:
         plain = {text: number for text, number in self._names.items() if text not in labels}
         thing_of, names = _things(ids, plain, counts, labels)
         said, predicates = _predicates(self._predicates, labels)
-        whole = np.unique(np.stack([thing_of[sources], said[stated], thing_of[targets]]), axis=1)
-        return ImportedGraph(
-            names, predicates, whole[0], whole[1], whole[2], self.failures, tuple(dict.fromkeys(self.notes))
-        )
+        whole = _distinct(thing_of[sources], said[stated], thing_of[targets], len(names), len(predicates))
+        return ImportedGraph(names, predicates, *whole, self.failures, tuple(dict.fromkeys(self.notes)))
 
     def _known_labels(self) -> dict[str, str]:
         """Return the labels of what a triple names."""
@@ -121,6 +121,16 @@ class Collector:
 
 
 _LONGEST_DETAIL = 200
+
+
+def _distinct(sources: Ints, stated: Ints, targets: Ints, n_names: int, n_predicates: int) -> tuple[Ints, Ints, Ints]:
+    """Return triples each once, in ascending order: as one number each where 64 bits hold it, which sorts faster."""
+    if n_names**2 * n_predicates < np.iinfo(np.int64).max:
+        keys, whole_target = np.divmod(np.unique((sources * n_predicates + stated) * n_names + targets), n_names)
+        whole_source, whole_stated = np.divmod(keys, n_predicates)
+        return whole_source, whole_stated, whole_target
+    whole = np.unique(np.stack([sources, stated, targets]), axis=1)
+    return whole[0], whole[1], whole[2]
 
 
 def _things(

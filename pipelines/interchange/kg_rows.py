@@ -36,9 +36,10 @@ def _read(path: Path, into: Collector, separator: str) -> None:
         except UnicodeDecodeError:
             into.fail(f"{path.name}:{number}", "not UTF-8", line.decode("utf-8", "replace"))
             continue
-        if len(cells) == 3 and cells[0].strip() and cells[1].strip() and cells[2].strip():
+        head, said, tail = map(str.strip, cells) if len(cells) == 3 else ("", "", "")
+        if head and said and tail:
             if number > 1 or not _is_header(cells):
-                add(name(cells[0].strip()), predicate(cells[1].strip()), name(cells[2].strip()))
+                add(name(head), predicate(said), name(tail))
         elif line.strip():
             into.fail(f"{path.name}:{number}", _wrong(cells), separator.join(cells))
 

@@ -3,10 +3,14 @@
 Two entities are joined by their relations (weight: number of mentions) and by the sentences that name both: a
 sentence that names n entities adds 1 / (n - 1) to each pair, so that it counts once for each of them (Newman 2001,
 "Scientific collaboration networks II").
+
+Where an index is brought up to date, its communities are too (`communities.update`), unless the hierarchy gets worse
+than one begun anew.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +18,8 @@ import numpy.typing as npt
 
 from pipelines.steps.sentences import Rows, Sentences
 from storage.graph import leiden
+from storage.graph.edges import Edges, canonical_edges
+from storage.graph.warm_start import Labels, behind, changed_nodes, updated_leiden
 from storage.hashing import short_id
 from storage.records import Community, Entity, Mention, Relation
 from storage.settings import CommunitySettings
@@ -23,32 +29,105 @@ _MOST_NAMES = 12
 """A sentence that names more is a list, and says little about any two of them."""
 
 
+_MOST_BEHIND = 0.01
+"""By how much of its modularity a level may be worse than that of a hierarchy begun anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What an earlier version was divided into, and what by: `named` has the rows of the sentences that name an entity.
+
+    `named` is None where only relations joined entities.
+    """
+
+    entities: Sequence[Entity]
+    relations: Sequence[Relation]
+    named: Mapping[str, Rows] | None
+    communities: Sequence[Community]
+
+
+Earlier = Callable[[bool], Before]
+"""Reads an earlier version; it is told whether sentences join entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """The communities of every level, sorted by id; each level holds every entity exactly once.
+
+    `notes` say in words what became of those that there were before.
+    """
+
+    communities: list[Community]
+    notes: tuple[str, ...] = ()
+
+
 def divide(
     entities: Sequence[Entity],
     relations: Sequence[Relation],
     mentions: Sequence[Mention],
     sentences: Sentences | None,
     settings: CommunitySettings,
-) -> list[Community]:
-    """Return the communities of every level, sorted by id; each level holds every entity exactly once.
+    earlier: Earlier | None = None,
+) -> Division:
+    """Return the communities of the entities.
 
     Without `sentences` the relations alone join entities, as in GraphRAG. Of more than `settings.most_relations` those
-    that no document states join nothing.
+    that no document states join nothing. With `earlier` the communities of that version stay where nothing that joins
+    their entities changed; if a level of the hierarchy then has a modularity 1 % below that of one begun anew, the
+    latter is taken.
     """
     relations = _dividing(relations, settings)
     row_of = {each.id: row for row, each in enumerate(entities)}
-    sources, targets, weights = _edges(row_of, relations, sentences)
+    joined = edges_of(row_of, relations, sentences.of_entity if sentences else None)
     hierarchy = leiden.hierarchical_leiden(
         len(entities),
-        sources,
-        targets,
-        weights,
+        *joined,
         max_cluster_size=settings.max_cluster_size,
         resolution=settings.resolution,
         randomness=settings.randomness,
         seed=settings.seed,
     )
-    return _communities(hierarchy, entities, relations, mentions, row_of)
+    notes: tuple[str, ...] = ()
+    if earlier and entities:
+        edges = canonical_edges(len(entities), *joined)
+        updated = _updated(row_of, edges, earlier(sentences is not None), settings)
+        worse = behind(hierarchy, updated, edges, settings.resolution) if updated else 0.0
+        if updated and worse <= _MOST_BEHIND:
+            hierarchy = updated
+        elif updated:
+            notes = (f"the communities were divided anew: kept, they were {worse:.1%} behind in modularity",)
+    return Division(_communities(hierarchy, entities, relations, mentions, row_of), notes)
+
+
+def _updated(
+    row_of: Mapping[str, int], edges: Edges, before: Before, settings: CommunitySettings
+) -> leiden.Hierarchy | None:
+    """Return the hierarchy of an earlier version brought up to date, None where it had none."""
+    if not before.communities:
+        return None
+    old_row_of = {each.id: row for row, each in enumerate(before.entities)}
+    old_edges = canonical_edges(
+        len(old_row_of), *edges_of(old_row_of, _dividing(before.relations, settings), before.named)
+    )
+    row_now = np.fromiter((row_of.get(each, -1) for each in old_row_of), np.int64, len(old_row_of))
+    return updated_leiden(
+        edges,
+        _labels(row_of, before.communities),
+        changed_nodes(edges, old_edges, row_now),
+        seed=settings.seed,
+        max_cluster_size=settings.max_cluster_size,
+        resolution=settings.resolution,
+    )
+
+
+def _labels(row_of: Mapping[str, int], communities: Sequence[Community]) -> list[Labels]:
+    """Return the labels of each level by the rows of the entities, -1 for those that were not there."""
+    deepest = max(each.level for each in communities)
+    labels = [np.full(len(row_of), -1, np.int64) for _ in range(deepest + 1)]
+    for label, community in enumerate(communities):
+        rows = [row_of[id_] for id_ in community.entity_ids if id_ in row_of]
+        labels[community.level][rows] = label
+    return labels
 
 
 def not_divided(relations: Sequence[Relation], settings: CommunitySettings) -> tuple[str, ...]:
@@ -65,11 +144,12 @@ def _dividing(relations: Sequence[Relation], settings: CommunitySettings) -> Seq
     return [each for each in relations if each.chunk_ids]
 
 
-def _edges(
-    row_of: Mapping[str, int], relations: Sequence[Relation], sentences: Sentences | None
+def edges_of(
+    row_of: Mapping[str, int], relations: Sequence[Relation], named: Mapping[str, Rows] | None
 ) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
+    """Return what joins entities: the rows of both ends, and weights; a pair may stand there several times."""
     named_in: defaultdict[int, list[int]] = defaultdict(list)
-    for id_, rows in sentences.of_entity.items() if sentences else ():
+    for id_, rows in named.items() if named else ():
         for row in rows.tolist():
             named_in[row].append(row_of[id_])
     ends: list[tuple[int, int]] = []
@@ -80,12 +160,12 @@ def _edges(
             for pair in combinations(members, 2):
                 ends.append(pair)
                 shared.append(1 / (len(members) - 1))
-    named = np.array(ends, np.int64).reshape(-1, 2)
+    pairs = np.array(ends, np.int64).reshape(-1, 2)
     sources, targets = _ends(row_of, relations)
     weights = np.fromiter((each.weight for each in relations), np.float64, len(relations))
     return (
-        np.concatenate([sources, named[:, 0]]),
-        np.concatenate([targets, named[:, 1]]),
+        np.concatenate([sources, pairs[:, 0]]),
+        np.concatenate([targets, pairs[:, 1]]),
         np.concatenate([weights, np.array(shared, np.float64)]),
     )
 

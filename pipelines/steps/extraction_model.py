@@ -17,7 +17,7 @@ from prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, 
 from prompts.render import prompt_text, render
 from prompts.retrying import Outcome, least_lost
 from prompts.together import together
-from storage.errors import ModelError
+from storage.errors import ModelError, ModelRefused, ModelUnavailable
 from storage.hashing import digest
 from storage.records import Chunk, Failure
 from storage.settings import ExtractionSettings
@@ -40,10 +40,28 @@ class Guidance:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Something that a chunk's replies do not give: why, and what is known of it."""
+    """Something that a chunk's replies do not give: why, what is known of it, the error where there was no reply."""
 
     reason: str
     detail: str
+    error: ModelError | None = None
+
+
+def loss_of(step: str, error: ModelError) -> Loss:
+    """Return what a call that failed means."""
+    unanswered = isinstance(error, ModelRefused | ModelUnavailable)
+    return Loss(f"the call of step {step} failed", str(error), error if unanswered else None)
+
+
+def raise_if_unanswered(losses: Sequence[Sequence[Loss]]) -> None:
+    """Raise the error of the first chunk where no call for any chunk got a reply; `losses` are those of each chunk.
+
+    A server that is gone, or refuses the key, is no loss to be listed: the version in force is worth more than one of
+    nothing.
+    """
+    errors = [loss.error for one in losses for loss in one if loss.error]
+    if errors and all(one and all(loss.error for loss in one) for one in losses):
+        raise errors[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +84,12 @@ async def extract_chunks(
     """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
 
     No chunk waits for another; equal texts are asked for once. A call that failed is a failure, and what came before
-    it is kept. BudgetReached is raised when the calls under way have ended.
+    it is kept. BudgetReached is raised when the calls under way have ended; ModelRefused or ModelUnavailable where no
+    call at all got a reply.
     """
     found = await of_each_text(chunks, lambda text: extract_chunk(text, model, settings, guidance), STAGE, progress)
+    if not any(one.entities or one.relations or one.claims for one in found):
+        raise_if_unanswered([one.losses for one in found])
     failures = [
         Failure(STAGE, chunk.id, loss.reason, loss.detail)
         for chunk, one in zip(chunks, found, strict=True)
@@ -186,4 +207,4 @@ class _Conversation:
 
     def _end(self, step: str, error: ModelError) -> None:
         self.is_open = False
-        self._losses.append(Loss(f"the call of step {step} failed", str(error)))
+        self._losses.append(loss_of(step, error))

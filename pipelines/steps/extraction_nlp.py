@@ -44,18 +44,26 @@ def annotate_chunks(
     return annotations, failures
 
 
+def unannotated(chunks: Sequence[Chunk], settings: ExtractionSettings, memo: Memo) -> list[str]:
+    """Return the memo keys of the different chunk texts that have no annotation yet."""
+    annotator = _annotator(settings.pipeline, settings.concepts)
+    return memo.missing(STAGE, (_key(annotator, chunk.text) for chunk in chunks))
+
+
 def annotate_shard(texts: Sequence[str], settings: ExtractionSettings, memo_path: Path) -> list[tuple[str, str]]:
     """Annotate texts into the memo; return (memo key, reason) for each that the pipeline could not take."""
     annotator = _annotator(settings.pipeline, settings.concepts)
     results: dict[str, bytes] = {}
+    sources: dict[str, list[str]] = {}
     problems = []
     for text in texts:
         key = _key(annotator, text)
         try:
             results[key] = _encode(annotator.annotate(text))
+            sources[key] = [digest(text)]
         except (ValueError, TypeError, LookupError, ArithmeticError, RuntimeError) as error:
             problems.append((key, f"{type(error).__name__}: {error}"))
-    Memo(memo_path).put_many(STAGE, results)
+    Memo(memo_path).put_many(STAGE, results, sources)
     return problems
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pipelines.lost import EXTRACT
 from pipelines.runner import Progress, no_progress
 from pipelines.steps.each_text import of_each_text
-from pipelines.steps.extraction_model import LOST_RECORD, Loss
+from pipelines.steps.extraction_model import LOST_RECORD, Loss, loss_of, raise_if_unanswered
 from pipelines.steps.openie import OpenExtraction, usable
 from prompts.answers import CUT_OFF
 from prompts.asking import ask_for
@@ -53,9 +53,11 @@ async def extract_open(
     """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
 
     No chunk waits for another; equal texts are asked for once. BudgetReached is raised when the calls under way have
-    ended.
+    ended; ModelRefused or ModelUnavailable where no call at all got a reply.
     """
     found = await of_each_text(chunks, lambda text: extract_text(text, model, persona), EXTRACT, progress)
+    if not any(each.extraction.entities or each.extraction.triples for each in found):
+        raise_if_unanswered([each.losses for each in found])
     failures = [
         Failure(EXTRACT, chunk.id, loss.reason, loss.detail)
         for chunk, one in zip(chunks, found, strict=True)
@@ -112,7 +114,7 @@ async def _part(
     try:
         return await least_lost(model, exchange)
     except ModelError as error:
-        return OpenExtraction(), [Loss(f"the call of step {request.step} failed", str(error))]
+        return OpenExtraction(), [loss_of(request.step, error)]
 
 
 def _usable(answer: BaseModel) -> tuple[OpenExtraction, list[str]]:

@@ -18,7 +18,7 @@ from storage.tables import sorted_by_id
 from storage.text.nlp import CONCEPT
 from storage.text.tokens import count_tokens
 
-_NAMES_IN_TITLE = 3
+NAMES_IN_TITLE = 3
 
 
 def report_communities(
@@ -33,8 +33,8 @@ def report_communities(
     reports = []
     for community in communities:
         if community.same_as is None and community.size >= settings.min_size and community.chunk_ids:
-            members = _leading([by_id[id_] for id_ in community.entity_ids])
-            title = ", ".join(each.name for each in members[:_NAMES_IN_TITLE])
+            members = leading([by_id[id_] for id_ in community.entity_ids])
+            title = ", ".join(each.name for each in members[:NAMES_IN_TITLE])
             findings = _findings(members, sentences, settings, count_tokens(f"# {title}"))
             if findings:
                 reports.append(_report(community, title, findings, n_chunks))
@@ -49,7 +49,7 @@ def _findings(members: Sequence[Entity], sentences: Sentences, settings: ReportS
 
 def _finding(row: int, members: Sequence[Entity], rows_of: dict[str, Rows], sentences: Sentences) -> Finding:
     named = [each for each in members if each.id in rows_of and row in rows_of[each.id]]
-    summary = ", ".join(each.name for each in named[:_NAMES_IN_TITLE])
+    summary = ", ".join(each.name for each in named[:NAMES_IN_TITLE])
     return Finding(summary, " ".join(sentences.texts[row].split()), (sentences.spans[row],))
 
 
@@ -63,14 +63,22 @@ def _report(community: Community, title: str, findings: Sequence[Finding], n_chu
         title=title,
         summary=findings[0].explanation,
         findings=tuple(findings),
-        # 10 for a community that reaches every chunk, on a logarithmic scale as corpora differ in size.
-        rating=round(10 * float(np.log1p(len(community.chunk_ids)) / np.log1p(max(1, n_chunks))), 2),
+        rating=_rating(len(community.chunk_ids), n_chunks),
         full_text=full_text,
         n_tokens=count_tokens(full_text),
     )
 
 
-def _leading(members: Sequence[Entity]) -> list[Entity]:
+def _rating(reached: int, n_chunks: int) -> float:
+    """Return a community's share of the corpus on a logarithmic scale, as corpora differ in size; 10 is the most.
+
+    The corpus counts as the next power of two, so that a chunk more does not change the ratings of all.
+    """
+    size = 1 << (max(1, n_chunks) - 1).bit_length()
+    return round(10 * float(np.log1p(reached) / np.log1p(size)), 2)
+
+
+def leading(members: Sequence[Entity]) -> list[Entity]:
     """Order members for display: names before what is written small, then by frequency, then by name."""
 
     def key(each: Entity) -> tuple[bool, int, str, str]:

@@ -60,8 +60,28 @@ class Sentences:
         return [int(rows[position]) for position in chosen]
 
 
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Every sentence once, in document order, and the rows in which each entity and relation is mentioned."""
+
+    spans: list[Span]
+    texts: list[str]
+    of_entity: dict[str, Rows]
+    of_relation: dict[str, Rows]
+
+
 def sentences_of(documents: Sequence[Document], chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> Sentences:
     """Return the sentences of all documents, with the rows in which each entity and relation is mentioned."""
+    placed = place_sentences(documents, chunks, mentions)
+    texts = placed.texts
+    quotable = np.array([len(text) <= _MOST_CHARACTERS and len(words(text)) >= _FEWEST_WORDS for text in texts], bool)
+    weights, idf = _tf_idf(texts)
+    n_tokens = np.array(count_each(texts), np.int64)
+    return Sentences(placed.spans, texts, n_tokens, weights, idf, quotable, placed.of_entity, placed.of_relation)
+
+
+def place_sentences(documents: Sequence[Document], chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> Placed:
+    """Return where the sentences of all documents stand, and who is mentioned in which."""
     spans: list[Span] = []
     texts: list[str] = []
     starts: dict[str, list[int]] = {}
@@ -80,7 +100,6 @@ def sentences_of(documents: Sequence[Document], chunks: Sequence[Chunk], mention
                 starts[document.id].append(start)
                 spans.append(Span(document.id, chunk.id, start, end))
                 texts.append(document.text[start:end])
-    quotable = np.array([len(text) <= _MOST_CHARACTERS and len(words(text)) >= _FEWEST_WORDS for text in texts], bool)
 
     document_of = {each.id: each.document_id for each in chunks}
     of_entity: defaultdict[str, set[int]] = defaultdict(set)
@@ -94,9 +113,7 @@ def sentences_of(documents: Sequence[Document], chunks: Sequence[Chunk], mention
             of_entity[mention.entity_id].add(row)
         elif mention.relation_id is not None:
             of_relation[mention.relation_id].add(row)
-    weights, idf = _tf_idf(texts)
-    n_tokens = np.array(count_each(texts), np.int64)
-    return Sentences(spans, texts, n_tokens, weights, idf, quotable, _sorted(of_entity), _sorted(of_relation))
+    return Placed(spans, texts, _sorted(of_entity), _sorted(of_relation))
 
 
 def _sorted(rows: dict[str, set[int]]) -> dict[str, Rows]:

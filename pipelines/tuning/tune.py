@@ -24,11 +24,11 @@ from pipelines.tuning.examples import (
     written,
     written_claims,
 )
-from pipelines.tuning.fence import fence_for, fenced
 from pipelines.tuning.sample import Embed, Floats, excerpt, sample
 from prompts.asking import ask_for
 from prompts.client import ModelClient
 from prompts.embedder import open_embedder
+from prompts.fence import fence_for, fenced
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import prompt_text, render
 from prompts.together import together

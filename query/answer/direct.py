@@ -18,6 +18,7 @@ from prompts.usage import metered
 from query.answer.final import usage_of
 from query.answer.read import UNKNOWN
 from query.context import Context
+from query.tasks import prompt_for
 from query.types import Answer, Say, Step
 from storage.errors import ModelError
 from storage.text.normalise import entity_key
@@ -27,7 +28,7 @@ _ANSWER = re.compile(r"\banswer\s+is\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE)
 
 
 class Direct:
-    """Answers with one prompt, `query/io` or `query/cot`, asked once or `samples` times."""
+    """Answers with one prompt, `query/io` or `query/cot` or that of `tog.task`, asked once or `samples` times."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel, prompt: str, samples: int = 1) -> None:
         self._name = name
@@ -93,7 +94,7 @@ async def sampled(context: Context, model: LanguageModel, prompt: str, question:
 def asking(context: Context, prompt: str, question: str) -> Request:
     """Return the request of one answer, at the temperature of reasoning."""
     chosen = context.settings.tog
-    message = Message("user", render(prompt, question=question))
+    message = Message("user", render(prompt_for(chosen.task, prompt), question=question))
     return Request((message,), STEP, max_tokens=chosen.max_tokens, temperature=chosen.reason_temperature)
 
 

@@ -15,7 +15,7 @@ from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
 from prompts.together import settled
 from query.answer.hierarchy import Descent, Hierarchy, hierarchy_of
-from query.answer.selection import Selected, accounted
+from query.answer.selection import Selected, accounted, passages_instead
 from query.answer.units import Unit, report_units, sources
 from query.context import Context
 from query.types import Step
@@ -96,6 +96,8 @@ class DynamicReports:
         context = self._context
         threshold = context.settings.global_search.dynamic_threshold
         reports = report_units(context)
+        if not reports and context.narrowed:
+            return await passages_instead(context, question, "there is no report that may be read")
         descent = Descent(_hierarchy(context), reports)
         if self._rater.is_about_the_whole(question):
             roots = tuple(reports[id_] for id_ in descent.frontier)

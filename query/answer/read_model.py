@@ -18,6 +18,7 @@ from query.citations import Citations
 from query.context import Context
 from query.grounding import cited_sentences, keeping, support
 from query.nothing import behind_nothing, may_be_nothing
+from query.tasks import Task, prompt_for
 from query.types import Answer, Evidence, Passage, Retriever, Say, Step
 from storage.hashing import digest
 from storage.records import Span
@@ -48,7 +49,7 @@ class ModelReader:
                 say(UNKNOWN)
                 usage = usage_of(meter.total(), time.perf_counter() - began)
                 return Answer(question, self._name, UNKNOWN, usage=usage, trace=evidence.trace)
-            async for piece in self._model.stream(reading(question, evidence)):
+            async for piece in self._model.stream(reading(question, evidence, self._context.settings.tog.task)):
                 made += piece
                 if not may_be_nothing(made):  # that word is for us
                     behind = behind_nothing(made)
@@ -96,10 +97,10 @@ def _hull(spans: Sequence[Span]) -> Span:
     return replace(first, start=min(each.start for each in spans), end=max(each.end for each in spans))
 
 
-def reading(question: str, evidence: Evidence) -> Request:
+def reading(question: str, evidence: Evidence, task: Task = "qa") -> Request:
     """Return the request for an answer over the passages, which depends on their texts and titles alone."""
     passages = "\n\n".join(_numbered(number, each) for number, each in enumerate(evidence.passages, start=1))
-    message = Message("user", render("query/read", passages=passages, question=question))
+    message = Message("user", render(prompt_for(task, "query/read"), passages=passages, question=question))
     return Request((message,), STEP, sources=tuple(digest(each.text) for each in evidence.passages))
 
 

@@ -49,6 +49,8 @@ class LevelReports:
         level = min(self._level, max((each.level for each in communities), default=0))
         ids = {each.same_as or each.id for each in communities if each.level == level}
         units = tuple(each for id_, each in report_units(self._context).items() if id_ in ids)
+        if not units and self._context.narrowed:
+            return await passages_instead(self._context, question, f"level c{level} has no report that may be read")
         shallower = f" (c{self._level} was asked for; the hierarchy ends at c{level})" if level != self._level else ""
         return Selected(units, (accounted(f"level c{level} has", "reports", units, shallower),))
 
@@ -65,6 +67,12 @@ class EveryPassage:
         rows = range(context.index.manifest.rows["chunks"])
         units = context.index.keep("passage units", lambda: tuple(passage_unit(context, row) for row in rows))
         return Selected(units, (accounted("the index has", "passages", units),))
+
+
+async def passages_instead(context: Context, question: str, why: str) -> Selected:
+    """Return every passage in place of reports: what a narrowed index has too little of is summed up nowhere."""
+    found = await EveryPassage(context).select(question)
+    return Selected(found.units, (Step("global", f"{why}: the passages are read, as ts does"), *found.trace))
 
 
 class NearestPassages:

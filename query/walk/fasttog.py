@@ -143,7 +143,8 @@ class FastToG:
     def _asking(self, model: LanguageModel) -> ModelDecider:
         graph = open_graph(self._context)
         grounds: Grounds = open_grounds(self._context, graph)
-        return ModelDecider(model, graph, self._text(graph), self._settings, grounds.sources)
+        task = self._context.settings.tog.task
+        return ModelDecider(model, graph, self._text(graph), self._settings, grounds.sources, task)
 
     def _near(self, graph: KnowledgeGraph, question: str, subjects: tuple[int, ...]) -> NearestDecider:
         names = [graph.names[each] for each in subjects]

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from prompts.asking import ask_for, choose
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import render
+from query.tasks import Task, as_question, prompt_for
 from query.walk.chains import Grown, Outcome, Picked
 from query.walk.community_text import Community2Text, Statement, whole_text
 from query.walk.graph import KnowledgeGraph, spoken
@@ -56,17 +57,21 @@ class ModelDecider:
         text: Community2Text,
         settings: FastTogSettings,
         sources: Sources,
+        task: Task = "qa",
     ) -> None:
         self._model = model
         self._graph = graph
         self._text = text
         self._settings = settings
         self._sources = sources
+        self._task = task
 
     async def subjects(self, question: str) -> tuple[list[str], str]:
         """Return the subjects that the model finds in a question, and what is to be said of it."""
         try:
-            asked = self._request(SUBJECTS, render("query/fasttog_subjects", question=question), explores=False)
+            asked = self._request(
+                SUBJECTS, render("query/fasttog_subjects", question=as_question(self._task, question)), explores=False
+            )
             found = (await ask_for(self._model, asked, Subjects, again=0)).subjects
         except ModelError as error:
             return [], f"the model names no subjects: {_said(error)}"
@@ -76,6 +81,7 @@ class ModelDecider:
         self, question: str, chain: Sequence[Candidate], candidates: Sequence[Candidate], most: int
     ) -> Picked:
         """Return the model's choice among lettered texts; at the start the premise is what the question is about."""
+        question = as_question(self._task, question)
         shown = [*chain, *candidates]
         told = [whole_text(each) for each in self._text.told(shown)]
         rows = [row for each in shown for row in each.relations]
@@ -128,7 +134,12 @@ class ModelDecider:
                 lines.append(f"- {' '.join(said)}")
             blocks.append("\n".join(lines))
         about = ", ".join(sorted(spoken(self._graph.names[each]) for each in subjects))
-        prompt = render("query/fasttog_reason", question=question, subjects=about, chains="\n\n".join(blocks))
+        prompt = render(
+            prompt_for(self._task, "query/fasttog_reason"),
+            question=question,
+            subjects=about,
+            chains="\n\n".join(blocks),
+        )
         asked = self._request(REASON, prompt, [row for each in facts for row in each.relations], explores=False)
         try:
             reply = await ask_for(self._model, asked, Reasoned, again=0)

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 from query.walk.chains import Grown, Outcome, Picked
 from query.walk.graph import KnowledgeGraph, spoken
+from query.walk.ids import is_id
 from query.walk.local_search import Candidate, Members
 from query.walk.reading import Reading
-from query.walk.topics import is_id
 from query.walk.trace import Considered
 
 _WAYS = 3

@@ -9,7 +9,7 @@ from prompts.embedder import Embedder
 from query.context import Context
 from query.walk.beam import Floats, Way
 from query.walk.graph import Ints, KnowledgeGraph, open_graph, spoken
-from query.walk.topics import is_id
+from query.walk.ids import is_id
 
 KINDS = ("person", "place", "date", "thing")
 """What who, where and when ask for, and what is none of these."""
@@ -114,12 +114,3 @@ def open_kinds(context: Context) -> Kinds:
         )
 
     return context.index.keep("walk kinds", load)
-
-
-def all_ids(context: Context) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return for each entity whether its name is but an id, bool (n,)."""
-
-    def load() -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        return np.array([is_id(name) for name in open_graph(context).names], bool)
-
-    return context.index.keep("walk ids", load)

@@ -25,6 +25,7 @@ from query.answer.read import UNKNOWN
 from query.citations import Citations
 from query.context import Context
 from query.retrieve.dense import DenseRetriever
+from query.tasks import prompt_for
 from query.types import Answer, Citation, Evidence, Passage, Say, Step
 from query.walk.detection.graph import members, small_graph
 from query.walk.detection.louvain import louvain
@@ -162,13 +163,16 @@ class OneStep:
     async def _read(self, question: str, found: Found, model: LanguageModel) -> Answer:
         """Return what the model reads in the facts: one call, whatever comes of it."""
         graph = open_graph(self._context)
-        prompt = render("query/facts", question=question, facts=_numbered_facts(graph, found.triples))
+        prompt = render(self._prompt("query/facts"), question=question, facts=_numbered_facts(graph, found.triples))
         said, why = await self._asked(prompt, found, (), model)
         kept = _chosen(found.triples, said.facts)
         names = _as_written(graph, said.names, found.triples)
         text = f"{said.answer.strip()} {numbers_of(len(kept))}".strip() if not why else UNKNOWN
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
         return self._answer(question, text, names, kept, found, decision, Step("answer", why or "the model answered"))
+
+    def _prompt(self, name: str) -> str:
+        return prompt_for(self._context.settings.tog.task, name)
 
     async def _asked(
         self, prompt: str, found: Found, passages: Sequence[Passage], model: LanguageModel
@@ -228,7 +232,7 @@ class Cok(OneStep):
         evidence = await DenseRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
         passages = "\n\n".join(f"[{i}] {each.title}\n{each.text}" for i, each in enumerate(evidence.passages, start=1))
         prompt = render(
-            "query/cok",
+            self._prompt("query/cok"),
             question=question,
             facts=_numbered_facts(graph, found.triples),
             passages=passages or "(none)",

@@ -16,6 +16,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from query.function_words import FUNCTION_WORDS
 from query.walk.graph import spoken
 from query.walk.span_vectors import Embed
 
@@ -32,10 +33,6 @@ _SAYS_A_WORD = 0.5
 _LONGEST = 3
 _WORD = re.compile(r"[^\W_]+")
 _OF_IT = re.compile(r"\s*['’`]\s*s?\b")
-_FUNCTION = frozenset(
-    "a an the of in on at by to for from with and or as is are was were be been being do does did has have had that "
-    "which what whose this these those it its s also there than then some any all".split()
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,7 @@ def read(
         for start in range(len(placed) - length + 1):
             part = placed[start : start + length]
             joined = all(later.place == earlier.place + 1 for earlier, later in pairwise(part))
-            if joined and not {each.text for each in part} <= _FUNCTION:
+            if joined and not {each.text for each in part} <= FUNCTION_WORDS:
                 turns = [each.turn for each in part]
                 bits = sum(1 << (start + number) for number in range(length))
                 spans.append((" ".join(each.text for each in part), bits, min(turns), max(turns)))

@@ -20,6 +20,7 @@ from query.answer.read import read_found
 from query.context import Context
 from query.types import Answer, Evidence, Passage, Say, Step
 from query.walk.beam import Branch, Option, discover, entity_scores, extend, leading, only
+from query.walk.behind import answer_behind, best_behind
 from query.walk.context import has_documents, material_of, scored
 from query.walk.decides import Decides, Material, Ruling, Verdict
 from query.walk.graph import KnowledgeGraph, open_graph
@@ -82,8 +83,22 @@ class Tog2:
         if offline and has_documents(self._context) and (weak or self._from_documents(graph, found)):
             evidence = Evidence(found.passages, trace=(*before, *search.record.steps()), walk=search.record.trace())
             read = await read_found(
-                self._name, self._context, evidence, question, say, began=began, units=len(found.passages), n_tokens=0
+                self._name,
+                self._context,
+                evidence,
+                question,
+                _nobody,
+                began=began,
+                units=len(found.passages),
+                n_tokens=0,
             )
+            if not read.known and isinstance(search.decider, OfflineDecider):
+                behind = best_behind(self._context, graph, search.walked, search.decider)
+                if behind:
+                    return answer_behind(
+                        self._name, self._context, graph, question, behind, found, search.record, before, say
+                    )
+            say(read.text)
             return replace(read, usage=replace(read.usage, depth=found.depth))
         return answered(self._name, self._context, graph, question, found, search.record, before, say)
 
@@ -108,6 +123,7 @@ class Search:
     record: Record
     decider: Decides
     reached: Reached | None
+    walked: list[Branch]
 
     def __init__(
         self, context: Context, graph: KnowledgeGraph, model: LanguageModel | None, question: str, rows: tuple[int, ...]
@@ -115,6 +131,7 @@ class Search:
         self.context, self.graph, self.model, self.question, self.rows = context, graph, model, question, rows
         self.record = Record()
         self.reached = None
+        self.walked = []
         consuming = context.settings.tog.clue
         self.decider = (
             ModelDecider(model, graph, context.settings.tog)
@@ -154,6 +171,7 @@ class Search:
                 depth -= 1
                 break
             branches, material = onward
+            self.walked += branches
             verdict = await self.decider.judge(self.question, clues, branches, material, last=last)
             self.record.judged(depth, f"{len(branches)} paths", verdict)
             if verdict.sufficient:
@@ -269,6 +287,10 @@ class Search:
         rows = branch.entities.tolist()
         more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
         return f"{named(self.graph, rows[:3])}{more}"
+
+
+def _nobody(piece: str) -> None:
+    """Listen to an answer that may not be the one that is given."""
 
 
 def _rescored(material: Sequence[Material], scores: Sequence[float]) -> list[Material]:

@@ -9,6 +9,7 @@ from prompts.answers import read_answer
 from prompts.asking import ask_for
 from prompts.llm import LanguageModel, Message, Request
 from prompts.render import prompt_text, render
+from query.tasks import as_question, prompt_for
 from query.types import Passage
 from query.walk.beam import Branch, Option, hops_to
 from query.walk.decides import Material, Ruling, Verdict
@@ -53,7 +54,7 @@ class ModelDecider:
     async def topics(self, question: str, rows: Sequence[int], most: int) -> Ruling:
         """Return the entities that the model begins from, none where it says {}."""
         names = [spoken(self._graph.names[row]) for row in rows]
-        prompt = render("query/tog2_topics", question=question, entities=_numbered(names), most=str(most))
+        prompt = render("query/tog2_topics", question=self._asks(question), entities=_numbered(names), most=str(most))
         try:
             # A form without fixed keys is none that servers can be held to: the reply is read as it comes.
             said = await self._model.complete(self._request(TOPICS, prompt))
@@ -84,7 +85,11 @@ class ModelDecider:
             return [Ruling((), why="no relation leads on") for _ in branches]
         lines = [f"{self._at(branches[number])}: {self._way(options[number][at])}" for number, at in shown]
         prompt = render(
-            "query/tog_relations", question=question, clue=clue or _NOTHING, relations=_numbered(lines), most=str(width)
+            "query/tog_relations",
+            question=self._asks(question),
+            clue=clue or _NOTHING,
+            relations=_numbered(lines),
+            most=str(width),
         )
         try:
             reply = (await self._asked(RELATIONS, prompt, Relations)).relations
@@ -123,7 +128,9 @@ class ModelDecider:
         rows = found.entities.tolist()
         names = [spoken(self._graph.names[row]) for row in rows]
         path = f"{self._at(branch)}: {self._said_way(found)}"
-        prompt = render("query/tog_entities", question=question, path=path, entities=_numbered(names), most=str(width))
+        prompt = render(
+            "query/tog_entities", question=self._asks(question), path=path, entities=_numbered(names), most=str(width)
+        )
         try:
             reply = (await self._asked(ENTITIES, prompt, Entities)).entities
         except ModelError as error:
@@ -143,7 +150,7 @@ class ModelDecider:
     ) -> list[float]:
         """Return the model's scores of the material, on a scale from 0 to 1; all 0 where the reply cannot be used."""
         pieces = "\n\n".join(f"[{number}] {each.text}" for number, each in enumerate(material, start=1))
-        prompt = render("query/tog2_score", question=question, clue=clue or _NOTHING, pieces=pieces)
+        prompt = render("query/tog2_score", question=self._asks(question), clue=clue or _NOTHING, pieces=pieces)
         try:
             reply = (await self._asked(SCORE, prompt, Pieces, material)).pieces
         except ModelError:
@@ -192,7 +199,7 @@ class ModelDecider:
     async def clue(self, question: str, clues: str, branches: Sequence[Branch]) -> tuple[str, int, str]:
         """Return the model's next question; the clues themselves where it gives none."""
         paths = "; ".join(sentence(self._graph, row) for row in self._triples(branches)) or _NOTHING
-        prompt = render("query/tog2_clue", question=question, clues=clues or _NOTHING, paths=paths)
+        prompt = render("query/tog2_clue", question=self._asks(question), clues=clues or _NOTHING, paths=paths)
         try:
             reply = await self._model.complete(self._request(CLUE, prompt))
         except ModelError as error:
@@ -204,7 +211,7 @@ class ModelDecider:
         """Return what the model itself answers, beside the triples that were found (ToG's last call)."""
         triples = self._triples(branches)
         facts = "\n".join(sentence(self._graph, row) for row in triples) or _NOTHING
-        prompt = render("query/tog_answer", question=question, facts=facts)
+        prompt = render(prompt_for(self._settings.task, "query/tog_answer"), question=question, facts=facts)
         try:
             reply = await self._model.complete(self._request(ANSWER, prompt, explores=False))
         except ModelError as error:
@@ -215,6 +222,9 @@ class ModelDecider:
         return Verdict(
             False, text, names=self._known(listed_names(text), branches), calls=1, why="from what the model knows"
         )
+
+    def _asks(self, question: str) -> str:
+        return as_question(self._settings.task, question)
 
     def _triples(self, branches: Sequence[Branch]) -> list[int]:
         rows = [hop.relation for each in branches for end in each.entities[:3].tolist() for hop in hops_to(each, end)]

@@ -11,32 +11,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from query.context import Context
-from query.walk.beam import Branch, Floats, Option, Way, ways_to
+from query.walk.asked import read
+from query.walk.beam import Branch, Option, Way, ways_to
 from query.walk.decides import Material, Ruling, Verdict
 from query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words, spoken
-from query.walk.kinds import Kinds, all_ids, open_kinds
+from query.walk.ids import all_ids
+from query.walk.kinds import open_kinds
 from query.walk.span_vectors import span_vectors
 from query.walk.trace import Considered
-from query.walk.unmatched import Asked, Match, free_gains, read, taking
+from query.walk.unmatched import Match
+from query.walk.worth import Worth
 from storage.text.names import words
 
-OUT_OF_TURN = 0.5
-"""What it costs to match words before others that stand nearer to the topic, per unit of their weight."""
-UNASKED = 0.35
-"""What a step costs that matches no word."""
-_BACK = 0.1
-"""The same where it walks the last relation back, to others that it joins ("films of the same director")."""
-_TO_AN_ID = 0.2
-"""The share of that cost for a step to or from things that have only ids, which join what a triple cannot."""
-_STEP = 0.04
-_INCOMING = 0.06
-"""What each step after the first, and each against a relation's direction, costs: the simpler of two like readings."""
-_WHOLE = 0.3
-"""Weight of how near the question as a whole is to a predicate, beside the nearest at hand."""
-_KIND = 0.5
-"""Weight of the kind of thing that is asked for."""
-_IS_KIND = 0.6
-"""From here on a word is taken that names the kind of thing at the end of a step."""
 _LOOKED_AT = 4
 """For this many times `width` options the kinds of things behind them are looked at, which takes longer."""
 _BUNDLE = 400
@@ -45,26 +31,19 @@ _BUNDLE = 400
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ended:
-    """A branch as an answer: its worth with and without the kind of its end."""
+    """A branch as an answer, its worth, and what it matched."""
 
     branch: Branch
     worth: float
-    kind: float
     match: Match
 
 
 @dataclass(slots=True, eq=False)
 class OfflineDecider:
-    """Decides one walk; `consuming` tells whether what a step matched is left out of what later steps match."""
+    """Decides one walk by what its paths are worth."""
 
-    context: Context
     graph: KnowledgeGraph
-    asked: Asked
-    kinds: Kinds
-    ids: np.ndarray[tuple[int], np.dtype[np.bool_]]
-    whole: Floats
-    started: Ints
-    consuming: bool = True
+    weighed: Worth
     _matches: dict[tuple[Way, ...], list[Match]] = field(default_factory=dict)
     _ended: dict[tuple[Way, ...], _Ended] = field(default_factory=dict)
 
@@ -102,10 +81,13 @@ class OfflineDecider:
         ranked = sorted(
             self._ended.values(), key=lambda each: (-round(each.worth, 9), each.branch.depth, each.branch.ways)
         )
-        readable = [each for each in ranked if not self.ids[each.branch.entities].all()]
+        readable = [each for each in ranked if not self.weighed.ids[each.branch.entities].all()]
         considered = tuple(
             Considered(
-                self._spoken(each.branch), place == 0, f"matches {each.match.coverage(self.asked):.0%}", each.worth
+                self._spoken(each.branch),
+                place == 0,
+                f"matches {each.match.coverage(self.weighed.asked):.0%}",
+                each.worth,
             )
             for place, each in enumerate(readable[:5])
         )
@@ -132,7 +114,7 @@ class OfflineDecider:
 
     def best(self) -> Branch | None:
         """Return the branch that answers best so far."""
-        readable = [each for each in self._ended.values() if not self.ids[each.branch.entities].all()]
+        readable = [each for each in self._ended.values() if not self.weighed.ids[each.branch.entities].all()]
         found = min(
             readable, key=lambda each: (-round(each.worth, 9), each.branch.depth, each.branch.ways), default=None
         )
@@ -141,20 +123,22 @@ class OfflineDecider:
     def coverage(self) -> float:
         """Return the share of the question that the best branch matches, 0 where there is none."""
         found = self.best()
-        return self._ended[found.ways].match.coverage(self.asked) if found else 0.0
+        return self._ended[found.ways].match.coverage(self.weighed.asked) if found else 0.0
 
     def left(self, branches: Sequence[Branch]) -> str:
         """Return the clue: the question's words that the best branch has not matched, and the names at its end."""
         if not branches or not branches[0].ways:
             return ""
         best = max(branches, key=self.worth)
-        names = [self.graph.names[int(row)] for row in best.entities[:3] if not self.ids[row]]
-        rest = self.asked.left(self._matches[best.ways][0].taken)
+        names = [self.graph.names[int(row)] for row in best.entities[:3] if not self.weighed.ids[row]]
+        rest = self.weighed.asked.left(self._matches[best.ways][0].taken)
         return " ".join(part for part in (rest, *map(spoken, names)) if part)
 
     def worth(self, branch: Branch) -> float:
         """Return the worth of a branch without the kind of its end."""
-        return max((self._worth(match, branch.ways) for match in self._matches.get(branch.ways, ())), default=0.0)
+        return max(
+            (self.weighed.worth(match, branch.ways) for match in self._matches.get(branch.ways, ())), default=0.0
+        )
 
     def narrowed(self, branch: Branch) -> Branch:
         """Return the branch with those of its entities that go on: of mere ids those beside what the question names.
@@ -165,8 +149,8 @@ class OfflineDecider:
         from query.walk.beam import only
 
         entities = branch.entities[:_BUNDLE]
-        if len(entities) > 1 and self.ids[entities].all():
-            named = {word for place, word in enumerate(self.asked.words) if self.asked.content[place]}
+        if len(entities) > 1 and self.weighed.ids[entities].all():
+            named = {word for place, word in enumerate(self.weighed.asked.words) if self.weighed.asked.content[place]}
             counts = np.array([self._named_beside(int(row), named) for row in entities])
             if counts.max() > 0:
                 entities = entities[counts == counts.max()]
@@ -174,54 +158,28 @@ class OfflineDecider:
 
     def _named_beside(self, row: int, named: set[str]) -> int:
         near = np.unique(self.graph.edges_of([row]).neighbours)
-        topics = int(np.isin(near, self.started).sum())
+        topics = int(np.isin(near, self.weighed.started).sum())
         held = {word.key for each in near[:50] for word in words(spoken(self.graph.names[int(each)]))}
         return 2 * topics + len(held & named)
 
     def _prune(self, branch: Branch, options: Sequence[Option], width: int) -> Ruling:
         if not options:
             return Ruling((), why="no relation leads on")
-        predicates = np.array([option.way.predicate for option in options])
-        nearest = float(self.whole[predicates].max())
-        before = self._matches.get(branch.ways) or [self._begin()]
-        first: dict[int, list[Match]] = {}
-        for match in before:
-            open_ = match if self.consuming else Match(np.zeros_like(match.taken), match.explained, match.held)
-            gains, held, spans = free_gains(self.asked, open_, OUT_OF_TURN)
-            for place, option in enumerate(options):
-                extra = self._held(branch, option, nearest)
-                predicate = option.way.predicate
-                unasked = self._unasked(branch, option)
-                if spans[predicate] < 0 or gains[predicate] <= -unasked:
-                    made = [Match(match.taken, match.explained, match.held + extra + unasked)]
-                else:
-                    made = []
-                    for everywhere in (False, True):
-                        taken = taking(
-                            self.asked,
-                            open_,
-                            predicate,
-                            int(spans[predicate]),
-                            extra + float(held[predicate]),
-                            everywhere=everywhere,
-                        )
-                        if taken is not None:
-                            made.append(taken)
-                first.setdefault(place, []).extend(made)
+        before = self._matches.get(branch.ways) or [self.weighed.begin()]
+        first = self.weighed.steps(branch, before, options)
         rough = sorted(
-            first,
+            range(len(options)),
             key=lambda place: (
-                -max(self._worth(each, (*branch.ways, options[place].way)) for each in first[place]),
-                place,
+                -max(self.weighed.worth(each, (*branch.ways, options[place].way)) for each in first[place])
             ),
         )
         worths: dict[int, float] = {}
         for place in rough[: _LOOKED_AT * width]:
             ways = (*branch.ways, options[place].way)
-            made = [self._with_kinds(each, options[place].way) for each in first[place]]
-            made = _distinct(sorted(made, key=lambda each: -self._worth(each, ways)))[:4]
+            made = [self.weighed.with_kinds(each, options[place].way) for each in first[place]]
+            made = _distinct(sorted(made, key=lambda each: -self.weighed.worth(each, ways)))[:4]
             self._matches[ways] = made
-            worths[place] = self._worth(made[0], ways)
+            worths[place] = self.weighed.worth(made[0], ways)
         kept = sorted(worths, key=lambda place: (-round(worths[place], 9), place))[:width]
         shown = sorted(worths, key=lambda place: (-round(worths[place], 9), place))
         considered = tuple(
@@ -235,85 +193,25 @@ class OfflineDecider:
         )
         return Ruling(tuple(kept), tuple(max(0.0, worths[place]) for place in kept), considered)
 
-    def _begin(self) -> Match:
-        """Return the match of the start: a noun right before the topic ("the film X") that says what the topic is."""
-        count = len(self.asked.words)
-        taken, explained = np.zeros(count, bool), np.zeros(count)
-        places = np.flatnonzero(self.asked.topic)
-        at = int(places[0]) - 1 if len(places) else -1
-        if at >= 0 and self.asked.single[at] >= 0:
-            share = self.kinds.speaks_of(self.asked.means[at], self.kinds.stated_of(self.started[:50]))
-            if share > _IS_KIND:
-                explained[at] = min(1.0, share)
-                taken[at] = self.asked.is_kind(at)
-        return Match(taken, explained)
-
-    def _unasked(self, branch: Branch, option: Option) -> float:
-        last = branch.ways[-1] if branch.ways else None
-        back = last is not None and last.predicate == option.way.predicate and last.outgoing != option.way.outgoing
-        cost = _BACK if back else UNASKED
-        joins = bool(self.ids[option.edges.neighbours].all()) or (
-            bool(branch.ways) and bool(self.ids[branch.entities].all())
-        )
-        return cost * _TO_AN_ID if joins else cost
-
-    def _held(self, branch: Branch, option: Option, nearest: float) -> float:
-        whole = _WHOLE * (nearest - float(self.whole[option.way.predicate])) / max(1, 2 * branch.depth)
-        return whole + (0.0 if option.way.outgoing else _INCOMING)
-
-    def _with_kinds(self, match: Match, way: Way) -> Match:
-        taken, explained = match.taken.copy(), match.explained.copy()
-        for word in np.flatnonzero((self.asked.single >= 0) & ~match.taken).tolist():
-            named = self._named_kind(word, way)
-            explained[word] = max(explained[word], named)
-            taken[word] |= named > _IS_KIND
-        return Match(taken, explained, match.held)
-
-    def _named_kind(self, word: int, way: Way) -> float:
-        """Return how surely a word names the kind of things at the end of a way: by their relations and their names."""
-        if not self.asked.is_kind(word):
-            return 0.0
-        share = self.kinds.speaks_of(self.asked.means[word], self.kinds.stated(way))
-        if share < 0.3:
-            return 0.0
-        return share * min(1.0, max(0.0, (self.kinds.likeness(self.asked.words[word], way) - 0.25) / 0.3))
-
-    def _asked_kind(self, way: Way) -> float:
-        """Return how far what stands at the end of a way is of the kind that is asked for, 0 to 1."""
-        if self.asked.wants:
-            return self.kinds.is_a(self.asked.wants, way)
-        head = self.asked.head
-        if head < 0 or self.asked.single[head] < 0:
-            return 0.0
-        span = self.asked.single[head]
-        said = float(self.asked.beside[span, way.predicate] * self.asked.near[span, way.predicate])
-        if self.asked.is_kind(head):
-            said *= float(self.asked.means[head].max())
-        return max(said, self._named_kind(head, way))
-
-    def _steps(self, ways: tuple[Way, ...]) -> int:
-        return max(0, len(ways) - 1)
-
-    def _worth(self, match: Match, ways: tuple[Way, ...]) -> float:
-        return match.coverage(self.asked) - match.held - _STEP * self._steps(ways)
-
     def _end(self, branch: Branch) -> None:
         if branch.ways in self._ended or branch.ways not in self._matches:
             return
         match = self._matches[branch.ways][0]
-        kind = self._asked_kind(branch.ways[-1])
-        worth = self._worth(match, branch.ways) + _KIND * kind
-        self._ended[branch.ways] = _Ended(branch, worth, kind, match)
+        self._ended[branch.ways] = _Ended(branch, self.weighed.ended(match, branch.ways), match)
 
     def _bound(self, branch: Branch) -> float:
         """Return the most that a branch could be worth after further steps."""
         held = min((each.held for each in self._matches.get(branch.ways, ())), default=0.0)
-        could = _KIND if self.asked.wants or self.asked.head >= 0 else 0.0
-        return 1.0 - held - _STEP * len(branch.ways) + could
+        return self.weighed.bound(held, len(branch.ways))
 
     def _answers(self, branch: Branch) -> tuple[tuple[str, ...], list[int]]:
-        """Return the names at the end of a branch, and their rows: reached from most topics, then by most paths."""
-        rows = np.array([row for row in branch.entities.tolist() if not self.ids[row]], np.int64)
+        """Return the names at the end of a branch, and their rows: reached from most topics, then by most paths.
+
+        What is asked about is no answer beside others.
+        """
+        rows = np.array([row for row in branch.entities.tolist() if not self.weighed.ids[row]], np.int64)
+        others = rows[~np.isin(rows, self.weighed.started)]
+        rows = others if len(others) else rows
         paths = ways_to(branch, rows)
         topics = self._topics_behind(branch, rows)
         if len(topics) and topics.max() > 1:
@@ -323,7 +221,7 @@ class OfflineDecider:
 
     def _topics_behind(self, branch: Branch, rows: Ints) -> Ints:
         found = np.zeros(len(rows), np.int64)
-        for topic in self.started.tolist():
+        for topic in self.weighed.started.tolist():
             reached = {topic}
             for edges in branch.steps:
                 reached = set(edges.neighbours[np.isin(edges.at, list(reached))].tolist())
@@ -347,7 +245,7 @@ def open_decider(context: Context, question: str, rows: Sequence[int], *, consum
     beside = " ".join(word for place, word in enumerate(asked.words) if not asked.topic[place])
     whole = np.asarray(vectors @ context.embedder.embed_query(beside or question), np.float64)
     started = np.array(sorted(set(rows)), np.int64)
-    return OfflineDecider(context, graph, asked, open_kinds(context), all_ids(context), whole, started, consuming)
+    return OfflineDecider(graph, Worth(asked, open_kinds(context), all_ids(context), whole, started, consuming))
 
 
 def _distinct(matches: Sequence[Match]) -> list[Match]:

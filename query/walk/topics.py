@@ -3,20 +3,21 @@
 from collections.abc import Sequence
 
 import numpy as np
-import regex
 
 from query.context import Context
-from query.terms import telling_words
-from query.walk.graph import open_graph, spoken
-from query.walk.unmatched import FUNCTION_WORDS
-from storage.text.names import NameMatch, NameMatcher, words
+from query.walk.graph import Edges, KnowledgeGraph, open_graph, predicate_vectors, spoken
+from query.walk.names import Candidate, Told, candidates, told_by
+from query.walk.span_vectors import span_vectors
 from storage.text.normalise import entity_key
 
-_AS_KNOWN = 0.25
-"""Of lone small words those with this share of the triples of the one that has most."""
-_LEAST_COSINE = 0.5
-"""Least cosine of an entity's name with what a question is about, where the question names nothing."""
-_ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
+_KNOWN = 0.2
+"""What it counts that an entity is much spoken of, for each natural logarithm of its triples."""
+_ANSWERS = 0.5
+"""What it counts that the relations at an entity say what else the question says."""
+_LOOKED_AT = 8
+"""Of so many candidates the relations are looked at."""
+_BESIDE = 0.7
+"""Least share of the best topic's worth that another one must have."""
 
 
 def rows_of(context: Context, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -40,43 +41,48 @@ def rows_of(context: Context, names: Sequence[str]) -> tuple[tuple[int, ...], tu
 
 
 def link_topics(context: Context, question: str, most: int = 3) -> tuple[int, ...]:
-    """Return the rows of up to `most` entities that a question is about, the most telling first.
+    """Return the rows of up to `most` entities that a question is about, the likeliest first.
 
-    Those are the longest names of the graph that stand in it: written with capitals rather than without, of several
-    words rather than of one, and those of few triples. Where it names nothing, the entities whose vectors are nearest
-    to its telling words, where the index has any that are near.
+    An entity is worth what the words say that may name it (see `names`), times how like its name they are; more
+    where it has many triples, and where the predicates of these are near to the question's other words. The best is
+    a topic, and others whose names stand in the question beside it and that are worth nearly as much.
     """
     graph = open_graph(context)
     degrees = graph.degrees()
-    question = spoken(question)
-    cased = any(question[word.start].isupper() for word in words(question)[1:])
-    best: dict[int, tuple[int, int, int, int]] = {}
-    for match in _matcher(context).find(question):
-        surface = question[match.start : match.end]
-        lower = surface == surface.lower() and not any(sign.isdigit() for sign in surface)
-        if (lower and all(word.key in FUNCTION_WORDS for word in words(surface))) or not degrees[match.value]:
-            continue
-        length = len(words(surface))
-        if length == 1 and lower and (cased and not _is_lower(graph.names[match.value])):
-            continue
-        held = (int(cased and lower), -min(length, 2), -int(degrees[match.value]), match.start)
-        best[match.value] = min(held, best.get(match.value, held))
-    if not best:
-        return _nearest(context, question)
-    leading = min(each[:2] for each in best.values())
-    ranked = sorted((held, row) for row, held in best.items() if held[:2] == leading)
-    if leading == (int(cased), -1):  # lone words without capitals: most are no names here
-        ranked = [each for each in ranked if each[0][2] <= ranked[0][0][2] * _AS_KNOWN]
-    return tuple(row for _, row in ranked[:most])
+    told = told_by(context, question)
+    worth = {
+        each: told.of(each.places) * each.likeness * (1 + _KNOWN * float(np.log1p(degrees[each.row])))
+        for each in candidates(context, told)
+        if degrees[each.row]
+    }
+    first = sorted(worth, key=lambda each: (-worth[each], each.row))[:_LOOKED_AT]
+    answers = _answering(context, graph, told, first)
+    ranked = sorted(
+        ((worth[each] * (1 + _ANSWERS * share), each) for each, share in zip(first, answers, strict=True)),
+        key=lambda pair: (-round(pair[0], 9), pair[1].row),
+    )
+    kept: list[Candidate] = []
+    for value, each in ranked:
+        apart = not any(each.places & other.places for other in kept)
+        if not kept or (each.whole and apart and value >= _BESIDE * ranked[0][0]):
+            kept.append(each)
+    return tuple(each.row for each in kept[:most])
 
 
-def is_id(name: str) -> bool:
-    """Tell whether a name is an id, which says nothing to a reader: such an entity only joins others.
-
-    >>> is_id("m.0h3d7qb"), is_id("Q42"), is_id("1999"), is_id("Catch-22"), is_id("7 Up")
-    (True, True, False, False, False)
-    """
-    return _ID.fullmatch(name) is not None
+def _answering(context: Context, graph: KnowledgeGraph, told: Told, found: Sequence[Candidate]) -> list[float]:
+    """Return for each candidate how near the predicates at it are to the other words, beside all predicates: 0 to 1."""
+    if not found or not told.content:
+        return [0.0] * len(found)
+    keys = [told.words[place].key for place in told.content]
+    near = np.clip(span_vectors(context)(keys) @ predicate_vectors(context).T - 0.25, 0, None)
+    most = near.max(axis=1)
+    shares = []
+    for each in found:
+        edges: Edges = graph.edges_of([each.row])
+        others = [at for at, place in enumerate(told.content) if place not in each.places]
+        reached = near[others][:, np.unique(edges.predicate)].max(axis=1) if others else np.zeros(0)
+        shares.append(float(reached.sum() / (most[others].sum() or 1.0)))
+    return shares
 
 
 def _by_key(context: Context) -> dict[str, tuple[int, ...]]:
@@ -87,34 +93,3 @@ def _by_key(context: Context) -> dict[str, tuple[int, ...]]:
         return {key: tuple(rows) for key, rows in found.items()}
 
     return context.index.keep("walk names", load)
-
-
-def _matcher(context: Context) -> NameMatcher[int]:
-    def load() -> NameMatcher[int]:
-        names: dict[str, int] = {}
-        for row, name in enumerate(open_graph(context).names):
-            if not is_id(name):
-                names.setdefault(spoken(name), row)
-        return NameMatcher(names)
-
-    return context.index.keep("walk matcher", load)
-
-
-def mentions_of(context: Context, question: str) -> list[NameMatch[int]]:
-    """Return the names of entities that stand in a text, in its order; each match's value is an entity's row."""
-    return _matcher(context).find(spoken(question))
-
-
-def _nearest(context: Context, question: str) -> tuple[int, ...]:
-    vectors = context.index.vectors("entities")
-    if not vectors.n_rows:
-        return ()
-    cosines, rows = vectors.search(context.embedder.embed_query(telling_words(question))[np.newaxis], 1)
-    degrees = open_graph(context).degrees()
-    return tuple(
-        int(row) for row, cosine in zip(rows[0], cosines[0], strict=True) if cosine >= _LEAST_COSINE and degrees[row]
-    )
-
-
-def _is_lower(text: str) -> bool:
-    return text[:1] == text[:1].lower()

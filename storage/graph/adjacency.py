@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from storage.arrays import NO_ARRAY
 from storage.errors import IndexCorrupt
 from storage.graph.edges import canonical_edges
 
@@ -143,7 +144,7 @@ class Adjacency:
 def _open(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except NO_ARRAY as error:
         raise IndexCorrupt(f"{path}: cannot be read ({error}); build the index again") from error
     if not isinstance(mapped, np.ndarray) or mapped.dtype != dtype or mapped.ndim != 1:
         raise IndexCorrupt(f"{path}: not a one-dimensional array of {dtype}; build the index again")

@@ -104,7 +104,7 @@ def hierarchical_leiden(
     _check("iterations", iterations, iterations >= 1, "at least 1")
     edges = canonical_edges(n_nodes, sources, targets, weights)
     if len(edges.weights) == 0:
-        return _hierarchy([np.arange(n_nodes)], max_cluster_size)
+        return hierarchy_of([np.arange(n_nodes)], max_cluster_size)
 
     import graspologic_native
 
@@ -134,7 +134,7 @@ def hierarchical_leiden(
     for depth in range(depths.max() + 1):
         labels.append(labels[-1].copy())
         labels[-1][nodes[depths == depth]] = n_nodes + clusters[depths == depth]
-    return _hierarchy(labels[1:], max_cluster_size)
+    return hierarchy_of(labels[1:], max_cluster_size)
 
 
 def modularity(
@@ -186,13 +186,13 @@ def modularity(
     return float(within - resolution * np.square(share / 2).sum())
 
 
-def _hierarchy(labels: list[NDArray[np.int64]], max_cluster_size: int) -> Hierarchy:
+def hierarchy_of(labels: list[NDArray[np.int64]], max_cluster_size: int) -> Hierarchy:
     """Return the hierarchy of these labellings, coarsest first, each of which refines the one before."""
     levels: list[NDArray[np.int64]] = []
     found: list[tuple[int, int | None, NDArray[np.int64]]] = []
     for level, labelling in enumerate(labels):
         standing = np.full(len(labelling), -1, dtype=np.int64)
-        for members in _groups(labelling):
+        for members in groups(labelling):
             parent = int(levels[-1][members[0]]) if levels else None
             if parent is not None and len(found[parent][2]) == len(members):
                 standing[members] = parent  # a part as large as the whole is the whole
@@ -208,7 +208,7 @@ def _hierarchy(labels: list[NDArray[np.int64]], max_cluster_size: int) -> Hierar
     return Hierarchy(communities, tuple(levels))
 
 
-def _groups(labelling: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def groups(labelling: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return the nodes of each label, ascending; the groups by their smallest node."""
     order = np.argsort(labelling, kind="stable")
     ends = np.flatnonzero(np.diff(labelling[order])) + 1

@@ -10,6 +10,7 @@ from storage.settings.asking import (
     DriftSettings,
     FastTogSettings,
     GlobalSettings,
+    GRetrieverSettings,
     HippoRagSettings,
     IrcotSettings,
     KapingSettings,
@@ -36,6 +37,8 @@ from storage.settings.indexing import (
 from storage.settings.loading import load_settings, parse_override
 from storage.settings.section import Section
 from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, Price, RerankSettings
+from storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
+from storage.settings.trust import AccessSettings, CitationSettings
 from storage.settings.tuned import TunedPrompts, file_of, read_tuned
 from storage.settings.whole import ENVIRONMENT_PREFIX, INDEX_SECTIONS, Settings
 from storage.settings.writing import as_yaml
@@ -43,10 +46,12 @@ from storage.settings.writing import as_yaml
 __all__ = [
     "ENVIRONMENT_PREFIX",
     "INDEX_SECTIONS",
+    "AccessSettings",
     "AnswerSettings",
     "Bm25Settings",
     "BuildSettings",
     "ChunkSettings",
+    "CitationSettings",
     "CommunitySettings",
     "ConversationSettings",
     "DescriptionSettings",
@@ -55,6 +60,7 @@ __all__ = [
     "EmbeddingSettings",
     "ExtractionSettings",
     "FastTogSettings",
+    "GRetrieverSettings",
     "GlobalSettings",
     "HippoRagSettings",
     "InputSettings",
@@ -71,8 +77,10 @@ __all__ = [
     "RerankSettings",
     "Section",
     "Settings",
+    "SoftPromptSettings",
     "SynonymSettings",
     "TogSettings",
+    "TrainGRetrieverSettings",
     "TunedPrompts",
     "VectorSettings",
     "WalkGraphSettings",

@@ -185,6 +185,38 @@ class KgpSettings(Section):
     seed: int = Field(7, ge=0, description="seed of which neighbours are taken, and of the grouping")
 
 
+class GRetrieverSettings(Section):
+    """G-Retriever: the connected part of the graph that is worth most to the question, as text."""
+
+    top_k_nodes: int = Field(3, ge=0, description="nodes that get a prize: those the question names, then the nearest")
+    top_k_edges: int = Field(
+        15, ge=0, description="texts of edges that get a prize, which edges of one text share: the nearest"
+    )
+    edge_cost: float = Field(
+        0.5,
+        gt=0,
+        description="what an edge takes, less where the best edge is worth less: how far to reach",
+    )
+    hops: int = Field(2, ge=1, description="how far from what the question names the subgraph may reach")
+    context_tokens: int = Field(
+        512, ge=64, description="most tokens of the subgraph as text; `triples` takes as many triples as these hold"
+    )
+    solver: Literal["auto", "own", "pcst_fast"] = Field(
+        "auto", description="`auto` is pcst_fast where it is installed and right, otherwise our own solver"
+    )
+    prompt: Literal["zero_shot", "zero_cot", "cot_bag", "question_only"] = Field(
+        "zero_shot",
+        description="with a model: plain, step by step, building the graph first, or (a control) without the graph",
+    )
+    max_tokens: int = Field(512, ge=16, description="with a model: most tokens of a reply")
+    decay: float = Field(
+        0.5, ge=0, lt=1, description="in a conversation: what the prizes of earlier subgraphs are multiplied by"
+    )
+    candidates: int = Field(
+        64, ge=1, description="triples: most triples without a vector of their own that are compared word by word"
+    )
+
+
 class TogSettings(Section):
     """ToG and ToG-2: a beam search over a knowledge graph, ToG-2's with the documents of what it finds."""
 
@@ -212,7 +244,9 @@ class TogSettings(Section):
         description="tog2: chunks that the embedding leaves to a finer scorer; 0: all that there are go to it",
     )
     task: Literal["qa", "claims", "slots"] = Field(
-        "qa", description="tog2, with a model: whether questions, claims to be checked or slots to be filled are asked"
+        "qa",
+        description="walks, readers, io and cot, with a model: questions are asked, claims to be checked or slots to "
+        "be filled; `evaluate` goes by the suite where it is `qa`",
     )
     self_consistency: int = Field(
         0, ge=0, description="tog2, with a model: samples asked for before the walk, to do without it; 0: none"

@@ -164,6 +164,11 @@ class WalkGraphSettings(Section):
 class CommunitySettings(Section):
     """How the entity graph is divided."""
 
+    update: Literal["stable", "exact"] = Field(
+        "stable",
+        description="when an index is brought up to date: stable keeps the communities that the change does not touch, "
+        "and so their reports; exact divides anew, so that the index is what a build from nothing makes",
+    )
     max_cluster_size: int = Field(10, ge=2, description="larger communities are divided again on the next level")
     resolution: float = Field(1.0, gt=0, description="resolution of the modularity; larger makes smaller communities")
     randomness: float = Field(0.001, gt=0, description="Leiden's randomness when refining")
@@ -216,6 +221,9 @@ class BuildSettings(Section):
 
     shard_size: int = Field(64, ge=1, description="items that one task works on")
     retries: int = Field(2, ge=0, description="times Prefect runs a failed task again")
+    wait: float = Field(
+        0, ge=0, le=604_800, description="seconds to wait for another build of the same index to end; 0: it says so"
+    )
     failure_threshold: float = Field(
         0.05,
         ge=0,

@@ -14,6 +14,7 @@ from storage.settings.asking import (
     DriftSettings,
     FastTogSettings,
     GlobalSettings,
+    GRetrieverSettings,
     HippoRagSettings,
     IrcotSettings,
     KapingSettings,
@@ -39,6 +40,8 @@ from storage.settings.indexing import (
     listed,
 )
 from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, RerankSettings
+from storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
+from storage.settings.trust import AccessSettings, CitationSettings
 from storage.settings.tuned import read_tuned
 
 ENVIRONMENT_PREFIX = "CONSPECTUS__"
@@ -106,6 +109,11 @@ class Settings(BaseSettings):
     kgp: KgpSettings = KgpSettings()
     fasttog: FastTogSettings = FastTogSettings()
     tog: TogSettings = TogSettings()
+    gretriever: GRetrieverSettings = GRetrieverSettings()
+    soft_prompt: SoftPromptSettings = SoftPromptSettings()
+    train_gretriever: TrainGRetrieverSettings = TrainGRetrieverSettings()
+    citations: CitationSettings = CitationSettings()
+    access: AccessSettings = AccessSettings()
 
     _yaml_file: ClassVar[Path | None] = None
 

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from storage.arrays import NO_ARRAY
 from storage.errors import IndexCorrupt
 from storage.text.names import words
+
+if TYPE_CHECKING:
+    import bm25s
 
 Scores = npt.NDArray[np.float32]
 
@@ -17,39 +22,52 @@ _NO_WORDS = b"{}"
 
 def write_bm25(folder: Path, texts: Sequence[str], k1: float, b: float) -> None:
     """Write the BM25 index of texts (row i scores text i) into a folder; the same texts give the same bytes."""
-    import bm25s
-
     folder.mkdir(parents=True, exist_ok=True)
-    bags = [[word.key for word in words(text)] for text in texts]
-    vocabulary = {word: i for i, word in enumerate(sorted({word for bag in bags for word in bag}))}
-    if not vocabulary:
-        (folder / _VOCABULARY).write_bytes(_NO_WORDS)  # bm25s takes no empty corpus
+    ranker = _ranker_of(texts, k1, b)
+    if ranker is None:
+        (folder / _VOCABULARY).write_bytes(_NO_WORDS)
         return
-    ranker = bm25s.BM25(method="lucene", k1=k1, b=b)
-    ranker.index(([[vocabulary[word] for word in bag] for bag in bags], vocabulary), show_progress=False)
     ranker.save(folder, show_progress=False)
 
 
+def _ranker_of(texts: Sequence[str], k1: float, b: float) -> "bm25s.BM25 | None":
+    """Return the ranker over texts; None where no text has a word, for bm25s takes no empty corpus."""
+    import bm25s
+
+    bags = [[word.key for word in words(text)] for text in texts]
+    vocabulary = {word: i for i, word in enumerate(sorted({word for bag in bags for word in bag}))}
+    if not vocabulary:
+        return None
+    ranker = bm25s.BM25(method="lucene", k1=k1, b=b)
+    ranker.index(([[vocabulary[word] for word in bag] for bag in bags], vocabulary), show_progress=False)
+    return ranker
+
+
 class Bm25:
-    """A written BM25 index, memory-mapped. Words that it does not know score nothing.
+    """A lexical index over rows. Words that it does not know score nothing."""
 
-    Raises IndexCorrupt where the folder holds none, or one of another number of rows.
-    """
+    def __init__(self, ranker: "bm25s.BM25 | None", n_rows: int) -> None:
+        self._n_rows = n_rows
+        self._ranker = ranker
 
-    def __init__(self, folder: Path, n_rows: int) -> None:
+    @classmethod
+    def of(cls, texts: Sequence[str], k1: float, b: float) -> "Bm25":
+        """Return the index over texts (row i scores text i), held in memory."""
+        return cls(_ranker_of(texts, k1, b), len(texts))
+
+    @classmethod
+    def open(cls, folder: Path, n_rows: int) -> "Bm25":
+        """Return a written index, memory-mapped; IndexCorrupt where the folder holds none of that many rows."""
         import bm25s
 
-        self._n_rows = n_rows
-        self._ranker = None
         try:
             if (folder / _VOCABULARY).read_bytes() == _NO_WORDS:
-                return
-            self._ranker = bm25s.BM25.load(folder, mmap=True, show_progress=False)
-        except (OSError, ValueError, KeyError, TypeError, EOFError) as error:
+                return cls(None, n_rows)
+            ranker = bm25s.BM25.load(folder, mmap=True, show_progress=False)
+        except (*NO_ARRAY, AttributeError) as error:
             raise IndexCorrupt(f"{folder} is no BM25 index: {error}") from error
-        found = self._ranker.scores["num_docs"]
-        if found != n_rows:
-            raise IndexCorrupt(f"{folder} ranks {found} rows; the table has {n_rows}")
+        _check(ranker, folder, n_rows)
+        return cls(ranker, n_rows)
 
     def scores(self, text: str) -> Scores:
         """Return the score of every row for the words of `text`; zeros where none is known."""
@@ -77,3 +95,20 @@ class Bm25:
         column = self.vocabulary.get(word)
         frequency = 0 if column is None else len(self.rows_with([column]))
         return float(np.log1p((self._n_rows - frequency + 0.5) / (frequency + 0.5)))
+
+
+def _check(ranker: "bm25s.BM25", folder: Path, n_rows: int) -> None:
+    """Raise IndexCorrupt unless every word has a column, and every column leads to rows that there are."""
+    if (ranker.dtype, ranker.int_dtype, ranker.backend) != ("float32", "int32", "numpy"):
+        raise IndexCorrupt(f"{folder} is no BM25 index that Conspectus writes")
+    found = ranker.scores["num_docs"]
+    if found != n_rows:
+        raise IndexCorrupt(f"{folder} ranks {found} rows; the table has {n_rows}")
+    data, rows, starts = (np.asarray(ranker.scores[name]) for name in ("data", "indices", "indptr"))
+    whole = data.ndim == rows.ndim == starts.ndim == 1 and len(data) == len(rows) and len(starts) > 0
+    kinds = whole and data.dtype.kind == "f" and rows.dtype.kind in "iu" and starts.dtype.kind in "iu"
+    rising = kinds and starts[0] == 0 and starts[-1] == len(rows) and not (starts[1:] < starts[:-1]).any()
+    within = rising and (len(rows) == 0 or (rows.min() >= 0 and rows.max() < n_rows))
+    columns = [column for word, column in ranker.vocab_dict.items() if word]  # bm25s adds an empty one
+    if not within or not all(type(each) is int and 0 <= each < len(starts) - 1 for each in columns):
+        raise IndexCorrupt(f"{folder} is no BM25 index: its arrays do not fit one another")

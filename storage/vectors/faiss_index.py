@@ -6,6 +6,7 @@ Zisserman, ICCV 2003; Douze et al., The Faiss library, 2024, section 4). Files a
 mapped, so processes share one copy and opening takes no time.
 """
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import numpy as np
 
 from storage.errors import IndexCorrupt
 from storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
+from storage.vectors.faiss_layout import WrongLayoutError, check_layout
 
 # What one vector costs in training is what limits a build: on 200,000 x 384 this takes 11 s of one core.
 _TRAINING_ROUNDS = 10
@@ -140,7 +142,7 @@ def write_faiss(path: Path, vectors: Floats, *, exact_rows: int, seed: int) -> N
     try:
         faiss.write_index(index, str(path))
     except RuntimeError as error:
-        raise OSError(f"{path}: cannot be written: {_reason(error)}") from error
+        raise OSError(errno.EIO, f"cannot be written: {_reason(error)}", str(path)) from error
     length = path.stat().st_size
     with path.open("ab") as file:
         file.write(_END_MARK + length.to_bytes(8, "big"))
@@ -156,6 +158,7 @@ def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> Faiss
     import faiss
 
     _check_length(path)
+    _check_layout(path, n_rows, dimension)
     with _readable(path):
         index: Any = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
     if not isinstance(index, faiss.IndexFlatIP | faiss.IndexIVFFlat):
@@ -190,6 +193,14 @@ def _check_length(path: Path) -> None:
         raise IndexCorrupt(f"{path}: cannot be read: {error.strerror}") from error
     if not whole:
         raise IndexCorrupt(f"{path}: cut short, or not written by Conspectus")
+
+
+def _check_layout(path: Path, n_rows: int, dimension: int) -> None:
+    try:
+        end = path.stat().st_size - len(_END_MARK) - 8
+        check_layout(path, n_rows=n_rows, dimension=dimension, end=end)
+    except WrongLayoutError as error:
+        raise IndexCorrupt(f"{path}: {error}") from error
 
 
 def _reason(error: BaseException) -> str:

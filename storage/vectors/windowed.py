@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from storage.arrays import NO_ARRAY
 from storage.errors import IndexCorrupt
 from storage.vectors.base import Floats, Rows, VectorIndex, checked_queries, checked_rows
 from storage.vectors.faiss_index import open_faiss, write_faiss
@@ -128,7 +129,7 @@ def open_windowed(path: Path, *, n_rows: int, dimension: int, probes: int, every
     try:
         # An array without entries cannot be mapped.
         table_rows = np.load(beside, mmap_mode="r" if n_rows and every_row else None, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except NO_ARRAY as error:
         raise IndexCorrupt(f"{beside}: not a readable array: {error}") from error
     if table_rows.ndim != 1 or table_rows.dtype != np.int64 or not _in_order(table_rows, every_row):
         raise IndexCorrupt(f"{beside}: does not give the table row of each vector")

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conspectus.drawing import svg
+from conspectus.drawing import svg, wrapped
 from query.context import Context
 from query.explain.explain import explain
 from query.explain.types import Explained, Explanation, Hop, Node, Path
@@ -72,7 +72,9 @@ def test_texts_cannot_break_out(name: str) -> None:
     assert tags <= {"svg", "title", "desc", "defs", "marker", "path", "rect", "g", "text"}
     attributes = {name for each in root.iter() for name in each.attrib}
     assert not {each for each in attributes if each.startswith("on") or "href" in each}
-    assert max(len(each) for each in words_of(picture)[1:]) <= 60
+    of_heading = [each.text or "" for each in root.iter(f"{_SVG}text") if each.get("font-size") == "15"]
+    assert len(of_heading) <= 4
+    assert max(len(each) for each in words_of(picture)[len(of_heading) :]) <= 60
 
 
 def test_a_chinese_name_takes_two_columns_a_sign() -> None:
@@ -85,7 +87,7 @@ def test_nothing_stands_outside_or_on_anything_else(context: Context) -> None:
     picture = svg(found)
     assert picture == svg(asyncio.run(explain(context, QUESTION, "ppr", 5, paths=8))), "the same bytes"
     root = read(picture)
-    background, *boxes = root.iter(f"{_SVG}rect")
+    background, *boxes = [each for each in root.iter(f"{_SVG}rect") if each.get("class") != "ground"]
     width, height = number(background, "width"), number(background, "height")
     places = [tuple(number(each, name) for name in ("x", "y", "width", "height")) for each in boxes]
     assert len(places) > 10
@@ -115,3 +117,18 @@ def test_without_paths_there_is_no_picture() -> None:
         svg(replace(told(paths=0), method="bm25"))
     with pytest.raises(UsageError, match="nothing is near"):
         svg(replace(told(), passages=()))
+
+
+def test_a_heading_is_broken_where_it_would_pass_the_edge() -> None:
+    asked = QUESTION * 3
+    picture = svg(replace(told(), question=asked))
+    lines = [each for each in read(picture).iter(f"{_SVG}text") if each.get("font-size") == "15"]
+    assert len(lines) > 1
+    assert " ".join(each.text or "" for each in lines) == asked
+    assert svg(told()).count("translate(") == 0
+
+
+def test_wrapping_keeps_every_sign() -> None:
+    assert wrapped("北京大学在哪里", 4) == ["北京", "大学", "在哪", "里"]
+    assert wrapped("incomprehensibilities of it", 8) == ["incompre", "hensibil", "ities of", "it"]
+    assert wrapped("", 8) == [""]

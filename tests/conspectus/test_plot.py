@@ -38,3 +38,22 @@ def test_values_of_nothing_and_methods_that_lack_a_metric() -> None:
     found = result(0.0, 0.0)
     del found["sweep"]["values"]["1"]["methods"]["c"]["hits@1"]
     assert ET.fromstring(sweep_svg(found)) is not None  # noqa: S314
+
+
+def test_lines_of_one_colour_are_told_apart() -> None:
+    values = {each: {"methods": {f"m{number}": scores(0.5) for number in range(8)}} for each in ("1", "2")}
+    picture = sweep_svg({"suite": "films", "sweep": {"key": "size", "values": values}})
+    root = ET.fromstring(picture)  # noqa: S314
+    tag = "{http://www.w3.org/2000/svg}"
+    looks = [(each.attrib["stroke"], each.get("stroke-dasharray")) for each in root.findall(f"{tag}polyline")[:8]]
+    assert len(set(looks)) == 8
+    legend = [each for each in root.findall(f"{tag}line") if each.attrib["x1"] != each.attrib["x2"]][:8]
+    assert [(each.attrib["stroke"], each.get("stroke-dasharray")) for each in legend] == looks
+
+
+def test_axes_have_round_numbers() -> None:
+    for highest in (0.03, 0.11, 0.37, 0.46, 0.9, 1.7, 3.1, 45.0):
+        picture = sweep_svg(result(highest))
+        told = re.findall(r'text-anchor="end"[^>]*>([^<]+)</text>', picture)
+        assert told
+        assert all(len(each.replace(".", "").strip("0")) <= 2 for each in told), told

@@ -1,6 +1,7 @@
 """Walks as text, as JSON and as a picture."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -84,3 +85,33 @@ def test_the_command_line_draws_and_tells(root: Path, tmp_path: Path) -> None:
     found = json.loads(command(*asked, "--json").out)
     assert found["names"] == ["Pelluci"]
     assert found["walk"]["chains"]
+
+
+def test_long_questions_names_and_reasons_stay_in_the_picture(index: conspectus.Index, answer: Answer) -> None:
+    asked = f"{QUESTION[:-1]} and of what else does one know there, in which year was it, and who told them?"
+    walk = answer.evidence.walk
+    assert walk
+    why = "none of the communities around it matches more of the question than what it has come to already, by far"
+    ended = replace(walk, chains=tuple(replace(each, ended=why) for each in walk.chains))
+    drawn = index.draw(replace(answer, question=asked, evidence=replace(answer.evidence, walk=ended)))
+    tree = ElementTree.fromstring(drawn)  # noqa: S314
+    width, height = (float(tree.get(side) or 0) for side in ("width", "height"))
+    texts = list(tree.iter(f"{SVG}text"))
+    first = [each.text or "" for each in texts if each.get("font-size") == "15"]
+    assert len(first) > 1
+    assert " ".join(first) == asked
+    for each in texts:
+        size = float(each.get("font-size") or 0)
+        if each.get("text-anchor") == "start":
+            assert float(each.get("x") or 0) + len(each.text or "") * size * 0.54 <= width + 1, each.text
+        assert float(each.get("y") or 0) <= height
+    assert any((each.text or "").endswith("…") for each in texts)
+
+
+def test_lines_are_drawn_over_the_boxes_that_they_lead_into(index: conspectus.Index, answer: Answer) -> None:
+    drawn = index.draw(answer)
+    boxes = [place for place in range(len(drawn)) if drawn.startswith('rx="8"', place)]
+    lines = [place for place in range(len(drawn)) if drawn.startswith('fill="none"', place)]
+    assert boxes
+    assert lines
+    assert max(boxes) < min(lines), "else the boxes would hide the arrows"

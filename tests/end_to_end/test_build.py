@@ -26,7 +26,8 @@ from storage.verify import verify
 from tests.command_line import PROGRAM, conspectus, conspectus_apart
 
 ROOT = Path(__file__).parent.parent.parent
-SETTINGS = load_settings()
+EXACT = {"communities": {"update": "exact"}}
+SETTINGS = load_settings(overrides=EXACT)
 TEXTS = {
     "Marie Curie.txt": "Marie Curie discovered polonium and radium. She was born in Warsaw and worked in Paris.",
     "Warsaw.txt": "Warsaw is the capital of Poland. The Vistula flows through Warsaw.",
@@ -110,6 +111,7 @@ def test_the_same_input_gives_the_same_bytes(undisturbed: Path, tmp_path: Path) 
     write(tmp_path / "deep" / "copy", list(reversed(TEXTS)))
     done = conspectus_apart(
         "index", "../deep/copy", "--index", "index", "--quiet", "--set", "build.shard_size=2",
+        "--set", "communities.update=exact",
         cwd=_folder(tmp_path / "elsewhere"), PYTHONHASHSEED="4711", OMP_NUM_THREADS="1", TZ="Asia/Tokyo", LC_ALL="C",
     )  # fmt: skip
     assert done.status == 5, "two failures among few documents"
@@ -231,12 +233,14 @@ from pipelines.index import build_index
 from pipelines.runner import RunHere
 from storage.settings import load_settings
 
+OVERRIDES = {"build": {"shard_size": 1}, "communities": {"update": "exact"}}
+
 class Dying(RunHere):
     def __call__(self, step, work, parts):
         super().__call__(step, work, parts[:2])
         os.kill(os.getpid(), signal.SIGKILL)
 
-build_index([sys.argv[1]], Path(sys.argv[2]), load_settings(overrides={"build": {"shard_size": 1}}), Dying())
+build_index([sys.argv[1]], Path(sys.argv[2]), load_settings(overrides=OVERRIDES), Dying())
 """
 KILLED_WHILE_WRITING = """
 import os, signal, sys, threading, time
@@ -252,7 +256,7 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 threading.Thread(target=die, daemon=True).start()
-build_index([sys.argv[1]], index, load_settings())
+build_index([sys.argv[1]], index, load_settings(overrides={"communities": {"update": "exact"}}))
 """
 
 
@@ -284,7 +288,8 @@ def test_a_killed_build_leaves_the_old_version_and_is_gone_on_with(
 
 def test_a_first_build_that_was_killed_is_no_index_until_it_is_built_again(undisturbed: Path, tmp_path: Path) -> None:
     index = tmp_path / "index"
-    process = subprocess.Popen([*PROGRAM, "index", undisturbed / "docs", "--index", index, "--quiet"], cwd=ROOT)
+    words = ["index", undisturbed / "docs", "--index", index, "--quiet", "--set", "communities.update=exact"]
+    process = subprocess.Popen([*PROGRAM, *words], cwd=ROOT)
     deadline = time.monotonic() + 60
     while not (index / "cache" / "memo.sqlite").exists() and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -179,7 +179,7 @@ def author() -> Author:
 
 @pytest.fixture(scope="module")
 def server(author: Author) -> Iterator[FakeServer]:
-    with FakeServer(author, seed=12) as running:
+    with FakeServer(author, seed=54) as running:
         yield running
 
 
@@ -204,7 +204,7 @@ def options(server: FakeServer, **llm: object) -> list[str]:
     chosen = {
         "llm.model": "m", "llm.base_url": server.url, "llm.max_output_tokens": 400,
         "extraction.claims": "true", "descriptions.summary_threshold": 30, "reports.min_size": 2,
-        "communities.max_cluster_size": 5,
+        "communities.max_cluster_size": 5, "communities.update": "exact",
         "embedding.provider": "endpoint", "embedding.model": "e", "embedding_server.base_url": server.url,
         **{f"llm.{name}": value for name, value in llm.items()},
     }  # fmt: skip

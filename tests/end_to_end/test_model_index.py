@@ -43,6 +43,7 @@ def chosen(server: FakeServer, **llm: Any) -> Settings:  # noqa: ANN401  (values
             "embedding": {"provider": "endpoint", "model": "e"},
             "embedding_server": {"base_url": server.url, "attempts": 5},
             "reports": {"min_size": 2},
+            "communities": {"update": "exact"},
         }
     )
 

@@ -11,6 +11,7 @@ from query.methods import METHODS, find_retriever
 from query.types import Answer, Evidence
 from storage.index import Index
 from storage.settings import IrcotSettings, LlmSettings
+from tests.marks import unmarked
 
 THINK, READ = "You think about a question", "You answer a question from numbered passages"
 QUESTION = "In which country does the designer of the Corvane lighthouse live?"
@@ -64,5 +65,8 @@ def prompts(server: FakeServer) -> list[str]:
 def shown(prompt: str, of: str) -> str:
     """What stands behind a head of the thought prompt, in its last part."""
     return (
-        prompt.split("Now yours.")[1].split(f"\n\n{of}: " if of != "Passages" else "Passages:\n\n")[1].split("\n\n")[0]
+        unmarked(prompt)
+        .split("Now yours.")[1]
+        .split(f"\n\n{of}: " if of != "Passages" else "Passages:\n\n")[1]
+        .split("\n\n")[0]
     )

@@ -71,3 +71,42 @@ def test_a_damaged_memo_says_what_to_do(tmp_path: Path) -> None:
     path.write_bytes(b"this is no database" * 1000)
     with pytest.raises(IndexUnusable, match="delete it to go on"):
         Memo(path)
+
+
+def test_what_is_not_among_the_keys_is_forgotten(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    memo.put_many("kind", {"a": b"1", "b": b"2"}, {"a": ["text"], "b": ["text"]})
+    memo.put_many("other", {"b": b"3"}, {"b": ["text"]})
+    assert memo.kinds() == ["kind", "other"]
+    assert memo.forget_all_but("kind", ["a", "c"]) == 1
+    assert memo.get_many("kind", "ab") == {"a": b"1"}
+    assert memo.made_from("text") == [("kind", "a"), ("other", "b")]
+
+
+def test_what_was_made_from_other_texts_is_forgotten(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    sources = {
+        "held": ["one"], "both": ["one", "two"], "partly": ["one", "gone"], "gone": ["gone"], "unknown": [],
+        "marked": ["two", "mark"], "other mark": ["two", "other"], "only marked": ["mark"],
+    }  # fmt: skip
+    results = {key: key.encode() for key in sources}
+    memo.put_many("kind", results, sources)
+    memo.put_many("other", results, sources)
+    assert memo.forget_made_from_others("kind", ["one", "two"]) == 6
+    assert set(memo.get_many("kind", sources)) == {"held", "both"}
+    assert memo.forget_made_from_others("other", ["one", "two"], ["mark"]) == 7
+    assert set(memo.get_many("other", sources)) == {"marked"}
+    assert memo.made_from("gone") == []
+    assert memo.made_from("mark") == [("other", "marked")]
+
+
+def test_no_byte_stays_of_what_was_forgotten(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    memo.put_many("kind", {"a": b"canary" * 5000, "b": b"kept" * 1000}, {"a": ["gone"], "b": ["one"]})
+    memo.forget_made_from_others("kind", ["one"])
+    before = memo.path.stat().st_size
+    memo.compact()
+    assert memo.path.stat().st_size < before
+    assert b"kept" in memo.path.read_bytes()
+    assert not any(b"canary" in each.read_bytes() for each in tmp_path.iterdir())
+    assert memo.get_many("kind", ["b"]) == {"b": b"kept" * 1000}

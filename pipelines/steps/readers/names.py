@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterable
 
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Signs that steer what shows them: control signs, line ends of Unicode, changes of direction."""
+
 _CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", "settings.yaml"})
 
 
@@ -18,7 +20,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[31m.txt\nread: b.txt"))
     a\x1b[31m.txt\x0aread: b.txt
     """
-    return _UNSEEN.sub(lambda found: _code(ord(found[0])), text)
+    return UNSEEN.sub(lambda found: _code(ord(found[0])), text)
 
 
 def _code(sign: int) -> str:

@@ -26,6 +26,7 @@ from prompts.fake import FakeReply, FakeRequest, FakeServer
 from query.context import Context
 from storage.memo import Memo
 from storage.settings import LlmSettings
+from tests.marks import unmarked
 
 QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))
 METHODS = ("good", "bad", "worse")
@@ -35,7 +36,7 @@ Reply = Callable[[FakeRequest], str | FakeReply]
 
 def shown(request: FakeRequest) -> tuple[str, str]:
     """Return the answers of a prompt, in order."""
-    found = re.search(r"Answer 1:\n\n(.+)\n\nAnswer 2:\n\n(.+)\n", request.prompt)
+    found = re.search(r"Answer 1:\n\n(.+)\n\nAnswer 2:\n\n(.+)\n", unmarked(request.prompt))
     assert found
     return found[1], found[2]
 

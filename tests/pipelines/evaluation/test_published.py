@@ -70,11 +70,46 @@ def test_files_of_one_value(name: str, content: object, expected: list[Published
 @pytest.mark.parametrize(
     ("row", "expected"),
     [
+        (
+            {**WEBQSP["Questions"][0], "topic_entity": {"m.0": "Heat (film)"}},
+            Published("WebQTest-1", "what is heat", ("Film", "1995"), ("Heat (film)",)),
+        ),
+        (
+            {"ID": "c1", "question": "Who?", "answer": "Mann", "qid_topic_entity": {"Q1": "Heat"}},
+            Published("c1", "Who?", ("Mann",), ("Heat",)),
+        ),
+        (
+            {"question": "Who?", "answer": {"Q5": "Mann", "Q6": "Pacino"}, "qid_topic_entity": {"Q1": "Heat"}},
+            Published("1", "Who?", ("Mann", "Pacino"), ("Heat",)),
+        ),
+        (
+            {
+                "input": "Heat [SEP] director", "answer": "Mann", "template_questions": ["Who directed Heat?"],
+                "qid_topic_entity": {"Q1": "Heat"},
+            },
+            Published("1", "Who directed Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director"),
+        ),
+        (
+            {"sentence": "Heat is a film.", "label": "false", "qid_topic_entity": {"Q1": "Heat", "Q2": "film"}},
+            Published("1", "Heat is a film.", (), ("Heat", "film"), "false"),
+        ),
+        (CREAK, Published("t1", "Heat is a film.", (), ("Heat",), "true")),
+    ],
+)  # fmt: skip
+def test_lists_with_topics(row: dict[str, object], expected: Published, tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    path.write_text(json.dumps([row]), "utf-8")
+    assert read_published(path) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
         (ROG, Published("r", "Who?", ("Mann",), ("Heat",))),
-        (KILT, Published("k", "What is the director of Heat?", ("Mann",), ("Heat",))),
+        (KILT, Published("k", "What is the director of Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director")),
         (
             {**KILT, "meta": {"template_questions": ["Who directed Heat?"]}},
-            Published("k", "Who directed Heat?", ("Mann",), ("Heat",)),
+            Published("k", "Who directed Heat?", ("Mann",), ("Heat",), slot="Heat [SEP] director"),
         ),
         ({"id": "k", "input": "Who?", "output": []}, Published("k", "Who?", ())),
         (CREAK, Published("t1", "Heat is a film.", (), ("Heat",), "true")),

@@ -3,10 +3,13 @@ import gzip
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pipelines.interchange.kg import read_graph
-from pipelines.interchange.kg_collect import ImportedGraph, local_name
+from pipelines.interchange.kg_collect import ImportedGraph, _distinct, local_name
 from pipelines.interchange.kg_ntriples import unescaped
 from storage.errors import InputError
 from storage.settings import KgSettings
@@ -210,3 +213,12 @@ def test_what_cannot_be_read_at_all(tmp_path: Path) -> None:
     (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(FILMS.encode() * 50)[:60])
     with pytest.raises(InputError, match="cannot be read"):
         graph_of(tmp_path / "a.tsv.gz")
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1))
+def test_triples_are_made_distinct_alike_whatever_their_number(triples: list[tuple[int, int, int]]) -> None:
+    columns = [np.array(each, np.int64) for each in zip(*triples, strict=True)]
+    expected = sorted(set(triples))
+    for n_names, n_predicates in ((5, 5), (1 << 31, 1 << 20)):
+        found = _distinct(*columns, n_names, n_predicates)
+        assert list(zip(*(each.tolist() for each in found), strict=True)) == expected

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pipelines.steps.communities import divide
+from pipelines.steps.communities import Before, Division, divide
 from pipelines.steps.sentences import Sentences, sentences_of
 from query.context import Context
 from storage.records import Chunk, Community, Document, Entity, Mention, Relation
@@ -31,7 +31,7 @@ def corpus(context: Context) -> Corpus:
 
 def communities_of(corpus: Corpus, **settings: object) -> list[Community]:
     chosen = CommunitySettings.model_validate(settings)
-    return divide(corpus.entities, corpus.relations, corpus.mentions, corpus.sentences, chosen)
+    return divide(corpus.entities, corpus.relations, corpus.mentions, corpus.sentences, chosen).communities
 
 
 @pytest.fixture(scope="module")
@@ -173,3 +173,49 @@ def test_a_list_of_names_joins_nothing() -> None:
 
 def test_no_entities() -> None:
     assert communities_of(Corpus([], [], [], sentences_of([], [], []))) == []
+
+
+def without(corpus: Corpus, gone: str) -> Corpus:
+    """Return a corpus in which one entity is not found."""
+    relations = [each for each in corpus.relations if gone not in (each.source_id, each.target_id)]
+    named = {id_: rows for id_, rows in corpus.sentences.of_entity.items() if id_ != gone}
+    mentions = [each for each in corpus.mentions if each.entity_id != gone]
+    entities = [each for each in corpus.entities if each.id != gone]
+    return Corpus(entities, relations, mentions, replace(corpus.sentences, of_entity=named))
+
+
+def updated(corpus: Corpus, before: Before) -> Division:
+    return divide(
+        corpus.entities,
+        corpus.relations,
+        corpus.mentions,
+        corpus.sentences,
+        CommunitySettings(),
+        lambda with_sentences: before if with_sentences else replace(before, named=None),
+    )
+
+
+def before_of(corpus: Corpus, communities: list[Community]) -> Before:
+    return Before(corpus.entities, corpus.relations, corpus.sentences.of_entity, communities)
+
+
+def test_what_a_change_does_not_touch_stays(corpus: Corpus, communities: list[Community]) -> None:
+    same = updated(corpus, before_of(corpus, communities))
+    assert same == Division(communities)
+    gone = max(corpus.entities, key=lambda each: (each.degree == 2, each.id))
+    rest = without(corpus, gone.id)
+    kept = {each.id for each in communities}
+    now = updated(rest, before_of(corpus, communities))
+    assert now.notes == ()
+    share = sum(each.id in kept for each in now.communities) / len(now.communities)
+    anew = communities_of(rest)
+    assert share > 0.97
+    assert share > sum(each.id in kept for each in anew) / len(anew)
+
+
+def test_where_what_was_kept_is_worse_it_is_divided_anew(corpus: Corpus, communities: list[Community]) -> None:
+    alone = [Community(each.id, 0, None, None, False, (each.id,), (), (), 1) for each in corpus.entities]
+    found = updated(corpus, before_of(corpus, alone))
+    assert found.communities == communities
+    assert found.notes[0].startswith("the communities were divided anew: kept, they were ")
+    assert updated(corpus, before_of(corpus, [])) == Division(communities), "there was nothing to keep"

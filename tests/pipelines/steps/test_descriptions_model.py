@@ -20,6 +20,7 @@ from storage.memo import Memo
 from storage.records import Failure
 from storage.settings import DescriptionSettings, LlmSettings
 from storage.text.tokens import count_tokens
+from tests.marks import unmarked
 
 
 def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
@@ -47,7 +48,7 @@ def said(description: str) -> str:
 
 
 def listed(prompt: str) -> list[str]:
-    return re.findall(r"^- (.*)$", prompt.split("Descriptions:")[1], re.M)
+    return re.findall(r"^- (.*)$", unmarked(prompt).split("Descriptions:")[1], re.M)
 
 
 def test_what_is_short_needs_no_model() -> None:
@@ -121,7 +122,7 @@ def test_no_prompt_is_longer_than_allowed_and_it_ends(texts: list[str], most: in
         summarised({"a": "A"}, {"a": texts}, model, DescriptionSettings(summary_threshold=1, max_input_tokens=most), {})
     )
     for prompt in model.prompts:
-        lines = prompt.split("Descriptions:\n\n")[1]
+        lines = unmarked(prompt).split("Descriptions:\n\n")[1]
         assert count_tokens(lines) <= most
         assert lines.count("\n- ") >= 1, "what is alone is not summed up"
 

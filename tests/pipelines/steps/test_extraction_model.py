@@ -18,6 +18,7 @@ from storage.hashing import digest
 from storage.memo import Memo
 from storage.records import Chunk, Failure
 from storage.settings import ExtractionSettings, LlmSettings
+from tests.marks import unmarked
 
 TEXT = "Ada Lovelace met Charles Babbage in London in June 1833."
 
@@ -43,7 +44,7 @@ def is_choice(request: FakeRequest) -> bool:
 
 
 def text_of(request: FakeRequest) -> str:
-    return request.messages[0][1].rsplit("Text:\n", 1)[1].removesuffix("\n\nRecords:")
+    return unmarked(request.messages[0][1]).rsplit("Text:\n", 1)[1].removesuffix("\n\nRecords:")
 
 
 def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401

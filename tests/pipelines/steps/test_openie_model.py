@@ -17,6 +17,7 @@ from storage.errors import BudgetReached
 from storage.memo import Memo
 from storage.records import Chunk, Failure
 from storage.settings import LlmSettings
+from tests.marks import unmarked
 
 TEXT = "Ada Maule was born in Mora."
 NER = {"entities": ["Ada Maule", "Mora"]}
@@ -62,7 +63,7 @@ def test_entities_first_then_triples_that_are_given_them() -> None:
     with FakeServer(saying()) as server:
         found, failures = extract(server, TEXT)
     assert (found, failures) == ([WHOLE], [])
-    first, second = prompts(server)
+    first, second = map(unmarked, prompts(server))
     assert first.endswith(f"Text:\n{TEXT}")
     assert second.endswith(f'Text:\n{TEXT}\nNamed entities: ["Ada Maule", "Mora"]')
     for prompt in (first, second):

@@ -93,7 +93,7 @@ def test_what_a_report_says_of_itself(reports: list[Report], context: Context) -
         assert report.summary == said[0]
         assert len(set(said)) == len(said)
         assert report.n_tokens == count_tokens(report.full_text)
-        share = np.log1p(len(community.chunk_ids)) / np.log1p(len(context.chunks))
+        share = np.log1p(len(community.chunk_ids)) / np.log1p(2 ** np.ceil(np.log2(len(context.chunks))))
         assert report.rating == round(10 * share, 2)
         assert 0 <= report.rating <= 10
         assert any(report.title.startswith(name) for id_ in community.entity_ids for name in names[id_])

@@ -23,6 +23,7 @@ from storage.records import Chunk, Claim, Document, Entity, Relation, Report
 from storage.settings import load_settings
 from storage.text.tokens import count_tokens
 from tests.conftest import Build
+from tests.marks import unmarked
 from tests.query.answer.harbour import choosing
 from tests.query.answer.serving import Maker, sent, served
 
@@ -41,7 +42,7 @@ def rules(answer: Maker) -> list[Rule]:
 
 
 def shown(prompt: str) -> str:
-    found = re.search(r"\nMaterial:\n\n(.*)\n\nQuestion: ", prompt, re.S)
+    found = re.search(r"\nMaterial:\n\n(.*)\n\nQuestion: ", unmarked(prompt), re.S)
     assert found
     return found[1]
 

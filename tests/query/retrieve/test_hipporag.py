@@ -35,6 +35,7 @@ from storage.index import Index
 from storage.records import Entity, Relation
 from storage.settings import LlmSettings, PprSettings, load_settings
 from tests.conftest import write_rows
+from tests.marks import unmarked
 
 EXACT = PprSettings(solver="exact")
 NO_EDGES = Edges(np.zeros((0, 2), np.int64), np.zeros(0))
@@ -379,7 +380,7 @@ def test_the_transcript_of_hipporag_2(served: tuple[Context, FakeServer], tarn: 
     context, server = served
     answer = asyncio.run(METHODS["ppr:hipporag2"].answerer(context).answer(QUESTION, lambda piece: None))
     filtering, reading = asked(server)
-    assert filtering.split("\nFacts:\n")[1].startswith("1. ")
+    assert unmarked(filtering).split("\nFacts:\n")[1].startswith("1. ")
     assert reading.startswith("You answer a question from numbered passages")
     every = nearest_facts(tarn, tarn.embedder.embed_query(QUESTION), 5)
     memory = open_memory(tarn)

@@ -16,6 +16,7 @@ from query.walk.graph import open_graph
 from query.walk.grounds import open_grounds
 from storage.hashing import digest
 from storage.records import Document
+from tests.marks import unmarked
 from tests.query.walk.serving import prompts, served
 
 SUBJECTS, START = "You name the subjects", "You choose, from a knowledge graph"
@@ -45,7 +46,7 @@ def _silent(piece: str) -> None:
 
 def letter(prompt: str, of: str) -> str:
     """The letter of the selection that says something."""
-    selections = prompt.split("Selections:\n")[1].split("\n\nReply")[0].splitlines()
+    selections = unmarked(prompt).split("Selections:\n")[1].split("\n\nReply")[0].splitlines()
     return next(line.split(".")[0] for line in selections if of in line)
 
 
@@ -88,7 +89,7 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
     assert "Premise: Grey Heron" in asked[1], "at the start the premise is what the question is about"
     assert "Choose up to 1 selections" in asked[1]
     assert "Context: the question is about Grey Heron." in asked[2], "the subject stands once, before the chains"
-    assert "Premise:\n1. Grey Heron directed by Ada Mirren" in asked[3], "the premise is the chain so far"
+    assert "Premise:\n1. Grey Heron directed by Ada Mirren" in unmarked(asked[3]), "the premise is the chain so far"
     assert 'or "none"' in asked[3]
     assert "[1] Grey Heron directed by Ada Mirren" in asked[4]
 

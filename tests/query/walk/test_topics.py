@@ -1,10 +1,14 @@
 """Where a walk begins."""
 
+from pathlib import Path
+
 import pytest
 
 from query.context import Context
 from query.walk.graph import open_graph
-from query.walk.topics import is_id, link_topics, rows_of
+from query.walk.ids import is_id
+from query.walk.topics import link_topics, rows_of
+from tests.query.walk import films
 
 
 def linked(context: Context, question: str) -> list[str]:
@@ -15,6 +19,17 @@ def test_names_that_stand_in_the_question(films_index: Context) -> None:
     assert linked(films_index, "who directed Grey Heron") == ["Grey Heron"]
     assert linked(films_index, "who directed grey_heron ?") == ["Grey Heron"]
     assert set(linked(films_index, "Did Hugo Wren star in Salt Pans?")) == {"Hugo Wren", "Salt Pans"}
+
+
+def test_a_name_in_part_is_enough_and_what_its_triples_say_decides(tmp_path: Path) -> None:
+    context = films.build(tmp_path, [("Mary Quill", "born_in", "Tarn"), ("Quill Street", "lies_in", "Tarn")])
+    assert linked(context, "where was Quill born") == ["Mary Quill"]
+    assert linked(context, "in which town lies Quill") == ["Quill Street"]
+
+
+def test_of_two_names_in_part_the_one_much_spoken_of_is_meant(tmp_path: Path) -> None:
+    known = [("Ada Quill", "knows", f"Person {chr(65 + number)}") for number in range(12)]
+    assert linked(films.build(tmp_path, [("Bea Quill", "knows", "Person A"), *known]), "knows Quill") == ["Ada Quill"]
 
 
 def test_nothing_is_named(films_index: Context) -> None:

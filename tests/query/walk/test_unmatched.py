@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from prompts.local_embedder import SentenceTransformerEmbedder
-from query.walk.unmatched import Asked, Match, free_gains, read, stem_share, taking
+from query.walk.asked import Asked, read
+from query.walk.stems import stem_share
+from query.walk.unmatched import Match, free_gains, taking
 
 PREDICATES = ("directed by", "starred actors", "release year", "born in")
 

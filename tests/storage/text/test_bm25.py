@@ -26,7 +26,7 @@ TEXTS = [
 
 def made(folder: Path, texts: list[str], k1: float = 1.2, b: float = 0.75) -> Bm25:
     write_bm25(folder, texts, k1, b)
-    return Bm25(folder, len(texts))
+    return Bm25.open(folder, len(texts))
 
 
 def lucene(texts: list[str], question: str, k1: float, b: float) -> list[float]:
@@ -98,16 +98,16 @@ def test_a_damaged_index_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "bm25"
     write_bm25(folder, TEXTS, 1.2, 0.75)
     with pytest.raises(IndexCorrupt, match="ranks 7 rows; the table has 6"):
-        Bm25(folder, 6)
+        Bm25.open(folder, 6)
     for path in sorted(folder.iterdir()):
         whole = path.read_bytes()
         for content in (b"", b"junk", whole[: len(whole) // 2]):
             path.write_bytes(content)
             with pytest.raises(IndexCorrupt, match="no BM25 index"):
-                Bm25(folder, len(TEXTS))
+                Bm25.open(folder, len(TEXTS))
         path.unlink()
         with pytest.raises(IndexCorrupt, match="no BM25 index"):
-            Bm25(folder, len(TEXTS))
+            Bm25.open(folder, len(TEXTS))
         path.write_bytes(whole)
     with pytest.raises(IndexCorrupt):
-        Bm25(tmp_path / "absent", len(TEXTS))
+        Bm25.open(tmp_path / "absent", len(TEXTS))

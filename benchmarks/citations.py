@@ -1,0 +1,145 @@
+"""How well the check of citations tells true pairs of sentence and source from swapped ones.
+
+A true pair is what a suite's question and answer state (or, where it has no question, the fact itself) with what
+supports it: of each supporting document the sentence that shares most with it, found as a reader's citation is. The
+swapped pair is the same statement with the like sentences of other documents, those nearest in topic that share most
+with it. The threshold is chosen on every second document, and precision and recall are those on the others.
+
+    python benchmarks/citations.py SUITE [--pairs 100] [--threshold 0.6]
+"""
+
+import argparse
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipelines.evaluation.suites import Question, read_questions
+from prompts.embedder import open_embedder
+from query.grounding import support
+from query.support import Source, closeness, missing, quotes
+from query.types import Passage
+from storage.settings import CitationSettings, EmbeddingServerSettings, EmbeddingSettings
+from storage.text.bm25 import Bm25
+
+SEED = 5
+NEAREST = 10
+"""Other documents of the topic among which the swapped ones are chosen."""
+TRIED = (0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A statement, what is cited for it, and whether that is its own source."""
+
+    statement: str
+    sources: tuple[Source, ...]
+    true: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A pair, whether all its names and numbers are there, and its cosine (1 for a quotation)."""
+
+    pair: Pair
+    named: bool
+    cosine: float
+
+    def passes(self, threshold: float) -> bool:
+        """Return whether the pair counts as supported."""
+        return self.named and self.cosine >= threshold
+
+
+class Corpus:
+    """The documents of a suite as passages, with their nearness to one another."""
+
+    def __init__(self, path: Path) -> None:
+        rows = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        self.passages = [
+            Passage(row["id"], row["id"], 0, len(row["text"]), 0.0, row["text"], row.get("title") or "") for row in rows
+        ]
+        self.row = {each.document_id: row for row, each in enumerate(self.passages)}
+        texts = [f"{each.title}\n{each.text}" for each in self.passages]
+        self._weigh = Bm25.of(texts, 1.2, 0.75).inverse_document_frequency
+        embedder = open_embedder(EmbeddingSettings(), EmbeddingServerSettings())
+        self._vectors = embedder.embed([embedder.windows(each)[0] for each in texts])
+
+    def source(self, statement: str, row: int) -> tuple[Source, float]:
+        """Return the sentence of a document that is cited for a statement, and the weight of the words they share."""
+        passage = self.passages[row]
+        span = support(statement, passage, self._weigh)
+        quote = passage.text[span.start : span.end]
+        return Source(quote, passage.title), len(set(statement.lower().split()) & set(quote.lower().split()))
+
+    def others(self, rows: Sequence[int], statement: str) -> list[Source]:
+        """Return as many sources for a statement from other documents of the topic: those that share most with it."""
+        near = np.argsort(-(self._vectors @ self._vectors[rows[0]]), kind="stable").tolist()
+        found = [self.source(statement, row) for row in near if row not in rows][:NEAREST]
+        return [source for source, _ in sorted(found, key=lambda each: -each[1])[: len(rows)]]
+
+
+def pairs_of(corpus: Corpus, questions: Sequence[Question], half: int, most: int) -> list[Pair]:
+    """Return `most` true pairs and as many swapped ones, of every second supporting document."""
+    usable = [each for each in questions if each.answers and each.supporting and each.supporting[0] in corpus.row]
+    mine = set(sorted({each.supporting[0] for each in usable})[half::2])
+    usable = [each for each in usable if each.supporting[0] in mine]
+    random.Random(SEED).shuffle(usable)
+    pairs = []
+    for each in usable[:most]:
+        statement = f"{each.question} {each.answers[0]}".strip()
+        rows = [corpus.row[id_] for id_ in each.supporting if id_ in corpus.row]
+        own = tuple(corpus.source(statement, row)[0] for row in rows)
+        pairs += [Pair(statement, own, True), Pair(statement, tuple(corpus.others(rows, statement)), False)]
+    return pairs
+
+
+def judged(pair: Pair) -> Judged:
+    """Return what the check finds."""
+    if quotes(pair.statement, pair.sources):
+        return Judged(pair, True, 1.0)
+    return Judged(pair, not missing(pair.statement, pair.sources), closeness(pair.statement, pair.sources))
+
+
+def precision_and_recall(found: Sequence[Judged], threshold: float) -> tuple[float, float]:
+    """Return the share of what passes that is true, and of what is true that passes."""
+    passed = [each for each in found if each.passes(threshold)]
+    right = sum(each.pair.true for each in passed)
+    return right / max(1, len(passed)), right / max(1, sum(each.pair.true for each in found))
+
+
+def told(name: str, found: Sequence[Judged], threshold: float) -> str:
+    """Return the figures as a line."""
+    precision, recall = precision_and_recall(found, threshold)
+    true = sum(each.pair.true for each in found)
+    return (
+        f"{name}: {true} true and {len(found) - true} swapped pairs, threshold {threshold:g}: "
+        f"precision {precision:.3f}, recall {recall:.3f}"
+    )
+
+
+def best_threshold(found: Sequence[Judged]) -> float:
+    """Return the tried threshold with the greatest of the lesser of precision and recall."""
+    return max(TRIED, key=lambda each: min(precision_and_recall(found, each)))
+
+
+def main() -> None:
+    """Print the figures of a suite."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("--pairs", type=int, default=100)
+    parser.add_argument("--threshold", type=float, default=CitationSettings().threshold)
+    options = parser.parse_args()
+    corpus = Corpus(options.suite / "corpus.jsonl")
+    questions = read_questions(options.suite / "questions.jsonl")
+    first, second = ([judged(each) for each in pairs_of(corpus, questions, half, options.pairs)] for half in (0, 1))
+    print(f"best threshold on the first half: {best_threshold(first):g}")
+    print(told("first half", first, options.threshold))
+    print(told("second half", second, options.threshold))
+    print(told("second half, at the best of the first", second, best_threshold(first)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""FastToG without a model by each detection, and by chance: what communities are worth as steps.
+
+    OMP_NUM_THREADS=1 python benchmarks/detections.py SUITE [--index FOLDER] [--questions 100] [--set fasttog.KEY=VALUE]
+
+SUITE is a question set over a graph; topics are given. For each detection of `fasttog.detection`, and for pruning by
+modularity and by chance (`fasttog.coarse`), are told Hits@1 with its 95 % interval, F1, the average depth, Q(c) of the
+communities that the coarse pruning kept (their mean), how many entities they have, and the median of the milliseconds
+of CPU, without those of embedding the question, which is done before.
+"""
+
+import argparse
+import asyncio
+import time
+from collections.abc import Set
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, median
+
+from pipelines.evaluation.graph_answers import answered, set_quality
+from pipelines.evaluation.metrics import bootstrap
+from pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
+from query.context import Context
+from query.walk.fasttog import FastToG
+from query.walk.graph import KnowledgeGraph
+from query.walk.local_search import Candidate, LocalSearch, Members, Searched
+from storage.index import Index
+from storage.settings import load_settings, parse_override
+
+DETECTIONS = ("louvain", "girvan_newman", "agglomerative", "spectral", "hierarchy", "random")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noted(LocalSearch):
+    """A search that notes which communities the coarse pruning kept."""
+
+    kept: list[Candidate] = field(default_factory=list)
+
+    def around(self, origin: Members, visited: Set[Members]) -> Searched:
+        """Return what is found, and note it."""
+        found = LocalSearch.around(self, origin, visited)
+        self.kept.extend(found.kept)
+        return found
+
+
+class Watched(FastToG):
+    """FastToG without a model that tells which communities it chose from."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__("fasttog", context, None)
+        self.kept: list[Candidate] = []
+
+    def _search(self, graph: KnowledgeGraph, question: str) -> LocalSearch:
+        made = super()._search(graph, question)
+        return Noted(made.graph, made.settings, made.closeness, made.hierarchy, self.kept)
+
+
+def measure(context: Context, questions: tuple[Question, ...]) -> str:
+    """Return a line of what is told."""
+    walker = Watched(context)
+    hits, f1, depth, seconds = list[float](), list[float](), list[float](), list[float]()
+    for each in questions:
+        began = time.process_time()
+        answer = asyncio.run(walker.answer_about(each.question, each.entities, _nobody))
+        seconds.append(time.process_time() - began)
+        quality = set_quality(answered(answer), each.answers)
+        hits.append(quality["hits@1"])
+        f1.append(quality["f1"])
+        depth.append(float(answer.usage.depth))
+    right = bootstrap(hits)
+    return (
+        f"{right.mean:>8.3f} [{right.low:.3f}, {right.high:.3f}]{mean(f1):>8.3f}{mean(depth):>8.2f}"
+        f"{mean(each.modularity for each in walker.kept):>8.2f}{mean(len(each.nodes) for each in walker.kept):>8.2f}"
+        f"{1e3 * median(seconds):>8.0f}"
+    )
+
+
+def _nobody(piece: str) -> None:
+    """Listen to an answer that is only wanted whole."""
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("--index", type=Path)
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--set", action="append", default=[], metavar="fasttog.KEY=VALUE")
+    given = parser.parse_args()
+    overrides: dict[str, dict[str, object]] = {}
+    for section, key, value in map(parse_override, given.set):
+        overrides.setdefault(section, {})[key] = value
+    suite = sampled(read_suite(given.suite), given.questions)
+    settings = suite.settings(load_settings(None, overrides))
+    context = Context(Index.open(given.index or suite_index(suite, settings)), settings)
+    measure(context, suite.questions)  # what is embedded of the questions is remembered
+    print(f"{suite.name}: {len(suite.questions)} questions, topics given")
+    print(
+        f"{'detection':<15}{'pruned by':<12}{'hits@1':>8}{'':<15}{'f1':>8}{'depth':>8}{'Q(c)':>8}{'nodes':>8}{'ms':>8}"
+    )
+    for detection in DETECTIONS:
+        for coarse in ("modularity", "random"):
+            changed = settings.fasttog.model_copy(update={"detection": detection, "coarse": coarse})
+            under = Context(context.index, settings.model_copy(update={"fasttog": changed}))
+            print(f"{detection:<15}{coarse:<12}{measure(under, suite.questions)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Our prize-collecting Steiner trees against pcst_fast: profit on random graphs, and seconds.
+
+    python benchmarks/steiner.py [--reference PYTHON]
+
+PYTHON is an interpreter that has pcst_fast and numpy < 2 (under numpy 2 the wheel of 1.0.10 gives wrong arrays).
+Without one only our own figures are told.
+"""
+
+import argparse
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from storage.graph.steiner import prize_collecting_tree
+
+Floats = npt.NDArray[np.float64]
+Problem = tuple[str, npt.NDArray[np.int64], Floats, Floats]
+
+REFERENCE = """
+import sys, time
+import numpy as np
+from pcst_fast import pcst_fast
+given, made = np.load(sys.argv[1]), {}
+for i in range(int(given["count"])):
+    began = time.perf_counter()
+    nodes, edges = pcst_fast(given[f"ends{i}"], given[f"prizes{i}"], given[f"costs{i}"], -1, 1, "strong", 0)
+    made[f"seconds{i}"] = time.perf_counter() - began
+    made[f"profit{i}"] = given[f"prizes{i}"][nodes].sum() - given[f"costs{i}"][edges].sum()
+np.savez(sys.argv[2], **made)
+"""
+
+
+def problems() -> Iterator[Problem]:
+    """Yield 50 graphs of 1,000 nodes of each kind, then two of 100,000 edges."""
+    for kind in ("every second node", "twenty nodes", "ranks"):
+        for seed in range(50):
+            random = np.random.default_rng(seed)
+            ends = random.integers(0, 1000, (int(random.choice([1500, 3000, 5000])), 2))
+            ends = ends[ends[:, 0] != ends[:, 1]]
+            prizes, costs = np.zeros(1000), random.random(len(ends))
+            if kind == "every second node":
+                prizes = random.random(1000) * (random.random(1000) < 0.5)
+            elif kind == "twenty nodes":
+                prizes[random.choice(1000, 20, replace=False)] = random.random(20) * 5
+            else:
+                prizes[random.choice(1000, 10, replace=False)] = np.arange(10, 0, -1.0)
+                costs = np.ones(len(ends))
+            yield kind, ends, costs, prizes
+    for kind in ("100 k edges, all nodes", "100 k edges, ten nodes"):
+        random = np.random.default_rng(1)
+        ends, costs = random.integers(0, 30_000, (100_000, 2)), random.random(100_000)
+        prizes = random.random(30_000)
+        if kind.endswith("ten nodes"):
+            prizes = np.zeros(30_000)
+            prizes[random.choice(30_000, 10, replace=False)] = np.arange(10, 0, -1.0)
+        yield kind, ends, costs, prizes
+
+
+def reference(python: str, given: list[Problem]) -> tuple[list[float], list[float]]:
+    """Return the profits and the seconds of pcst_fast."""
+    with tempfile.TemporaryDirectory() as folder:
+        into, out, script = (Path(folder) / name for name in ("given.npz", "made.npz", "reference.py"))
+        arrays: dict[str, npt.ArrayLike] = {"count": len(given)}
+        for i, (_, ends, costs, prizes) in enumerate(given):
+            arrays |= {f"ends{i}": ends, f"costs{i}": costs, f"prizes{i}": prizes}
+        np.savez(into, **arrays)
+        script.write_text(REFERENCE, "utf-8")
+        subprocess.run([python, str(script), str(into), str(out)], check=True)
+        made = np.load(out)
+        count = range(len(given))
+        return [float(made[f"profit{i}"]) for i in count], [float(made[f"seconds{i}"]) for i in count]
+
+
+def main() -> None:
+    """Solve all problems and print a line for each kind."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--reference", metavar="PYTHON", help="an interpreter with pcst_fast and numpy < 2")
+    chosen = parser.parse_args()
+    given = list(problems())
+    profits, seconds = [], []
+    for _, ends, costs, prizes in given:
+        began = time.perf_counter()
+        tree = prize_collecting_tree(ends, costs, prizes)
+        seconds.append(time.perf_counter() - began)
+        assert len(tree.nodes) == len(tree.edges) + 1
+        assert np.isclose(prizes[tree.nodes].sum() - costs[tree.edges].sum(), tree.profit)
+        profits.append(tree.profit)
+    theirs, their_seconds = reference(chosen.reference, given) if chosen.reference else (profits, seconds)
+    for kind in dict.fromkeys(each[0] for each in given):
+        rows = [i for i, each in enumerate(given) if each[0] == kind]
+        ours, other = np.array(profits)[rows], np.array(theirs)[rows]
+        line = f"{kind:24} {len(rows):3} graphs, ours {np.mean(np.array(seconds)[rows]):.3f} s"
+        if chosen.reference:
+            close = np.isclose(ours, other, rtol=0, atol=1e-9)
+            better = int(((ours > other) & ~close).sum())
+            line += (
+                f", pcst_fast {np.mean(np.array(their_seconds)[rows]):.3f} s; better {better}, "
+                f"equal {int(close.sum())}, worse {len(rows) - better - int(close.sum())}"
+            )
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

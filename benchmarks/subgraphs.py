@@ -1,0 +1,96 @@
+"""What subgraphs keep of a graph, and whether the answer is in them, against the nearest triples at equal tokens.
+
+    python benchmarks/subgraphs.py SUITE --index INDEX [--exact] [--set KEY=VALUE ...]
+
+SUITE is a question set over a graph whose questions name the things they are about, INDEX its index. The table has
+nodes and tokens of the 2-hop neighbourhoods of these things, and of the subgraphs. The triples are those nearest of
+the whole graph and of the neighbourhood by the cosine of their embedded sentences. With --exact all of the graph's
+triples are embedded (minutes), and those of each question have as many tokens as its subgraph is allowed.
+"""
+
+import argparse
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from pipelines.evaluation.graph_answers import name_key
+from pipelines.evaluation.suites import read_questions
+from query.context import Context
+from query.retrieve.triples import nearest_triples, triple_line
+from query.subgraph.found import FoundSubgraph
+from query.subgraph.retrieval import retrieve_subgraph
+from query.subgraph.textualise import edge_text, node_text
+from query.walk.graph import open_graph, sentence
+from query.walk.near_triples import around
+from query.walk.topics import rows_of
+from storage.index import Index
+from storage.settings import load_settings, parse_override
+from storage.text.tokens import count_each, count_tokens
+
+
+def holds(found: FoundSubgraph, answers: tuple[str, ...]) -> bool:
+    """Return whether an answer is a node of a subgraph."""
+    return bool({name_key(each) for each in found.text.nodes} & set(map(name_key, answers)))
+
+
+def main() -> None:
+    """Ask all questions and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("suite", type=Path)
+    parser.add_argument("--index", type=Path, required=True)
+    parser.add_argument("--exact", action="store_true")
+    parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE")
+    chosen = parser.parse_args()
+    overrides: dict[str, dict[str, object]] = {}
+    for each in chosen.set:
+        section, key, value = parse_override(each)
+        overrides.setdefault(section, {})[key] = value
+    context = Context(Index.open(chosen.index), load_settings(overrides=overrides))
+    graph, questions = open_graph(context), [each for each in read_questions(chosen.suite) if each.answers]
+    rows = range(len(graph.sources))
+    names = np.array(count_each([node_text(graph, each) for each in range(graph.n_entities)]))
+    said = np.array(count_each([edge_text(graph, each) for each in rows]))
+    retrieve_subgraph(context, questions[0].question)  # what is loaded on first use is not the question's time
+    subgraphs, seconds, before = [], [], []
+    for each in questions:
+        began = time.perf_counter()
+        subgraphs.append(retrieve_subgraph(context, each.question, each.entities or None).subgraph)
+        seconds.append(time.perf_counter() - began)
+        relations, distance = around(graph, rows_of(context, each.entities)[0], 2)
+        # Of a row of the tables: the texts, about four tokens of an edge's ends and commas, two of a node's number.
+        size = int((said[relations] + 4).sum() + (names[distance >= 0] + 2).sum())
+        before.append((int((distance >= 0).sum()), len(relations), size))
+    tokens = [count_tokens(each.text.to_text()) for each in subgraphs]
+    hit = [holds(found, each.answers) for found, each in zip(subgraphs, questions, strict=True)]
+    all_before = np.array(before).sum(axis=0)
+    after = (sum(len(each.nodes) for each in subgraphs), sum(len(each.relations) for each in subgraphs), sum(tokens))
+    print(f"{len(questions)} questions          2-hop neighbourhoods   subgraphs   fewer")
+    for kind, one, other in zip(("nodes", "edges", "tokens"), all_before.tolist(), after, strict=True):
+        print(
+            f"{kind:8} a question {one / len(questions):22,.1f} {other / len(questions):11,.1f} {1 - other / one:7.1%}"
+        )
+    print(f"gretriever: {np.mean(hit):.3f} have an answer in it; median {median(seconds) * 1000:.0f} ms a question")
+    if not chosen.exact:
+        near = [holds(nearest_triples(context, each.question), each.answers) for each in questions]
+        print(f"triples:    {np.mean(near):.3f} by `triples`, which embeds its best candidates")
+        return
+    lengths = np.array(count_each([triple_line(graph, each) for each in rows]))
+    vectors = context.embedder.embed([sentence(graph, each) for each in rows])
+    budget = context.settings.gretriever.context_tokens
+    for what in ("whole graph", "2-hop neighbourhood"):
+        found = []
+        for each in questions:
+            pool = np.array(rows)
+            if what != "whole graph":
+                pool = around(graph, rows_of(context, each.entities)[0], 2)[0]
+            order = pool[np.argsort(-(vectors[pool] @ context.embedder.embed_query(each.question)), kind="stable")]
+            kept = order[np.cumsum(lengths[order]) <= budget]
+            reached = {name_key(graph.names[end]) for row in kept for end in (graph.sources[row], graph.targets[row])}
+            found.append(bool(reached & set(map(name_key, each.answers))))
+        print(f"triples:    {np.mean(found):.3f} of the {what}, {budget} tokens, all embedded")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""What an update of one document changes: reports made again, modularity against a division anew, tables that differ.
+
+    python benchmarks/updating.py CORPUS.jsonl [--steps 50] [--memo MEMO.sqlite] [--seed 1]
+
+CORPUS has a row {"id", "title", "text"} a line; all is done without a model. First one document is added, one edited
+and one deleted by builds of an index on disk, each compared with the version before, and the last with a build from
+nothing. Then as many further changes as --steps follow each other, of which only the communities are made. `--memo` is
+a memo to begin with (INDEX/cache/memo.sqlite), which spares the extraction and the vectors.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.index import build_index, read_input
+from pipelines.judgement_offline import OfflineJudgement
+from pipelines.runner import RunHere
+from pipelines.steps.chunks import split_documents
+from pipelines.steps.communities import Before, divide
+from pipelines.steps.sentences import place_sentences, sentences_of
+from storage.graph.edges import Edges, canonical_edges
+from storage.graph.leiden import modularity
+from storage.index import Index
+from storage.memo import Memo
+from storage.records import Community, Entity, Report
+from storage.settings import Settings, load_settings
+
+Row = dict[str, str]
+AFTER = ("communities.parquet", "reports.parquet", "vectors/reports")
+"""Files that may differ from those of a build from nothing."""
+
+
+def main() -> None:
+    """Make the changes and print what each did."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--builds", type=int, default=3)
+    parser.add_argument("--memo", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rows = [json.loads(line) for line in options.corpus.read_text("utf-8").splitlines() if line.strip()]
+    changes = Changes(rows, random.Random(options.seed))
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "index" / "cache").mkdir(parents=True)
+        if options.memo:
+            shutil.copy(options.memo, place / "index" / "cache" / "memo.sqlite")
+        on_disk(place, changes, options.builds)
+        in_memory(place, changes, options.steps)
+
+
+@dataclass
+class Changes:
+    """A corpus that changes by one document at a time; one row is kept back to be added first."""
+
+    rows: list[Row]
+    rng: random.Random
+
+    def __post_init__(self) -> None:
+        self.out = [self.rows.pop(self.rng.randrange(len(self.rows)))]
+
+    def write(self, path: Path) -> Path:
+        """Write the corpus as it is now."""
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in self.rows), "utf-8")
+        return path
+
+    def each(self) -> Iterator[str]:
+        """Make one change after the other, and say which."""
+        while True:
+            self.rows.append(self.out.pop(0))
+            yield "add"
+            at, other = self.rng.sample(range(len(self.rows)), 2)
+            said = self.rows[other]["text"].partition(". ")[0]
+            self.rows[at] = {**self.rows[at], "text": f"{self.rows[at]['text']} {said}."}
+            yield "edit"
+            self.out.append(self.rows.pop(self.rng.randrange(len(self.rows))))
+            yield "delete"
+
+
+def on_disk(place: Path, changes: Changes, builds: int) -> None:
+    """Build, change, build again, and compare the versions."""
+    stable = load_settings(overrides={"communities": {"update": "stable"}})
+    corpus = place / "corpus.jsonl"
+    index = place / "index"
+    build_index([changes.write(corpus)], index, stable)
+    for _, what in zip(range(builds), changes.each(), strict=False):
+        before = {each.id: each for each in Index.open(index).rows(Report)}
+        began = time.perf_counter()
+        done = build_index([changes.write(corpus)], index, stable)
+        seconds = time.perf_counter() - began
+        now = Index.open(index).rows(Report)
+        new = sum(each.id not in before for each in now)
+        other = sum(each.id in before and each.full_text != before[each.id].full_text for each in now)
+        rows = sum(each.id in before and each != before[each.id] for each in now)
+        print(
+            f"{what:6}  {len(now)} reports: {new} new, {other} of other text, {rows} of any other value: "
+            f"{(new + other) / len(now):.2%} made again; {seconds:.0f} s {' '.join(done.notes)}",
+            flush=True,
+        )
+    exact = load_settings(overrides={"communities": {"update": "exact"}})
+    (place / "fresh" / "cache").mkdir(parents=True)
+    shutil.copy(index / "cache" / "memo.sqlite", place / "fresh" / "cache" / "memo.sqlite")
+    build_index([corpus], place / "fresh", exact)
+    fresh, updated = Index.open(place / "fresh").manifest.files, Index.open(index).manifest.files
+    differing = sorted(name for name in fresh if fresh[name] != updated.get(name))
+    kept = [name for name in differing if not name.startswith(AFTER)]
+    print(f"against a build from nothing: {kept or 'no'} table before communities differs", flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What communities are made of, and they themselves."""
+
+    before: Before
+    entities: Sequence[Entity]
+    communities: Sequence[Community]
+    edges: Edges
+    notes: tuple[str, ...]
+
+
+def in_memory(place: Path, changes: Changes, steps: int) -> None:
+    """Change and divide over and over, each time from the communities before."""
+    settings = load_settings()
+    memo = Memo(place / "index" / "cache" / "memo.sqlite")
+    world = divided(place, changes, settings, memo, None)
+    first = reported(world, settings)
+    anew = 0
+    worst = 0.0
+    for step, what in zip(range(1, steps + 1), changes.each(), strict=False):
+        old = reported(world, settings)
+        world = divided(place, changes, settings, memo, world.before)
+        fresh = divided_anew(world, settings)
+        now = reported(world, settings)
+        share = len(now - old) / len(now)
+        anew += bool(world.notes)
+        worst = max(worst, share)
+        print(
+            f"{step:3} {what:6}  {share:6.2%} of {len(now)} reports are of new communities; modularity by level "
+            f"{told(qualities(world.edges, world))}, anew {told(qualities(world.edges, fresh))} "
+            f"{' '.join(world.notes)}",
+            flush=True,
+        )
+    if steps:
+        now = reported(world, settings)
+        print(f"worst {worst:.2%}; divided anew {anew} times; of the first {len(now & first) / len(now):.1%} are left")
+
+
+def divided(place: Path, changes: Changes, settings: Settings, memo: Memo, before: Before | None) -> World:
+    """Return the communities of the corpus as it is now, kept from before where that is told."""
+    documents, _ = read_input([changes.write(place / "steps.jsonl")], settings)
+    chunks = split_documents(documents, settings.chunks)
+    knowledge = OfflineJudgement(settings, memo, RunHere()).find(documents, chunks).knowledge
+    sentences = sentences_of(documents, chunks, knowledge.mentions)
+    named = place_sentences(documents, chunks, knowledge.mentions).of_entity
+    made = divide(
+        knowledge.entities,
+        knowledge.relations,
+        knowledge.mentions,
+        sentences,
+        settings.communities,
+        (lambda _: before) if before else None,
+    )
+    after = Before(knowledge.entities, knowledge.relations, named, made.communities)
+    return World(after, knowledge.entities, made.communities, joined(after), made.notes)
+
+
+def divided_anew(world: World, settings: Settings) -> World:
+    """Return the same with communities that know nothing of those before."""
+    from storage.graph.leiden import hierarchical_leiden
+
+    edges, chosen = world.edges, settings.communities
+    hierarchy = hierarchical_leiden(
+        edges.n_nodes,
+        edges.lower,
+        edges.upper,
+        edges.weights,
+        seed=chosen.seed,
+        max_cluster_size=chosen.max_cluster_size,
+        resolution=chosen.resolution,
+        randomness=chosen.randomness,
+    )
+    communities = [
+        Community(
+            str(each.id), level, None, None, False, tuple(world.entities[row].id for row in each.members), (), (), 0
+        )
+        for level in range(len(hierarchy.levels))
+        for each in hierarchy.at(level)
+    ]
+    return World(world.before, world.entities, communities, edges, ())
+
+
+def joined(before: Before) -> Edges:
+    """Return what joins the entities."""
+    from pipelines.steps.communities import edges_of
+
+    row_of = {each.id: row for row, each in enumerate(before.entities)}
+    return canonical_edges(len(row_of), *edges_of(row_of, before.relations, before.named))
+
+
+def reported(world: World, settings: Settings) -> set[str]:
+    """Return the ids of the communities that get a report."""
+    least = settings.reports.min_size
+    return {each.id for each in world.communities if each.same_as is None and each.size >= least}
+
+
+def qualities(edges: Edges, world: World) -> list[float]:
+    """Return the modularity of each level."""
+    import numpy as np
+
+    row_of = {each.id: row for row, each in enumerate(world.entities)}
+    levels = [np.zeros(edges.n_nodes, np.int64) for _ in range(1 + max(each.level for each in world.communities))]
+    for label, each in enumerate(world.communities):
+        levels[each.level][[row_of[id_] for id_ in each.entity_ids]] = label
+    return [modularity(edges.n_nodes, edges.lower, edges.upper, edges.weights, labels) for labels in levels]
+
+
+def told(found: Sequence[float]) -> str:
+    """Return numbers in a row."""
+    return " ".join(f"{each:.4f}" for each in found)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""An index of an earlier format made one of the present format, without the files that it was made from."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pipelines.index import build_from
+from pipelines.runner import Progress, RunHere, no_progress
+from pipelines.steps.readers.inputs import STAGE
+from pipelines.steps.vectors import Embedding, predicate_texts
+from storage.errors import IndexCorrupt
+from storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_version, damaged_files, read_manifest
+from storage.memo import Memo
+from storage.publishing import build_lock, publish, staging
+from storage.records import Document, Failure, Relation
+from storage.settings import EmbeddingSettings, Settings, VectorSettings
+from storage.settings.whole import INDEX_SECTIONS
+from storage.tables import read_older_table, read_table
+from storage.vectors.windowed import write_windowed
+
+_OLDEST = 1
+_WITH_ALL_TABLES = 2
+"""The first format whose files are all as they are now; from it on they are taken over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What became of an index. `how`: nothing was to do, its files were taken over, or it was built from its documents.
+
+    `before` and `after` are the names of the versions, `before_format` the format of the first.
+    """
+
+    before: str
+    before_format: int
+    after: str
+    how: Literal["nothing", "files", "documents"]
+
+
+def migrate(root: Path, settings: Settings, progress: Progress = no_progress) -> Migrated:
+    """Bring an index to the present format and return what was done; the old version stays until it is pruned.
+
+    From format 2 on the files are taken over and what was not there yet is added: the vectors of predicates, by the
+    embedding model that the index was made with. What is older is built from the documents that it holds, with these
+    settings and what the memo remembers. IndexNotFound and IndexCorrupt where there is nothing sound to begin with,
+    IndexTooNew where a newer program made it.
+    """
+    version = current_version(root)
+    found = read_manifest(root, version, _OLDEST)
+    if found.format_version == FORMAT_VERSION:
+        return Migrated(version, found.format_version, version, "nothing")
+    damaged = damaged_files(root, found)
+    if damaged:
+        raise IndexCorrupt(
+            f"{root}: {damaged[0]} is missing or damaged; build the index again with: conspectus index INPUT"
+        )
+    if found.format_version < _WITH_ALL_TABLES:
+        return Migrated(version, found.format_version, _built(root, found, settings, progress), "documents")
+    with build_lock(root), staging(root) as folder:
+        made = _taken_over(root, folder, found, settings, progress)
+    return Migrated(version, found.format_version, made.version, "files")
+
+
+def _taken_over(root: Path, folder: Path, found: Manifest, settings: Settings, progress: Progress) -> Manifest:
+    old = root / "versions" / found.version
+    for name in found.files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(old / name, folder / name)
+    made_with = _completed(found.settings)
+    embedding = Embedding(
+        EmbeddingSettings.model_validate(made_with["embedding"]),
+        settings.embedding_server,
+        Memo(root / MEMO),
+        RunHere(progress),
+    )
+    predicates = embedding.windows(
+        predicate_texts(read_table(folder / "relations.parquet", Relation)), "embed predicates"
+    )
+    write_windowed(
+        folder / "vectors" / "predicates.faiss",
+        predicates.vectors,
+        predicates.rows,
+        exact_rows=VectorSettings.model_validate(made_with["vectors"]).exact_rows,
+        seed=int(made_with["communities"]["seed"]),
+    )
+    return publish(
+        root,
+        folder,
+        settings=made_with,
+        fingerprint=found.fingerprint,
+        rows={**found.rows, "predicates": int(predicates.rows[-1]) + 1 if len(predicates.rows) else 0},
+        models=found.models,
+        tools=found.tools,
+    )
+
+
+def _completed(made_with: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with the defaults of those that there were none of: what was done without them."""
+    complete = {}
+    for name in INDEX_SECTIONS:
+        section = Settings.model_fields[name].default.model_dump(mode="json")
+        complete[name] = {**section, **made_with.get(name, {})}
+    return {**made_with, **complete}
+
+
+def _built(root: Path, found: Manifest, settings: Settings, progress: Progress) -> str:
+    """Build the index from the documents that it holds, and return the new version."""
+    folder = root / "versions" / found.version
+    documents = read_older_table(folder / "documents.parquet", Document)
+    failures = [each for each in read_older_table(folder / "failures.parquet", Failure) if each.stage == STAGE]
+
+    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
+        return documents, sorted(failures, key=lambda each: (each.item_id, each.reason))
+
+    return build_from(read, root, settings, RunHere(progress), progress).version

@@ -1,0 +1,164 @@
+"""The triples nearest to the question by cosine, as many as a budget of tokens holds: what subgraphs are compared with.
+
+They are looked for in the whole graph, each by itself: He et al. 2024, section 5.3, say what this misses.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from query.answer.read import UNKNOWN
+from query.context import Context
+from query.subgraph.found import FoundSubgraph
+from query.subgraph.passages import passages_of
+from query.subgraph.textual_graph import TextualEdge, TextualGraph
+from query.subgraph.textualise import edge_text, node_text
+from query.types import Answer, Evidence, Say, Step, Usage
+from query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
+from query.walk.grounds import numbers_of, open_grounds
+from storage.text.tokens import count_tokens
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_ROWS = 10_000
+"""Triples whose vectors are added up together."""
+_AT_ONCE = 256
+"""Triples with vectors of their own that are looked at: more than any sensible budget holds."""
+
+
+class TriplesRetriever:
+    """Finds the nearest triples, and the passages that state them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return up to `k` passages and the triples as a graph, which need not hang together."""
+        found = nearest_triples(self._context, question)
+        step = Step("triples", f"{len(found.relations)} nearest of {found.beside[1]} triples")
+        return Evidence(passages_of(self._context, found, question, k), trace=(step,), subgraph=found)
+
+
+class Triples:
+    """Answers with the far end of the nearest triple: its target."""
+
+    def __init__(self, name: str, context: Context) -> None:
+        self._name = name
+        self._context = context
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the target of the nearest triple, or its source where the question names the target."""
+        evidence = await TriplesRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
+        found = evidence.subgraph
+        if found is None or not found.relations:
+            say(UNKNOWN)
+            return Answer(question, self._name, UNKNOWN, evidence=evidence, trace=evidence.trace)
+        graph, grounds = open_graph(self._context), open_grounds(self._context, open_graph(self._context))
+        row = found.relations[0]
+        source, target = graph.names[graph.sources[row]], graph.names[graph.targets[row]]
+        name = source if spoken(target).casefold() in question.casefold() else target
+        text = f"{spoken(name)} {numbers_of(1)}"
+        say(text)
+        return replace(
+            Answer(question, self._name, text, grounds.citations([row]), evidence, trace=evidence.trace),
+            usage=Usage(context_tokens=_tokens(found), units=len(found.relations)),
+            names=(name,),
+            triples=grounds.triples([row]),
+        )
+
+
+def nearest_triples(context: Context, question: str) -> FoundSubgraph:
+    """Return the nearest triples that `gretriever.context_tokens` hold, told one a line; each has its cosine as prize.
+
+    Triples that have no vector of their own are compared word by word: the `gretriever.candidates` of them whose
+    ends and predicate, by the sum of the stored vectors of these, are nearest.
+    """
+    graph, chosen = open_graph(context), context.settings.gretriever
+    vector = context.embedder.embed_query(question)
+    rows, cosines = _with_vectors(context, vector)
+    more, their = _without_vectors(context, graph, vector, chosen.candidates)
+    rows, cosines = np.concatenate([rows, more]), np.concatenate([cosines, their])
+    order = np.lexsort((rows, -np.round(cosines, 6)))
+    left = chosen.context_tokens
+    kept: list[int] = []
+    for place in order.tolist():
+        left -= count_tokens(triple_line(graph, int(rows[place])))
+        if left < 0:
+            break
+        kept.append(place)
+    return _told(graph, [int(rows[each]) for each in kept], [float(cosines[each]) for each in kept])
+
+
+def triple_line(graph: KnowledgeGraph, relation: int) -> str:
+    """Return a triple on a line of its own."""
+    source, target = (node_text(graph, each) for each in (graph.sources[relation], graph.targets[relation]))
+    return f"{source},{edge_text(graph, relation)},{target}"
+
+
+def _tokens(found: FoundSubgraph) -> int:
+    text = found.text
+    return sum(count_tokens(f"{text.nodes[each.source]},{each.text},{text.nodes[each.target]}") for each in text.edges)
+
+
+def _with_vectors(context: Context, vector: npt.NDArray[np.float32]) -> tuple[Ints, Floats]:
+    stored = context.index.vectors("relations")
+    if not stored.n_found:
+        return np.empty(0, np.int64), np.empty(0)
+    cosines, rows = stored.search(vector[np.newaxis], _AT_ONCE)
+    return np.asarray(rows[0], np.int64), np.asarray(cosines[0], np.float64)
+
+
+def _without_vectors(
+    context: Context, graph: KnowledgeGraph, vector: npt.NDArray[np.float32], most: int
+) -> tuple[Ints, Floats]:
+    stored = context.index.vectors("relations")
+    alone = np.setdiff1d(np.arange(len(graph.sources)), np.asarray(stored.table_rows))
+    if not len(alone):
+        return np.empty(0, np.int64), np.empty(0)
+    entities = _entity_vectors(context, graph.n_entities)
+    near = entities @ vector
+    summed = near[graph.sources] + (predicate_vectors(context) @ vector)[graph.stated] + near[graph.targets]
+    by_parts = (summed / context.index.keep("triple lengths", lambda: _lengths(context, graph, entities)))[alone]
+    rows = alone[np.lexsort((alone, -np.round(by_parts, 6)))[:most]]
+    texts = [sentence(graph, int(row)) for row in rows]
+    return rows, np.asarray(context.embedder.embed(texts) @ vector, np.float64)
+
+
+def _entity_vectors(context: Context, n: int) -> npt.NDArray[np.float32]:
+    """Return the stored vectors of all entities (n, d), zeros for those that have none."""
+
+    def load() -> npt.NDArray[np.float32]:
+        return context.index.vectors("entities").mean_vectors(np.arange(n, dtype=np.int64))
+
+    return context.index.keep("entity vectors", load)
+
+
+def _lengths(context: Context, graph: KnowledgeGraph, entities: npt.NDArray[np.float32]) -> Floats:
+    """Return the length of the sum of the vectors of each triple's parts, at least 1."""
+    predicates = predicate_vectors(context)
+    lengths = np.empty(len(graph.sources))
+    for start in range(0, len(lengths), _ROWS):
+        rows = slice(start, start + _ROWS)
+        parts = entities[graph.sources[rows]] + predicates[graph.stated[rows]] + entities[graph.targets[rows]]
+        lengths[rows] = np.linalg.norm(parts, axis=1)
+    return np.maximum(lengths, 1.0)
+
+
+def _told(graph: KnowledgeGraph, relations: list[int], cosines: list[float]) -> FoundSubgraph:
+    nodes = list(dict.fromkeys(int(end) for row in relations for end in (graph.sources[row], graph.targets[row])))
+    number = {row: place for place, row in enumerate(nodes)}
+    edges = tuple(
+        TextualEdge(number[int(graph.sources[row])], edge_text(graph, row), number[int(graph.targets[row])])
+        for row in relations
+    )
+    text = TextualGraph(tuple(node_text(graph, row) for row in nodes), edges)
+    return FoundSubgraph(
+        text,
+        tuple(nodes),
+        tuple(relations),
+        (0.0,) * len(nodes),
+        tuple(cosines),
+        (graph.n_entities, len(graph.sources)),
+    )

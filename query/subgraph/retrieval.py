@@ -1,0 +1,164 @@
+"""From a question to its subgraph: what is near to it, prizes by rank, and the connected part that is worth most.
+
+G-Retriever (He et al. 2024, sections 5.1 to 5.3). A graph here is one for all questions, so the part that a question
+can need is cut out first: what lies within `gretriever.hops` of what the question names, or of the nearest nodes where
+it names nothing, and there is no other part that could be joined to these.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from query.context import Context
+from query.subgraph.found import FoundSubgraph
+from query.subgraph.kept import NOTHING_KEPT, Kept
+from query.subgraph.prizes import edge_prizes, lowered, rank_prizes
+from query.subgraph.subgraph import best_part
+from query.subgraph.textualise import textualised
+from query.types import Step
+from query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
+from query.walk.near_triples import around
+from query.walk.topics import link_topics, rows_of
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_MOST_OLD = 5
+"""Nodes kept of earlier questions, the best, around which is looked too."""
+_MOST_RELATIONS = 10_000
+"""Relations of a neighbourhood that are weighed: of more, those nearer to the start and then to the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A subgraph, the entity rows that the question is about, and the steps that led there."""
+
+    subgraph: FoundSubgraph
+    topics: tuple[int, ...]
+    trace: tuple[Step, ...]
+
+
+def retrieve_subgraph(
+    context: Context, question: str, topics: Sequence[str] | None = None, kept: Kept = NOTHING_KEPT
+) -> Retrieved:
+    """Return the subgraph of a question as the `gretriever` settings want it; without any node where nothing is near.
+
+    `topics` are names of entities that the question is about, None to find them in it. What earlier questions have
+    left counts as what the question itself finds.
+    """
+    graph = open_graph(context)
+    rows, told = _topics(context, graph, question, topics)
+    chosen = context.settings.gretriever
+    vector = context.embedder.embed_query(question)
+    near = _near_nodes(context, vector, max(chosen.top_k_nodes, 1))
+    prizes = rank_prizes([*rows, *near], max(chosen.top_k_nodes, len(rows)))
+    old, old_relations = _rows_kept(context, graph, kept)
+    for row, prize in old.items():
+        prizes[row] = max(prize, prizes.get(row, 0.0))
+    starts = list(dict.fromkeys([*(rows or near), *list(old)[:_MOST_OLD]]))
+    relations, distance = around(graph, starts, chosen.hops)
+    closeness = edge_closeness(context, graph, vector, relations)
+    relations, closeness = _bounded(graph, relations, closeness, distance)
+    worth = edge_prizes(_texts(context, graph, relations), closeness, chosen.top_k_edges)
+    if old_relations:
+        worth = np.maximum(worth, np.array([old_relations.get(int(each), 0.0) for each in relations]))
+    cost = lowered(chosen.edge_cost, worth)
+    here = {row: prize for row, prize in prizes.items() if distance[row] >= 0}
+    part = best_part(graph, relations, here, worth, cost, chosen.solver)
+    beside = (len(np.unique(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
+    by_relation = {int(row): float(prize) for row, prize in zip(relations, worth, strict=True) if prize > 0}
+    found = textualised(
+        graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, beside
+    )
+    return Retrieved(found, rows, (told, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
+
+
+def edge_closeness(context: Context, graph: KnowledgeGraph, vector: npt.NDArray[np.float32], relations: Ints) -> Floats:
+    """Return the cosine of each relation with a question's vector, float64 (e,): of its own stored vector.
+
+    A relation without one, which a brought graph has, is as near as its predicate.
+    """
+    by_predicate = np.asarray(predicate_vectors(context) @ vector, np.float64)[graph.stated[relations]]
+    stored = context.index.vectors("relations")
+    if stored.n_found and len(relations):
+        own = np.asarray(stored.scores(vector[np.newaxis], relations)[0], np.float64)
+        by_predicate = np.where(own > -1, own, by_predicate)
+    rounded: Floats = np.round(by_predicate, 6)  # vectors of one text may differ in their last bits
+    return rounded
+
+
+def _texts(context: Context, graph: KnowledgeGraph, relations: Ints) -> Ints:
+    """Return numbers of what relations say: of those with a vector each has its own, of others each predicate."""
+    stored = context.index.vectors("relations")
+    texts = graph.stated[relations].astype(np.int64)
+    if not stored.n_found:
+        return texts
+    own = np.isin(relations, np.asarray(stored.table_rows))
+    return np.where(own, len(graph.predicates) + relations, texts)
+
+
+def _topics(
+    context: Context, graph: KnowledgeGraph, question: str, topics: Sequence[str] | None
+) -> tuple[tuple[int, ...], Step]:
+    if topics is None:
+        rows = link_topics(context, question)
+        names = ", ".join(spoken(graph.names[row]) for row in rows)
+        return rows, Step("topics", f"names of the graph in the question: {names or 'none'}")
+    rows, missing = rows_of(context, topics)
+    lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
+    return rows, Step("topics", f"given: {', '.join(topics)}{lacks}")
+
+
+def _near_nodes(context: Context, vector: npt.NDArray[np.float32], k: int) -> list[int]:
+    stored = context.index.vectors("entities")
+    if not stored.n_found:
+        return []
+    _, rows = stored.search(vector[np.newaxis], k)
+    return [int(row) for row in rows[0]]
+
+
+def _bounded(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance: Ints) -> tuple[Ints, Floats]:
+    if len(relations) <= _MOST_RELATIONS:
+        return relations, closeness
+    ends = np.stack([distance[graph.sources[relations]], distance[graph.targets[relations]]])
+    reach = np.where(ends < 0, np.iinfo(np.int64).max, ends).min(axis=0)
+    order = np.sort(np.lexsort((relations, -closeness, reach))[:_MOST_RELATIONS])
+    return relations[order], closeness[order]
+
+
+def _rows_kept(context: Context, graph: KnowledgeGraph, kept: Kept) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the kept prizes by the rows of entities and of relations, the best first, without ids that are gone."""
+    if not kept.nodes and not kept.relations:
+        return {}, {}
+    entities = context.index.keep("rows of entities", lambda: _by_id(graph.entity_ids))
+    relations = context.index.keep("rows of relations", lambda: _by_id(graph.relation_ids))
+    return (
+        {entities[id_]: prize for id_, prize in kept.nodes if id_ in entities},
+        {relations[id_]: prize for id_, prize in kept.relations if id_ in relations},
+    )
+
+
+def _by_id(ids: Sequence[str]) -> dict[str, int]:
+    return {id_: row for row, id_ in enumerate(ids)}
+
+
+def _steps(
+    graph: KnowledgeGraph,
+    found: FoundSubgraph,
+    before: Ints,
+    prizes: Mapping[int, float],
+    cost: float,
+    solver: str,
+    why: str,
+) -> tuple[Step, ...]:
+    best = sorted(prizes.items(), key=lambda each: (-each[1], each[0]))
+    named = ", ".join(f"{spoken(graph.names[row])} ({prize:g})" for row, prize in best[:5])
+    size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.beside[0]} and {found.beside[1]}"
+    left = len(before) - len(found.nodes)
+    cut = f"; {left} nodes of least worth left out for want of room" if left > 0 else ""
+    return (
+        Step("prizes", f"nodes: {named or 'none'}; an edge costs {cost:g}"),
+        Step("subgraph", f"{size} ({solver}){f': {why}' if why else ''}{cut}"),
+    )

@@ -1,0 +1,121 @@
+"""G-Retriever with a trained soft prompt: the subgraph of a question, read by a frozen model that sees it as a token.
+
+What `conspectus train gretriever` made answers here. Such a model cites nothing itself: an answer rests on the edges
+at those nodes of the subgraph that it names, and one that names none rests on nothing.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from query.answer.read import UNKNOWN
+from query.context import Context
+from query.subgraph.found import FoundSubgraph
+from query.subgraph.frozen_model import Precision, open_frozen
+from query.subgraph.graph_encodings import RememberedEncodings, encoded
+from query.subgraph.gretriever_extra import need
+from query.subgraph.passages import passages_of
+from query.subgraph.retrieval import retrieve_subgraph
+from query.subgraph.soft_checkpoint import open_trained, read_made
+from query.subgraph.soft_shape import SEPARATOR
+from query.types import Answer, Evidence, Say, Step, Usage
+from query.walk.graph import open_graph
+from query.walk.grounds import numbers_of, open_grounds
+from storage.errors import SettingsError
+from storage.settings import SoftPromptSettings
+from storage.text.normalise import entity_key
+from storage.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from query.subgraph.soft_prompt import SoftPrompt
+
+
+class SoftGRetriever:
+    """Answers from the subgraph of a question by the trained prompt of `soft_prompt.folder`.
+
+    SettingsError where none is named, or where the index's encoder is not the one that it was trained with; MissingPart
+    where the folder, the frozen model or the extra is not there. The prompt is opened once a process.
+    """
+
+    def __init__(self, name: str, context: Context) -> None:
+        self._name = name
+        self._context = context
+        self._prompt = open_soft_prompt(context.settings.soft_prompt, context.embedder.name)
+        self._encode = context.index.keep("graph encodings", lambda: RememberedEncodings(context.embedder))
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer from the subgraph around what the question names."""
+        return self._answered(question, None, say)
+
+    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+        """Return the answer from the subgraph around the entities of these names."""
+        return self._answered(question, topics, say)
+
+    def _answered(self, question: str, topics: Sequence[str] | None, say: Say) -> Answer:
+        from query.subgraph.soft_prompt import SoftInput
+
+        began = time.perf_counter()
+        found = retrieve_subgraph(self._context, question, topics)
+        graph = found.subgraph.text
+        told = graph.to_text()
+        written = ""
+        if graph.nodes:
+            written = self._prompt.write([SoftInput(encoded(graph, self._encode), told, question)])[0]
+        made = read_written(self._context, found.subgraph, written)
+        say(made.text)
+        passages = passages_of(self._context, found.subgraph, question, self._context.settings.answer.passages)
+        usage = Usage(seconds=time.perf_counter() - began, units=len(graph.nodes), context_tokens=count_tokens(told))
+        return replace(
+            made,
+            question=question,
+            method=self._name,
+            evidence=Evidence(passages, trace=found.trace, subgraph=found.subgraph),
+            usage=usage,
+            trace=(*found.trace, *made.trace),
+        )
+
+
+def read_written(context: Context, subgraph: FoundSubgraph, written: str) -> Answer:
+    """Return what a model wrote as an answer with the edges at the nodes that it names; "" is no answer."""
+    names = tuple(dict.fromkeys(each.strip() for each in written.split(SEPARATOR) if each.strip()))
+    if not names:
+        return Answer("", "", UNKNOWN, trace=(Step("answer", "the trained model writes nothing"),))
+    numbers = {entity_key(text): number for number, text in enumerate(subgraph.text.nodes)}
+    nodes = {numbers[key] for each in names if (key := entity_key(each)) in numbers}
+    rows = [
+        row
+        for edge, row in zip(subgraph.text.edges, subgraph.relations, strict=True)
+        if edge.source in nodes or edge.target in nodes
+    ]
+    known = [subgraph.text.nodes[numbers[key]] if (key := entity_key(each)) in numbers else each for each in names]
+    grounds = open_grounds(context, open_graph(context))
+    return Answer(
+        "",
+        "",
+        f"{', '.join(known)} {numbers_of(len(rows))}".strip(),
+        citations=grounds.citations(rows),
+        trace=(Step("answer", f"the trained model writes {written!r}; {len(nodes)} of it are nodes"),),
+        names=tuple(known),
+        triples=grounds.triples(rows),
+    )
+
+
+def open_soft_prompt(chosen: SoftPromptSettings, embedder: str) -> "SoftPrompt":
+    """Return the trained prompt that the settings name, for graphs encoded by this embedder; errors as above."""
+    if not chosen.folder:
+        raise SettingsError("soft_prompt.folder names no trained prompt; `conspectus train gretriever` makes one")
+    return _opened(str(Path(chosen.folder).resolve()), chosen.model, chosen.precision, embedder)
+
+
+@cache
+def _opened(folder: str, model: str, precision: Precision, embedder: str) -> "SoftPrompt":
+    made = read_made(Path(folder))
+    need("torch_geometric", *(["peft"] if made.shape.lora else []))
+    if made.embedder != embedder:
+        raise SettingsError(
+            f"{folder} was trained on graphs encoded by {made.embedder}, and the index's are by {embedder}"
+        )
+    return open_trained(Path(folder), open_frozen(model or made.model, precision), made)

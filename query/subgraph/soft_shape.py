@@ -1,0 +1,47 @@
+"""What a soft graph prompt is made of: the numbers that stand in its checkpoint."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+SEPARATOR = "|"
+"""Between several answers, where a model writes them one behind the other."""
+
+Encoder = Literal["graph_transformer", "gat", "gcn", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftShape:
+    """The learned parts before (and, with LoRA, inside) a frozen causal model, and how much text that is given.
+
+    `encoder`, of `layers` layers of `heads` heads and `width` numbers a node, makes one token of a graph; `projector`
+    is the network from there to the model's width, without which the last layer has that width itself. With the
+    encoder `none` there are `soft_tokens` learned tokens that are the same for every graph. `text` says whether the
+    graph's tables stand in the prompt. `text_tokens` bounds these and the question together, `answer_tokens` what is
+    written. Defaults are G-Retriever's (He et al. 2024, appendix B.1). Its other settings are these numbers:
+
+        prompt tuning, and without the encoder    encoder none (10 soft tokens)
+        GraphToken's, and without the text        text False
+        without the projector                     projector False
+        with LoRA                                 lora True
+        LoRA alone                                lora True, encoder none, soft_tokens 0
+    """
+
+    encoder: Encoder = "graph_transformer"
+    layers: int = 4
+    heads: int = 4
+    width: int = 1024
+    dropout: float = 0.0
+    projector: bool = True
+    soft_tokens: int = 10
+    text: bool = True
+    lora: bool = False
+    lora_rank: int = 8
+    lora_alpha: int = 16
+    lora_dropout: float = 0.05
+    text_tokens: int = 512
+    answer_tokens: int = 32
+
+    @property
+    def learns(self) -> bool:
+        """Whether anything is learned at all."""
+        return self.encoder != "none" or self.soft_tokens > 0 or self.lora

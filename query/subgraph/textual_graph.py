@@ -1,0 +1,124 @@
+"""A graph whose nodes and edges are texts, and the two tables it is told in."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+NODE_HEADER = ("node_id", "node_attr")
+EDGE_HEADER = ("src", "edge_attr", "dst")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A header and rows, as long as it. As a string it is CSV, every line ended by one line feed."""
+
+    rows: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        return "".join(",".join(map(_quoted, row)) + "\n" for row in self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class TextualEdge:
+    """One directed edge: `source` and `target` are node numbers from 0, `text` is what the edge says."""
+
+    source: int
+    text: str
+    target: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextualGraph:
+    """Node texts in the order of their numbers (from 0), and directed edges between them; parallel edges are allowed.
+
+    Raises `ValueError` when an edge names a node that is not there. The format of G-Retriever's GraphQA (section 4).
+    """
+
+    nodes: tuple[str, ...]
+    edges: tuple[TextualEdge, ...]
+
+    def __post_init__(self) -> None:
+        count = len(self.nodes)
+        for edge in self.edges:
+            if not (0 <= edge.source < count and 0 <= edge.target < count):
+                raise ValueError(f"an edge joins nodes {edge.source} and {edge.target} of a graph of {count} nodes")
+
+    @property
+    def sources(self) -> tuple[int, ...]:
+        """The number of the node at which each edge begins, in the order of the edges."""
+        return tuple(edge.source for edge in self.edges)
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """The number of the node at which each edge ends, in the order of the edges."""
+        return tuple(edge.target for edge in self.edges)
+
+    def to_text(self) -> str:
+        """The two CSV tables, `node_id,node_attr` and `src,edge_attr,dst`, an empty line between them.
+
+        A text that has a comma, a quote or a line break is quoted as RFC 4180 says; `from_text` reads it back.
+        """
+        nodes, edges = self.tables()
+        return f"{nodes}\n{edges}"
+
+    def tables(self) -> "tuple[Table, Table]":
+        """Return the table of the nodes and that of the edges, each with its header."""
+        nodes = ((str(number), text) for number, text in enumerate(self.nodes))
+        edges = ((str(each.source), each.text, str(each.target)) for each in self.edges)
+        return Table((NODE_HEADER, *nodes)), Table((EDGE_HEADER, *edges))
+
+    def part(self, nodes: Sequence[int], edges: Sequence[int]) -> "TextualGraph":
+        """The graph of these nodes and these edges (positions), the nodes numbered anew in the order given.
+
+        Raises `ValueError` when an edge has an end that is not among `nodes`.
+        """
+        place = {node: number for number, node in enumerate(nodes)}
+        chosen = [self.edges[edge] for edge in edges]
+        missing = [edge for edge in chosen if edge.source not in place or edge.target not in place]
+        if missing:
+            raise ValueError(f"{len(missing)} edges of the part have an end outside of it")
+        return TextualGraph(
+            tuple(self.nodes[node] for node in nodes),
+            tuple(TextualEdge(place[edge.source], edge.text, place[edge.target]) for edge in chosen),
+        )
+
+
+def from_text(text: str) -> TextualGraph:
+    """The graph that `TextualGraph.to_text` told, also where nodes are numbered otherwise than 0, 1, 2, ...
+
+    The table of edges begins at its header; numbers of nodes may be any words, as long as edges use the same ones.
+    Raises `ValueError`, showing the row, where a table has another header, a row another number of fields, or an edge
+    an unknown node.
+    """
+    try:
+        # Lines keep their ends for the reader: a quoted text may hold line breaks.
+        rows = [tuple(row) for row in csv.reader(io.StringIO(text, newline="")) if row]
+    except csv.Error as why:
+        raise ValueError(f"a graph's text is not CSV: {why}") from why
+    if not rows or rows[0] != NODE_HEADER:
+        raise ValueError(f"a graph's text begins with {','.join(NODE_HEADER)}")
+    if EDGE_HEADER not in rows:
+        raise ValueError(f"a graph's text has no table {','.join(EDGE_HEADER)}")
+    middle = rows.index(EDGE_HEADER)
+    nodes = [_of_length(2, row) for row in rows[1:middle]]
+    edges = [_of_length(3, row) for row in rows[middle + 1 :]]
+    place = {name: number for number, (name, _) in enumerate(nodes)}
+    for edge in edges:
+        if edge[0] not in place or edge[2] not in place:
+            raise ValueError(f"an edge of a graph names an unknown node: {','.join(edge)}")
+    return TextualGraph(
+        tuple(attribute for _, attribute in nodes),
+        tuple(TextualEdge(place[source], attribute, place[target]) for source, attribute, target in edges),
+    )
+
+
+def _of_length(length: int, row: tuple[str, ...]) -> tuple[str, ...]:
+    if len(row) != length:
+        raise ValueError(f"a row of a graph has {len(row)} fields, not {length}: {','.join(row)}")
+    return row
+
+
+def _quoted(field: str) -> str:
+    # Not `csv.writer`: before Python 3.12 it leaves a lone carriage return bare, which its own reader then refuses.
+    return '"' + field.replace('"', '""') + '"' if any(mark in field for mark in ',"\r\n') else field

@@ -1,0 +1,226 @@
+"""A hierarchy of communities brought up to date: what the change of a graph did not touch stays as it was.
+
+Leiden begun anew divides a graph with one document more quite differently. Here only the nodes whose edges changed
+may move, into the communities of the others or into new ones; a community none of whose members was touched keeps
+all of its parts. Moving the nodes around a change only is the idea of the dynamic frontier of Sahu, "A Starting Point
+for Dynamic Community Detection with Leiden Algorithm" (2024).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from storage.graph.edges import Edges
+from storage.graph.leiden import Hierarchy, groups, hierarchy_of, modularity
+
+Labels = NDArray[np.int64]
+"""(n,) a label for each node; -1 for one that was not there before."""
+
+_ROUNDS = 2
+"""As often as `hierarchical_leiden` runs."""
+
+
+def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> NDArray[np.bool_]:
+    """Return bool (n,): which nodes of the graph `now` have another edge, or another weight of one, than `before`.
+
+    `row_now` (nodes of `before`,) is which node of now each is, -1 for one that is gone.
+    """
+    changed = np.zeros(now.n_nodes, bool)
+    lower, upper = row_now[before.lower], row_now[before.upper]
+    gone = (lower < 0) | (upper < 0)
+    ends = np.concatenate([lower[gone], upper[gone]])
+    changed[ends[ends >= 0]] = True
+    lower, upper, weights = lower[~gone], upper[~gone], before.weights[~gone]
+    old_keys = np.minimum(lower, upper) * now.n_nodes + np.maximum(lower, upper)
+    new_keys = now.lower * now.n_nodes + now.upper
+    _, old_places, new_places = np.intersect1d(old_keys, new_keys, assume_unique=True, return_indices=True)
+    same = np.isclose(weights[old_places], now.weights[new_places], rtol=1e-6, atol=0.0)
+    for keys, kept in ((old_keys, old_places[same]), (new_keys, new_places[same])):
+        rest = np.delete(keys, kept)
+        changed[rest // max(now.n_nodes, 1)] = True
+        changed[rest % max(now.n_nodes, 1)] = True
+    return changed
+
+
+def updated_leiden(
+    edges: Edges,
+    before: Sequence[Labels],
+    changed: NDArray[np.bool_],
+    *,
+    seed: int,
+    max_cluster_size: int,
+    resolution: float = 1.0,
+) -> Hierarchy:
+    """Return a hierarchy near to an earlier one in which all that could be split is within `max_cluster_size`.
+
+    The same arguments give the same hierarchy. Every community is connected. The engine is leidenalg, which takes the
+    nodes that may not move.
+
+    Args:
+        edges: of the graph as it is now.
+        before: the labels of each level of the earlier hierarchy, from 0 on, coarsest first, at least one; -1 for a
+            new node.
+        changed: bool (n,), which nodes' edges are not what they were (see `changed_nodes`).
+        seed, max_cluster_size, resolution: as for `hierarchical_leiden`.
+    """
+    scaled = edges.weights.astype(np.float64)
+    whole = _Part(np.arange(edges.n_nodes), edges.lower, edges.upper, scaled)
+    sizes = [np.bincount(each[each >= 0]) for each in before]
+    dividing = _Dividing(before, sizes, changed, seed, max_cluster_size, resolution)
+    labels = [dividing.first(whole)]
+    settled = np.zeros(edges.n_nodes, bool)
+    while not settled.all():
+        level = len(labels) - 1
+        below = np.full(edges.n_nodes, -1, np.int64)
+        taken = 0
+        for part in _parts(whole, labels[level], settled):
+            within = dividing.divided(part, level) if len(part.nodes) > max_cluster_size else None
+            if within is None:
+                settled[part.nodes] = True
+                below[part.nodes] = taken
+                taken += 1
+            else:
+                below[part.nodes] = taken + within
+                taken += int(within.max()) + 1
+        below[below < 0] = taken + labels[level][below < 0]
+        if not settled.all():
+            labels.append(below)
+    return hierarchy_of(labels, max_cluster_size)
+
+
+def behind(fresh: Hierarchy, updated: Hierarchy, edges: Edges, resolution: float = 1.0) -> float:
+    """Return by what share the modularity of the updated hierarchy is below the fresh one's, on its worst level.
+
+    Not positive where it is nowhere below. A hierarchy that is less deep is compared by its deepest level.
+    """
+    shares = []
+    for level in range(max(len(fresh.levels), len(updated.levels))):
+        new, old = (
+            modularity(
+                edges.n_nodes,
+                edges.lower,
+                edges.upper,
+                edges.weights,
+                each.levels[min(level, len(each.levels) - 1)],
+                resolution,
+            )
+            for each in (fresh, updated)
+        )
+        shares.append((new - old) / abs(new) if new else -old)
+    return max(shares)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of the graph: which nodes (ascending), and the edges among them by their places in it."""
+
+    nodes: Labels
+    lower: Labels
+    upper: Labels
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Dividing:
+    """How a part is divided, knowing how it was; `sizes` count the nodes of each label of a level of `before`."""
+
+    before: Sequence[Labels]
+    sizes: Sequence[Labels]
+    changed: NDArray[np.bool_]
+    seed: int
+    max_cluster_size: int
+    resolution: float
+
+    def first(self, whole: _Part) -> Labels:
+        """Return the communities of the coarsest level."""
+        new = self.before[0] < 0
+        return self._moved(whole, _apart(self.before[0], new), new | self.changed)
+
+    def divided(self, part: _Part, level: int) -> Labels | None:
+        """Return the communities within one of a level, 0, 1, ..., by its places; None where it is not split."""
+        nodes = part.nodes
+        deepest = len(self.before) - 1
+        own = self.before[min(level, deepest)][nodes]
+        inner = self.before[min(level + 1, deepest)][nodes]
+        sizes = self.sizes[min(level, deepest)]
+        main = _most_frequent(own)
+        foreign = own != main
+        if main >= 0 and sizes[main] == len(nodes) and not foreign.any() and not self.changed[nodes].any():
+            return _numbered(inner) if (inner != inner[0]).any() else None
+        found = np.zeros(len(nodes), np.int64)
+        if len(np.unique(inner[~foreign])) > 1:
+            found = self._moved(part, _apart(inner, foreign), foreign | self.changed[nodes])
+        if not found.any():
+            found = self._moved(part, np.arange(len(nodes)), np.ones(len(nodes), bool))
+        return found if found.any() else None
+
+    def _moved(self, part: _Part, labels: Labels, free: NDArray[np.bool_]) -> Labels:
+        """Return connected communities after the free nodes have moved to where the modularity is highest."""
+        start = _connected(part, labels)
+        if not free.any():
+            return start
+        import igraph
+        import leidenalg
+
+        graph = igraph.Graph(n=len(part.nodes), edges=np.column_stack([part.lower, part.upper]))
+        partition = leidenalg.RBConfigurationVertexPartition(
+            graph,
+            initial_membership=start.tolist(),
+            weights=part.weights.tolist(),
+            resolution_parameter=self.resolution,
+        )
+        optimiser = leidenalg.Optimiser()
+        optimiser.set_rng_seed(self.seed % 2**31)
+        optimiser.optimise_partition(partition, n_iterations=_ROUNDS, is_membership_fixed=(~free).tolist())
+        return _connected(part, np.asarray(partition.membership, np.int64))
+
+
+def _parts(whole: _Part, labels: Labels, settled: NDArray[np.bool_]) -> Iterator[_Part]:
+    """Yield the communities that may still be split, each with the edges within it."""
+    within = np.flatnonzero(labels[whole.lower] == labels[whole.upper])
+    within = within[np.argsort(labels[whole.lower[within]], kind="stable")]
+    label_of_edge = labels[whole.lower[within]]
+    place = np.zeros(len(labels), np.int64)
+    for nodes in groups(labels):
+        if settled[nodes[0]]:
+            continue
+        first, last = np.searchsorted(label_of_edge, [labels[nodes[0]], labels[nodes[0]] + 1])
+        own = within[first:last]
+        place[nodes] = np.arange(len(nodes))
+        yield _Part(nodes, place[whole.lower[own]], place[whole.upper[own]], whole.weights[own])
+
+
+def _connected(part: _Part, labels: Labels) -> Labels:
+    """Return labels 0, 1, ... of the connected pieces of each community, by their smallest place."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    kept = labels[part.lower] == labels[part.upper]
+    n = len(part.nodes)
+    if n == 0:
+        return labels
+    joined = coo_array((np.ones(int(kept.sum()), bool), (part.lower[kept], part.upper[kept])), shape=(n, n))
+    return _numbered(connected_components(joined, directed=False)[1].astype(np.int64))
+
+
+def _apart(labels: Labels, alone: NDArray[np.bool_]) -> Labels:
+    """Return the labels with those of some nodes replaced by labels of their own."""
+    apart = labels.copy()
+    apart[alone] = labels.max(initial=0) + 1 + np.flatnonzero(alone)
+    return apart
+
+
+def _most_frequent(labels: Labels) -> int:
+    """Return the most frequent label that is not -1, the smallest of equals; -1 where there is no other."""
+    values, counts = np.unique(labels[labels >= 0], return_counts=True)
+    return int(values[counts.argmax()]) if len(values) else -1
+
+
+def _numbered(labels: Labels) -> Labels:
+    """Return the same partition with the labels 0, 1, ... in the order of their first nodes."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse]

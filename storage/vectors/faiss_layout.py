@@ -1,0 +1,107 @@
+"""What a FAISS file says of its own sizes, read before FAISS acts on it: FAISS trusts them.
+
+Only the two kinds that `storage.vectors.faiss_index` writes are known. All numbers are little-endian, as FAISS writes
+them (faiss/impl/index_write.cpp): a head (dimension, rows, two that are not used, trained, metric), and behind it the
+vectors of an exact index; of an IVF index its lists' number and probes, the index of their centroids, for each row the
+list and the place in it, and the lists: how long each is, then all vectors and row numbers.
+"""
+
+from pathlib import Path
+from struct import Struct
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+_HEAD = Struct("<4siqqq?i")
+_SIZE = Struct("<Q")
+_LISTS = Struct("<4sQQ4sQ")
+_EXACT, _IVF = b"IxFI", b"IwFl"
+_INNER_PRODUCT = 0
+_ROW_TO_PLACE = 1
+
+
+class WrongLayoutError(ValueError):
+    """The file is not laid out so, or its sizes do not fit one another or the file."""
+
+
+def check_layout(path: Path, *, n_rows: int, dimension: int, end: int) -> None:
+    """Raise WrongLayoutError unless a file's first `end` bytes are an index of so many vectors of that dimension."""
+    with path.open("rb") as file:
+        kind = _head(file, n_rows, dimension, (_EXACT, _IVF))
+        if kind == _EXACT:
+            _flat(file, n_rows, dimension)
+        else:
+            _ivf(file, n_rows, dimension, end)
+        if file.tell() != end:
+            raise WrongLayoutError(f"{end - file.tell()} bytes too many or too few")
+
+
+def _head(file: IO[bytes], n_rows: int, dimension: int, kinds: tuple[bytes, ...]) -> bytes:
+    kind, found_dimension, found_rows, _, _, trained, metric = _HEAD.unpack(_read(file, _HEAD.size))
+    if kind not in kinds:
+        raise WrongLayoutError("not a FAISS index that Conspectus writes")
+    if metric != _INNER_PRODUCT or not trained:
+        raise WrongLayoutError("its vectors are not compared by inner product")
+    if (found_rows, found_dimension) != (n_rows, dimension):
+        raise WrongLayoutError(
+            f"holds {found_rows} vectors of dimension {found_dimension}; expected {n_rows} of {dimension}"
+        )
+    return bytes(kind)
+
+
+def _flat(file: IO[bytes], n_rows: int, dimension: int) -> None:
+    if _size(file) != n_rows * dimension:
+        raise WrongLayoutError("its vectors have another size")
+    file.seek(4 * n_rows * dimension, 1)
+
+
+def _ivf(file: IO[bytes], n_rows: int, dimension: int, end: int) -> None:
+    lists, _ = _size(file), _size(file)
+    if not 0 < lists <= max(n_rows, 1):
+        raise WrongLayoutError(f"{lists} lists of {n_rows} vectors")
+    _head(file, lists, dimension, (_EXACT,))
+    _flat(file, lists, dimension)
+    if _read(file, 1)[0] != _ROW_TO_PLACE or _size(file) != n_rows:
+        raise WrongLayoutError("it does not say where each row is")
+    places = _numbers(file, n_rows, end)
+    kind, found, code_size, how, entries = _LISTS.unpack(_read(file, _LISTS.size))
+    if (kind, found, code_size) != (b"ilar", lists, 4 * dimension) or how not in (b"full", b"sprs"):
+        raise WrongLayoutError("its lists are of another kind or number")
+    if entries != lists if how == b"full" else entries % 2 or entries > 2 * lists:
+        raise WrongLayoutError("the sizes of its lists are not told")
+    told = _numbers(file, entries, end)
+    sizes = told if how == b"full" else _spread(told, lists)
+    if (sizes < 0).any() or (sizes > n_rows).any() or int(sizes.sum()) != n_rows:
+        raise WrongLayoutError(f"its lists do not hold {n_rows} vectors")
+    of, within = places >> 32, places & 0xFFFFFFFF
+    if n_rows and (of.min() < 0 or of.max() >= lists or (within >= sizes[of]).any()):
+        raise WrongLayoutError("a row is said to be where none is")
+    file.seek(n_rows * (4 * dimension + 8), 1)
+
+
+def _spread(told: npt.NDArray[np.int64], lists: int) -> npt.NDArray[np.int64]:
+    """Return the size of each list where those that are not empty are told as number, size, number, size, ..."""
+    sizes = np.zeros(lists, np.int64)
+    numbers = told[::2]
+    if len(numbers) and (numbers.min() < 0 or numbers.max() >= lists):
+        raise WrongLayoutError("a list is told that there is not")
+    sizes[numbers] = told[1::2]
+    return sizes
+
+
+def _size(file: IO[bytes]) -> int:
+    return int(_SIZE.unpack(_read(file, _SIZE.size))[0])
+
+
+def _numbers(file: IO[bytes], count: int, end: int) -> npt.NDArray[np.int64]:
+    if count * 8 > end - file.tell():
+        raise WrongLayoutError("it is shorter than it says")
+    return np.frombuffer(_read(file, count * 8), "<i8")
+
+
+def _read(file: IO[bytes], size: int) -> bytes:
+    found = file.read(size)
+    if len(found) != size:
+        raise WrongLayoutError("it is shorter than it says")
+    return found

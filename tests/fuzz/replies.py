@@ -1,0 +1,106 @@
+"""What is fuzzed of what models reply: every form that is read."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from pipelines.steps.descriptions_model import DescriptionAnswer
+from pipelines.steps.openie_model import NamedEntities, Triples
+from pipelines.steps.report_findings import ReportAnswer
+from pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
+from prompts.answers import read_answer, read_choice
+from prompts.completions import Rate, read_completion
+from prompts.records import read_records
+from prompts.tries import TryAgain
+from query.answer.drift_branch import Reply
+from query.answer.notes import Points
+from query.retrieve.facts import HelpfulFacts
+from query.retrieve.question_entities import QuestionEntities
+from query.walk import fasttog_model, one_step, tog_replies
+from storage.errors import ConspectusError
+from tests.fuzz.target import Target
+
+FORMS: Mapping[type[BaseModel], object] = {
+    ReportAnswer: {
+        "title": "A", "summary": "B", "rating": 5, "rating_explanation": "C",
+        "findings": [{"summary": "D", "explanation": "E", "records": ["E1", "R2"]}],
+    },
+    DescriptionAnswer: {"description": "Ada met Charles."},
+    NamedEntities: {"entities": ["Ada", "Charles"]},
+    Triples: {"triples": [["Ada", "met", "Charles"]]},
+    DomainAnswer: {"domain": "Letters.", "language": "English"},
+    PersonaAnswer: {"extraction": "You read.", "reports": "You write."},
+    TypesAnswer: {"types": ["person", "place"]},
+    Points: {"points": [{"description": "A", "score": 80, "reports": [1, 3]}]},
+    Reply: {"answer": [{"text": "A", "sources": [1]}], "score": 40, "follow_ups": ["Who?"]},
+    HelpfulFacts: {"facts": [1, 3]},
+    QuestionEntities: {"entities": ["Ada"]},
+    tog_replies.Topics: {"1": "Ada"},
+    tog_replies.Relations: {"relations": [{"number": 2, "score": 9}]},
+    tog_replies.Entities: {"entities": [{"number": 1, "score": 8}]},
+    tog_replies.Pieces: {"pieces": [{"number": 1, "score": 8}]},
+    fasttog_model.Subjects: {"subjects": ["Ada"]},
+    fasttog_model.Picks: {"picks": ["A"]},
+    fasttog_model.Reasoned: {"answer": "Ada", "names": ["Ada"], "facts": [1]},
+    one_step.Said: {"answer": "Ada", "names": ["Ada"], "facts": [1], "passages": [2]},
+}  # fmt: skip
+"""Every form that a model is asked for, and a good reply."""
+
+RECORDS = (
+    '("entity"<|>"Ada"<|>"person"<|>"Ada met Charles.")##\n("relationship"<|>"Ada"<|>"Charles"<|>"They met."<|>7)##\n'
+    '("claim"<|>"Ada"<|>"NONE"<|>"ACT"<|>"TRUE"<|>"1843"<|>"NONE"<|>"Ada wrote."<|>"She wrote it.")##\n<|COMPLETE|>'
+)
+BODY = {
+    "choices": [{"message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+}
+
+
+def targets() -> Iterator[Target]:
+    """Yield what is fuzzed."""
+    yield Target(
+        "reply records", (RECORDS.encode(),), _said(lambda text: read_records(text, cut_off=len(text) % 2 == 0))
+    )
+    yield Target(
+        "reply choice", (b'{"answer": "Yes"}', b"Yes, it is."), _said(lambda text: read_choice(text, ("Yes", "No")))
+    )
+    for form, good in FORMS.items():
+        plain = json.dumps(good)
+        seeds = (plain, f"Here it is:\n```json\n{plain}\n```", f"<think>Hm.</think>{plain}")
+        name = f"reply {form.__module__.rpartition('.')[2]}.{form.__name__}"
+        yield Target(name, tuple(each.encode() for each in seeds), _said(_answer(form)))
+    reasons = (b"{Yes} {Ada} [1][2]", b"{No} {Nothing is known; more has to be found.} [3]")
+    yield Target("reply reasoning", reasons, _said(_reasoning))
+    yield Target("reply body", (json.dumps(BODY).encode(),), _body)
+
+
+def _answer(form: type[BaseModel]) -> Callable[[str], object]:
+    return lambda text: read_answer(text, form, cut_off=len(text) % 2 == 0)
+
+
+def _reasoning(text: str) -> object:
+    return tog_replies.read_reasoning(text), tog_replies.in_braces(text), tog_replies.listed_names(text)
+
+
+def _said(read: Callable[[str], object]) -> Callable[[bytes], None]:
+    def run(content: bytes) -> None:
+        try:
+            read(content.decode("utf-8", "surrogateescape"))  # JSON may hold halves of surrogate pairs
+        except ConspectusError:
+            return
+
+    return run
+
+
+def _body(content: bytes) -> None:
+    try:
+        body: Any = json.loads(content)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(body, dict):
+        try:
+            read_completion(body, "m", 100, Rate())
+        except TryAgain:
+            return

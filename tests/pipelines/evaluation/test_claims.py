@@ -1,0 +1,145 @@
+"""Claims and slots put to every method with a scripted model: each is asked as what it is."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.evaluation.evaluate import evaluate
+from pipelines.evaluation.suites import Question, Suite
+from pipelines.runner import no_progress
+from prompts.fake import FakeRequest, Rule
+from query.context import Context
+from tests.marks import unmarked
+from tests.pipelines.evaluation.published_sets import CREAK, FEVER, ZERO_SHOT_RE, published
+from tests.query.walk.serving import prompts, served
+
+TRUTH = {
+    "Grey Heron was directed by Ada Mirren.": "SUPPORTS",
+    "Night Ferry was directed by Mary Quill.": "REFUTES",
+    "Night Ferry was written by Otto Brand.": "REFUTES",
+    "Salt Pans won a prize in 1975.": "NOT ENOUGH INFO",
+    "Grey Heron [SEP] director": "Ada Mirren",
+    "Mary Quill [SEP] place of birth": "Tarn",
+}
+WALKS = ["tog", "tog2", "fasttog", "kaping", "kgp", "cok"]
+DIRECT = ["io", "cot", "cot_sc"]
+ANSWERING = {"claims": re.compile(r"^Claim: (.+)$", re.MULTILINE), "slots": re.compile(r"^Slot: (.+)$", re.MULTILINE)}
+
+
+def knowing(task: str) -> list[Rule]:
+    """A model that knows the truth of what its last claim or slot is, and follows every lead."""
+
+    def answer(request: FakeRequest) -> str:
+        said = TRUTH[ANSWERING[task].findall(request.prompt)[-1]]
+        if '"facts": [1, ...]' in request.prompt:
+            return json.dumps({"answer": said, "names": [] if task == "claims" else [said], "facts": [1]})
+        if "Paths:\n(nothing)\nTexts:\n(nothing)" in unmarked(request.prompt):
+            return "{No} {Nothing is known yet.}"
+        if "Begin with {Yes}" in request.prompt:
+            return f"{{Yes}} {{{said}}} [1]"
+        return f"{{{said}}}" if "in braces" in request.prompt else f"So the answer is: {said}"
+
+    return [
+        Rule('{"subjects": ["Grey Heron", "Night Ferry", "Salt Pans", "Mary Quill"]}', "You name the subjects"),
+        Rule('{"picks": ["A"]}', "You choose, from a knowledge graph"),
+        Rule('{"answer": "A"}', "You go through a knowledge graph"),
+        Rule('{"1": "x"}', "entities of a knowledge graph whose names"),
+        Rule('{"relations": [{"number": 1, "score": 9}]}', "numbered relations of a knowledge graph"),
+        Rule('{"entities": [{"number": 1, "score": 9}]}', "numbered entities that it leads to"),
+        Rule("What else?", "should be looked up next"),
+        Rule(answer),
+    ]
+
+
+def measured(
+    suite: Suite, films: Context, memo: Path, task: str, methods: list[str]
+) -> tuple[dict[str, dict[str, float]], list[str]]:
+    with served(films, memo, knowing(task)) as (context, server):
+        scores = evaluate(suite, context, methods, [5], no_progress)
+        asked = prompts(server)
+    assert all(each.failures == 0 for each in scores.values())
+    return {
+        name: {metric: value.mean for metric, value in each.metrics.items()} for name, each in scores.items()
+    }, asked
+
+
+@pytest.mark.parametrize("rows", [CREAK, FEVER], ids=["creak", "fever"])
+def test_claims_are_checked_by_every_method(
+    rows: tuple[dict[str, object], ...], films: Context, tmp_path: Path
+) -> None:
+    suite = published(tmp_path / "set", *rows)
+    assert {each.task for each in suite.questions} == {"claims"}
+    found, asked = measured(suite, films, tmp_path / "memo", "claims", [*WALKS, *DIRECT])
+    assert {name: each["accuracy"] for name, each in found.items()} == dict.fromkeys([*WALKS, *DIRECT], 1.0)
+    assert not any("hits@1" in each for each in found.values())
+    for each in suite.questions:
+        assert any(f"Question: Is this claim true? {each.question}" in prompt for prompt in asked), "what prunes"
+    for prompt in asked:
+        assert f"Question: {suite.questions[0].question}" not in prompt
+
+
+def test_a_claim_that_nothing_settles_is_undecided(films: Context, tmp_path: Path) -> None:
+    suite = published(tmp_path / "set", *FEVER)
+    with served(films, tmp_path / "memo", [Rule('{"answer": "Unknown"}', "Facts:"), Rule("unknown")]) as (context, _):
+        scores = evaluate(suite, context, ["kaping", "io"], [5], no_progress)
+    for each in scores.values():
+        assert each.metrics["accuracy"].mean == pytest.approx(1 / 3), "NOT ENOUGH INFO alone is right"
+
+
+def test_slots_are_filled_by_every_method(films: Context, tmp_path: Path) -> None:
+    suite = published(tmp_path / "set", *ZERO_SHOT_RE)
+    assert [(each.slot, each.question) for each in suite.questions] == [
+        ("Grey Heron [SEP] director", "Who directed Grey Heron?"),
+        ("Mary Quill [SEP] place of birth", "Where was Mary Quill born?"),
+    ]
+    found, asked = measured(suite, films, tmp_path / "memo", "slots", [*WALKS, *DIRECT])
+    assert {name: each["hits@1"] for name, each in found.items()} == dict.fromkeys([*WALKS, *DIRECT], 1.0)
+    for each in suite.questions:
+        assert any(f"Question: What stands in this relation to this thing? {each.slot}" in one for one in asked)
+    assert not any("Who directed Grey Heron?" in one for one in asked)
+
+
+def test_without_a_model_slots_are_asked_in_words(films: Context, tmp_path: Path) -> None:
+    suite = published(tmp_path / "set", *ZERO_SHOT_RE)
+    scores = evaluate(suite, films, ["tog2"], [5], no_progress)
+    assert scores["tog2"].metrics["hits@1"].mean == 1.0
+
+
+def test_the_setting_decides_where_it_is_not_qa(films: Context, tmp_path: Path) -> None:
+    whole = published(tmp_path / "set", *CREAK)
+    asked_about = replace(whole.questions[0], question="Grey Heron was directed by Ada Mirren?")
+    assert asked_about.task == "qa", "it is a question that can be answered with yes"
+    suite = replace(whole, questions=(asked_about,))
+    for task, begins in (("qa", "Question: "), ("claims", "Claim: ")):
+        memo = tmp_path / task
+        with served(films, memo, [Rule("SUPPORTS")], tog={"task": task}) as (context, server):
+            scores = evaluate(suite, context, ["io"], [5], no_progress)
+            (prompt,) = prompts(server)
+        assert f"\n{begins}{asked_about.question}" in prompt
+        assert scores["io"].metrics["accuracy"].mean == 1.0
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "metric"),
+    [
+        (
+            Question("c", "Eva Brandt wrote The Red House.", (), (), label="SUPPORTS"),
+            "SUPPORTS. She did [1].",
+            "accuracy",
+        ),
+        (Question("s", "?", ("Eva Brandt",), (), slot="The Red House [SEP] author"), "Eva Brandt [1]", "exact_match"),
+    ],
+    ids=["claims", "slots"],
+)
+def test_passages_are_read_for_what_is_asked(
+    asked: Question, said: str, metric: str, sample_context: Context, tmp_path: Path
+) -> None:
+    suite = Suite("documents", tmp_path, (asked,))
+    with served(sample_context, tmp_path / "memo", [Rule(said)]) as (context, server):
+        scores = evaluate(suite, context, ["dense"], [5], no_progress, answers=True)
+        (prompt,) = prompts(server)
+    assert prompt.endswith(f"Slot: {asked.slot}" if asked.slot else f"Claim: {asked.question}")
+    assert scores["dense"].metrics[metric].mean == 1.0
