@@ -3,6 +3,7 @@
 They are looked for in the whole graph, each by itself: He et al. 2024, section 5.3, say what this misses.
 """
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -50,6 +51,7 @@ class Triples:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the target of the nearest triple, or its source where the question names the target."""
+        began = time.perf_counter()
         evidence = await TriplesRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
         found = evidence.subgraph
         if found is None or not found.relations:
@@ -63,7 +65,7 @@ class Triples:
         say(text)
         return replace(
             Answer(question, self._name, text, grounds.citations([row]), evidence, trace=evidence.trace),
-            usage=Usage(context_tokens=_tokens(found), units=len(found.relations)),
+            usage=Usage(seconds=time.perf_counter() - began, context_tokens=_tokens(found), units=len(found.relations)),
             names=(name,),
             triples=grounds.triples([row]),
         )

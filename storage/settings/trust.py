@@ -12,8 +12,8 @@ class CitationSettings(Section):
 
     unsupported: Literal["mark", "drop", "keep"] = Field(
         "mark",
-        description="what becomes of a sentence that nothing it cites supports: it is marked [unverified], left out, or "
-        "kept as it is; it is counted in each case",
+        description="what becomes of a sentence that nothing it cites supports: it is marked [unverified], left out, "
+        "or kept as it is; it is counted in each case",
     )
     threshold: float = Field(
         0.6, ge=-1, le=1, description="least cosine of a sentence with what it cites (of the packaged encoder)"

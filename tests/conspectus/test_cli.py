@@ -21,6 +21,10 @@ from tests.conftest import write_rows
 COMMANDS = [
     "init",
     "index",
+    "add",
+    "remove",
+    "prune",
+    "migrate",
     "ask",
     "retrieve",
     "methods",

@@ -54,17 +54,17 @@ def test_a_graph_alone_is_an_index(graph: Path) -> None:
 
 
 def test_the_index_is_equal_to_its_input(graph: Path) -> None:
-    first = build("--kg", graph)["version"]
+    first = build("--kg", graph, "--exact")["version"]
     more = Path("more.tsv")
     more.write_text("Salt Pans\tshot_in\tTarn\n", "utf-8")
-    both = build("--kg", graph, "--kg", more)
+    both = build("--kg", graph, "--kg", more, "--exact")
     assert both["version"] != first
     relations = open_index("i").context.index.rows(Relation)
     assert "shot_in" in {each.predicate for each in relations}
-    assert build("--kg", more, "--kg", graph)["unchanged"], "the order of files does not matter"
-    assert build("--kg", graph)["version"] == first, "a file that is gone is gone from the index"
+    assert build("--kg", more, "--kg", graph, "--exact")["unchanged"], "the order of files does not matter"
+    assert build("--kg", graph, "--exact")["version"] == first, "a file that is gone is gone from the index"
     shutil.rmtree("i")
-    assert build("--kg", graph)["version"] == first
+    assert build("--kg", graph, "--exact")["version"] == first
 
 
 def test_documents_and_a_graph_meet(graph: Path) -> None:

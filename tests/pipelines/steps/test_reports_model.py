@@ -29,6 +29,7 @@ from storage.memo import Memo
 from storage.records import Chunk, Claim, Community, Entity, Failure, Finding, Mention, Relation, Report, Span
 from storage.settings import LlmSettings, ReportSettings
 from storage.text.tokens import count_tokens
+from tests.marks import unmarked
 
 CHUNKS = [
     Chunk("c1", "d", 0, 0, 60, "Ada met Bob in Paris. Cy came later; Ada left. Dee wrote it. ", 15),
@@ -75,7 +76,7 @@ def written(
 
 
 def records_of(prompt: str) -> str:
-    return prompt.split("and so on):\n\n")[1]
+    return unmarked(prompt).split("and so on):\n\n")[1]
 
 
 def sent(request: Recorded) -> str:
@@ -362,7 +363,7 @@ def test_a_report_that_fails_leaves_its_parent_the_elements() -> None:
 
 def lambda_of_part(part: int) -> str:
     """Match prompts whose first record is an entity of the part: those of the part itself."""
-    return rf"and so on\):\n\n\[E1\] P{part}x"
+    return rf"and so on\):\n\n=+\n\[E1\] P{part}x"
 
 
 def test_citations_resolve_to_where_the_records_stand() -> None:

@@ -16,6 +16,7 @@ from query.types import Answer
 from storage.errors import BudgetReached, ModelError
 from storage.records import Document, Relation, Report
 from tests.conftest import Build
+from tests.marks import unmarked
 from tests.query.answer.harbour import choosing
 from tests.query.answer.serving import Maker, sent, served
 
@@ -50,7 +51,7 @@ def ask(context: Context, question: str = QUESTION) -> tuple[Answer, list[str]]:
 
 
 def shown(prompt: str) -> str:
-    found = re.search(r"\n(?:Reports|Material):\n\n(.*?)\n\n(?:Whole question|Question): ", prompt, re.S)
+    found = re.search(r"\n(?:Reports|Material):\n\n(.*?)\n\n(?:Whole question|Question): ", unmarked(prompt), re.S)
     assert found
     return found[1]
 

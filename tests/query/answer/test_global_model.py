@@ -15,6 +15,7 @@ from query.types import Answer
 from storage.errors import BudgetReached, ModelError
 from storage.records import Community, Document, Report
 from storage.text.tokens import count_tokens
+from tests.marks import unmarked
 from tests.query.answer.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
 
 QUESTION = "What do the novels have in common?"
@@ -28,7 +29,7 @@ def ask(context: Context, method: str = "global:c0") -> tuple[Answer, list[str]]
 
 def shown(prompt: str) -> str:
     """Return the reports of a map prompt, or the material of a reduce prompt."""
-    found = re.search(r"(?:Reports|Material):\n\n(.*)\n\nQuestion: ", prompt, re.S)
+    found = re.search(r"(?:Reports|Material):\n\n(.*)\n\nQuestion: ", unmarked(prompt), re.S)
     assert found
     return found[1]
 
