@@ -26,7 +26,8 @@ demo: $(INSTALLED)
 	@$(BIN)/conspectus ask "Which moons of Jupiter did Galileo discover?" --index $(DEMO)
 
 test: lint
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile -m 'not clock'
+	$(BIN)/pytest -m clock
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

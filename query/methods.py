@@ -199,7 +199,7 @@ METHODS: dict[str, Method] = {
     "triples": Method(
         "the triples nearest to the question, each by itself: what subgraphs are compared with",
         TriplesRetriever,
-        lambda context: Triples("triples:offline", context),
+        lambda context: Triples("triples", context, context.model),
     ),
     "kaping": Method(
         "the triples around what the question names that are nearest to it",

@@ -9,13 +9,17 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from prompts.llm import LanguageModel
+from prompts.usage import metered
+from query.answer.final import usage_of
 from query.answer.read import UNKNOWN
 from query.context import Context
 from query.subgraph.found import FoundSubgraph
+from query.subgraph.gretriever_model import read_subgraph
 from query.subgraph.passages import passages_of
 from query.subgraph.textual_graph import TextualEdge, TextualGraph
 from query.subgraph.textualise import edge_text, node_text
-from query.types import Answer, Evidence, Say, Step, Usage
+from query.types import Answer, Evidence, Say, Step
 from query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
 from query.walk.grounds import numbers_of, open_grounds
 from storage.text.tokens import count_tokens
@@ -43,29 +47,48 @@ class TriplesRetriever:
 
 
 class Triples:
-    """Answers with the far end of the nearest triple: its target."""
+    """Answers from the nearest triples: what a model reads in them, or without one the far end of the nearest."""
 
-    def __init__(self, name: str, context: Context) -> None:
-        self._name = name
+    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
+        self._name = name if model else f"{name}:offline"
         self._context = context
+        self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the target of the nearest triple, or its source where the question names the target."""
+        """Return what the model reads; without one the target of the nearest triple, its source where that is asked.
+
+        One call, as of `gretriever`.
+        """
         began = time.perf_counter()
         evidence = await TriplesRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
         found = evidence.subgraph
         if found is None or not found.relations:
             say(UNKNOWN)
             return Answer(question, self._name, UNKNOWN, evidence=evidence, trace=evidence.trace)
+        with metered() as meter:
+            if self._model is None:
+                made = self._nearest(question, found.relations[0])
+            else:
+                made = await read_subgraph(self._context, found, question, self._model)
+        say(made.text)
+        return replace(
+            made,
+            question=question,
+            method=self._name,
+            evidence=evidence,
+            usage=usage_of(meter.total(), time.perf_counter() - began, len(found.relations), _tokens(found)),
+            trace=(*evidence.trace, *made.trace),
+        )
+
+    def _nearest(self, question: str, row: int) -> Answer:
         graph, grounds = open_graph(self._context), open_grounds(self._context, open_graph(self._context))
-        row = found.relations[0]
         source, target = graph.names[graph.sources[row]], graph.names[graph.targets[row]]
         name = source if spoken(target).casefold() in question.casefold() else target
-        text = f"{spoken(name)} {numbers_of(1)}"
-        say(text)
-        return replace(
-            Answer(question, self._name, text, grounds.citations([row]), evidence, trace=evidence.trace),
-            usage=Usage(seconds=time.perf_counter() - began, context_tokens=_tokens(found), units=len(found.relations)),
+        return Answer(
+            "",
+            "",
+            f"{spoken(name)} {numbers_of(1)}",
+            citations=grounds.citations([row]),
             names=(name,),
             triples=grounds.triples([row]),
         )

@@ -64,7 +64,7 @@ class GRetriever:
             if self._model is None:
                 made = best_supported(self._context, found)
             else:
-                made = await read_subgraph(self._context, found, question, self._model)
+                made = await read_subgraph(self._context, found.subgraph, question, self._model)
         say(made.text)
         n_passages = self._context.settings.answer.passages
         evidence = _evidence(self._context, found, question, n_passages)

@@ -15,7 +15,6 @@ from query.answer.read import UNKNOWN
 from query.context import Context
 from query.subgraph.cited import CitedParts, cited_parts
 from query.subgraph.found import FoundSubgraph
-from query.subgraph.retrieval import Retrieved
 from query.subgraph.textual_graph import TextualGraph
 from query.types import Answer, Step
 from query.walk.graph import open_graph, spoken
@@ -37,14 +36,13 @@ class Said(BaseModel):
     edges: list[int] = []
 
 
-async def read_subgraph(context: Context, found: Retrieved, question: str, model: LanguageModel) -> Answer:
+async def read_subgraph(context: Context, subgraph: FoundSubgraph, question: str, model: LanguageModel) -> Answer:
     """Return what the model reads in a subgraph; without any node it is UNKNOWN, and no model is asked.
 
     A number that is of no node or edge is dropped, and counted in `dropped_citations`; the last step of the trace has
     the counts. `gretriever.prompt` says how it is asked: `question_only` asks without the subgraph whatever was found.
     """
     chosen = context.settings.gretriever
-    subgraph = found.subgraph
     alone = chosen.prompt == "question_only"
     if not subgraph.nodes and not alone:
         return Answer("", "", UNKNOWN, trace=(Step("answer", "the graph has nothing near to the question"),))

@@ -36,6 +36,8 @@ from storage.errors import (
 from storage.memo import Memo
 from storage.settings import LlmSettings, Price, load_settings
 
+pytestmark = pytest.mark.clock
+
 
 def ask(text: str, **changes: Any) -> Request:  # noqa: ANN401  (fields of a request)
     return Request((Message("user", text),), **{"step": "test", **changes})

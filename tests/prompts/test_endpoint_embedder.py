@@ -43,6 +43,7 @@ def test_vectors_are_those_of_the_server_in_the_order_of_the_texts() -> None:
         assert (vectors[0] @ vectors[7]) > (vectors[0] @ vectors[6])  # the server's vectors are of the words
 
 
+@pytest.mark.clock
 def test_texts_go_in_batches_and_so_many_at_once() -> None:
     with FakeServer(latency=0.05) as server:
         embedder(server.url, batch_size=16, concurrency=5).embed(TEXTS)

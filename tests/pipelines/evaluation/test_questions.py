@@ -52,6 +52,7 @@ def test_users_times_tasks_times_questions() -> None:
     assert all(ABOUT.text in each for each in prompts)
 
 
+@pytest.mark.clock
 def test_calls_of_one_stage_are_in_flight_together() -> None:
     with FakeServer(thoughts, latency=0.05) as server:
         made(server, 2, 4, 1)

@@ -213,6 +213,7 @@ def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None
         assert len(memo.made_from("chunk of e3")) == 1
 
 
+@pytest.mark.clock
 def test_all_are_asked_for_at_once() -> None:
     texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(20)}
     with FakeServer(said("x"), latency=0.2) as server:

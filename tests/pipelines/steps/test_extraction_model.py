@@ -220,6 +220,7 @@ CLAIM = (
 )
 
 
+@pytest.mark.clock
 def test_claims_have_a_prompt_of_their_own_and_do_not_wait_for_the_gleaning() -> None:
     others = scripted(reply(entity("Ada Lovelace")), reply(entity("London")))
 

@@ -70,6 +70,7 @@ def test_entities_first_then_triples_that_are_given_them() -> None:
         assert prompt.count("Example.") == 1  # one shot
 
 
+@pytest.mark.clock
 def test_equal_texts_are_asked_once_and_all_at_once() -> None:
     texts = [TEXT, "Other.", TEXT, "Third."]
     with FakeServer(saying(), latency=0.2) as server:

@@ -222,6 +222,7 @@ def root_prompt(server: FakeServer) -> str:
     return found
 
 
+@pytest.mark.clock
 def test_a_community_that_fits_is_reported_from_its_elements() -> None:
     communities, of = hierarchy([3, 5, 4])
     with FakeServer(of_part, latency=0.1) as server:

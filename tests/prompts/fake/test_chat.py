@@ -27,6 +27,7 @@ def test_a_reply_comes_with_its_tokens_counted(connect: Connect) -> None:
     assert not {"authorization", "api-key"} & recorded.headers.keys()
 
 
+@pytest.mark.clock
 def test_async_clients_are_answered_at_the_same_time() -> None:
     async def run(server: FakeServer) -> list[str | None]:
         async with openai.AsyncOpenAI(base_url=server.url, api_key="any", max_retries=0) as client:

@@ -12,6 +12,7 @@ from prompts.fake.manner import Manner
 from tests.prompts.fake.conftest import Ask, Connect
 
 
+@pytest.mark.clock
 def test_requests_in_flight_are_measured_over_time() -> None:
     async def run(server: FakeServer) -> None:
         async with openai.AsyncOpenAI(base_url=server.url, api_key="any", max_retries=0) as client:

@@ -88,6 +88,7 @@ def test_a_reply_of_another_form_is_asked_for_once_more(harbour: Context, tmp_pa
     assert [len(each) for each in bodies if each[0]["content"].startswith(FOLLOW_UP)] == [1, 3]
 
 
+@pytest.mark.clock
 def test_calls_of_one_step_run_at_once(context: Context, tmp_path: Path) -> None:
     chosen = choosing(context, drift_search={"folds": 4, "rounds": 1, "follow_ups": 6})
     with served(chosen, tmp_path, rules(endless(), endless()), latency=0.3) as (opened, server):

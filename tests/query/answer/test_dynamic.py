@@ -63,6 +63,7 @@ def test_all_relevant_goes_down_to_the_leaves_and_none_looks_everywhere_once(con
         assert len(sent(server, RATE)) == len(reports)
 
 
+@pytest.mark.clock
 def test_the_selection_is_map_reduced_and_its_ratings_are_counted(context: Context, tmp_path: Path) -> None:
     with served(context, tmp_path, rules(rating=by_chance), 0.05, dynamic_threshold=5) as (opened, server):
         answer = asyncio.run(METHODS["global:dynamic"].answerer(opened).answer(QUESTION, print))
