@@ -47,6 +47,7 @@ def read_ntriples(path: Path, into: Collector, language: str) -> None:
             subject = unescaped(iri) if iri else _blank(blank, path)
             predicate = unescaped(predicate)
             value = None if literal is None else unescaped(literal)
+            thing = unescaped(target_iri) if target_iri else _blank(target_blank, path) if target_blank else ""
         except ValueError as error:
             into.fail(item, str(error), text)
             continue
@@ -57,10 +58,7 @@ def read_ntriples(path: Path, into: Collector, language: str) -> None:
         elif value is not None and _distance(tag, language) > 2:
             foreign += 1
         else:
-            if value is not None:
-                target = into.name(value)
-            else:
-                target = into.id(unescaped(target_iri) if target_iri else _blank(target_blank, path))
+            target = into.id(thing) if value is None else into.name(value)
             into.add(into.id(subject), into.predicate(predicate), target)
     if foreign:
         into.notes.append(f"{foreign:,} texts of {path.name} in other languages left out (kg.language is {language})")

@@ -3,9 +3,7 @@
 import datetime
 import operator
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, dropwhile, repeat
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.steps.readers.encodings import Unreadable, clean
 from pipelines.steps.readers.rows import Lost, Record, Row, as_title, refuse_doubles, rows_with_text, strings, too_long
-from pipelines.steps.readers.zip_guard import open_zip
+from pipelines.steps.readers.zip_guard import ZIP_ERRORS, open_zip
 from storage.records import Place
 from storage.settings import InputSettings
 
@@ -34,15 +32,10 @@ _MAX_ROWS = 1_048_576
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
+    *ZIP_ERRORS,
     LookupError,
-    ValueError,
     TypeError,
     AttributeError,
-    OverflowError,
     SyntaxError,  # of which XML's ParseError is one
 )
 """What openpyxl raises for damaged workbooks."""

@@ -117,6 +117,7 @@ _:b0 <http://ex.org/p/released> _:b1 <http://ex.org/graph> .
 <http://ex.org/r/Heat> <http://ex.org/o/no end>
 <http://ex.org/r/Heat> <http://ex.org/o/tagline> "bad \q escape" .
 <http://ex.org/r/Heat> <http://ex.org/o/tagline> "" .
+<http://ex.org/r/Heat> <http://ex.org/o/likes> <http://ex.org/\ud800> .
 """.strip()
 
 
@@ -132,6 +133,7 @@ def test_n_triples_with_literals_escapes_languages_and_blank_nodes(tmp_path: Pat
         ("a.nt:9", "no triple of N-Triples"),
         ("a.nt:10", "an unknown escape \\q"),
         ("a.nt:11", "an empty literal"),
+        ("a.nt:12", "an escape of no character \\ud800"),
     ]
     assert graph.notes == ("1 texts of a.nt in other languages left out (kg.language is en)",)
     german = graph_of(tmp_path / "a.nt", language="de")

@@ -1,4 +1,5 @@
 import datetime
+import re
 import time
 import zipfile
 from collections.abc import Callable
@@ -137,6 +138,11 @@ def test_broken_workbooks(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "j.xlsx", "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("xl/workbook.xml", bytes(20_000_000))
     cases.append((tmp_path / "j.xlsx", "compressed beyond reason"))
+    patched_data = bytearray((tmp_path / "c.xlsx").read_bytes())
+    for entry in re.finditer(rb"PK\x01\x02", patched_data):
+        patched_data[entry.start() + 8] |= 0x20  # "compressed patched data", which zipfile does not know
+    (tmp_path / "k.xlsx").write_bytes(patched_data)
+    cases.append((tmp_path / "k.xlsx", "damaged workbook"))
     for path, reason in cases:
         assert read(path)[1] == {"!": reason}, path.name
 
