@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from query.conversation import Conversation
-from query.types import Answer, Evidence, Say
+from query.types import Answer, Evidence, Say, nobody
 from storage.errors import UsageError
 from storage.settings import Settings, load_settings
 
@@ -90,10 +90,12 @@ class Index:
                 raise UsageError(f"the method {method!r} does not walk from topics; name one that does, like tog2")
             if history is not None:
                 raise UsageError("topics are for a question that stands alone, not for one of a conversation")
-            return told(context, await verified(context, await answerer.answer_about(question, topics, say or _nobody)))
-        if history is not None:
-            answerer = ShapedAnswerer(context, answerer, history)
-        return told(context, await verified(context, await answerer.answer(question, say or _nobody)))
+            answer = await answerer.answer_about(question, topics, say or nobody)
+        else:
+            if history is not None:
+                answerer = ShapedAnswerer(context, answerer, history)
+            answer = await answerer.answer(question, say or nobody)
+        return told(context, await verified(context, answer))
 
     def retrieve(
         self,
@@ -352,10 +354,6 @@ def _walk_of(answer: Answer) -> "WalkTrace":
 def _check_k(k: int) -> None:
     if k < 1:
         raise UsageError(f"k is the number of passages wanted, at least 1, not {k}")
-
-
-def _nobody(piece: str) -> None:
-    """Listen to an answer that is only wanted whole."""
 
 
 def _wait(work: Coroutine[Any, Any, Result]) -> Result:

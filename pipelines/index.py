@@ -176,6 +176,8 @@ def build_from(
             shelf.put("entities", told.entities)
             shelf.put("communities", told.communities)
             shelf.put("reports", told.reports)
+            shelf.put("merges", [])
+            shelf.put("origins", [])
             shelf.put("failures", failures)
             for done in written:
                 done()

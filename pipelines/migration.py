@@ -17,12 +17,12 @@ from storage.publishing import build_lock, publish, staging
 from storage.records import Document, Failure, Relation
 from storage.settings import EmbeddingSettings, Settings, VectorSettings
 from storage.settings.whole import INDEX_SECTIONS
-from storage.tables import read_older_table, read_table
+from storage.tables import TABLES, read_older_table, read_table, write_table
 from storage.vectors.windowed import write_windowed
 
 _OLDEST = 1
 _WITH_ALL_TABLES = 2
-"""The first format whose files are all as they are now; from it on they are taken over."""
+"""The first format whose tables are all as they are now; from it on they are taken over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ class Migrated:
 def migrate(root: Path, settings: Settings, progress: Progress = no_progress) -> Migrated:
     """Bring an index to the present format and return what was done; the old version stays until it is pruned.
 
-    From format 2 on the files are taken over and what was not there yet is added: the vectors of predicates, by the
-    embedding model that the index was made with. What is older is built from the documents that it holds, with these
-    settings and what the memo remembers. IndexNotFound and IndexCorrupt where there is nothing sound to begin with,
-    IndexTooNew where a newer program made it.
+    From format 2 on the files are taken over and what was not there yet is added: the tables of merges and origins,
+    with no rows, and the vectors of predicates, by the embedding model that the index was made with. What is older is
+    built from the documents that it holds, with these settings and what the memo remembers. IndexNotFound and
+    IndexCorrupt where there is nothing sound to begin with, IndexTooNew where a newer program made it.
     """
     version = current_version(root)
     found = read_manifest(root, version, _OLDEST)
@@ -67,7 +67,26 @@ def _taken_over(root: Path, folder: Path, found: Manifest, settings: Settings, p
     for name in found.files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(old / name, folder / name)
+    new = [name for name in TABLES if not (folder / f"{name}.parquet").exists()]
+    for name in new:
+        write_table(folder / f"{name}.parquet", TABLES[name], [])
     made_with = _completed(found.settings)
+    rows = {**found.rows, **dict.fromkeys(new, 0)}
+    if "predicates" not in rows:
+        rows["predicates"] = _predicates(root, folder, made_with, settings, progress)
+    return publish(
+        root,
+        folder,
+        settings=made_with,
+        fingerprint=found.fingerprint,
+        rows=rows,
+        models=found.models,
+        tools=found.tools,
+    )
+
+
+def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings: Settings, progress: Progress) -> int:
+    """Write the vectors of the distinct predicates and return how many there are."""
     embedding = Embedding(
         EmbeddingSettings.model_validate(made_with["embedding"]),
         settings.embedding_server,
@@ -84,15 +103,7 @@ def _taken_over(root: Path, folder: Path, found: Manifest, settings: Settings, p
         exact_rows=VectorSettings.model_validate(made_with["vectors"]).exact_rows,
         seed=int(made_with["communities"]["seed"]),
     )
-    return publish(
-        root,
-        folder,
-        settings=made_with,
-        fingerprint=found.fingerprint,
-        rows={**found.rows, "predicates": int(predicates.rows[-1]) + 1 if len(predicates.rows) else 0},
-        models=found.models,
-        tools=found.tools,
-    )
+    return int(predicates.rows[-1]) + 1 if len(predicates.rows) else 0
 
 
 def _completed(made_with: Mapping[str, Any]) -> dict[str, Any]:

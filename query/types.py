@@ -185,6 +185,10 @@ Say = Callable[[str], None]
 """Gets an answer piece by piece as it is made."""
 
 
+def nobody(piece: str) -> None:
+    """Listen to an answer that is only wanted whole."""
+
+
 class Answerer(Protocol):
     """Answers a question, citing what it rests on."""
 

@@ -12,7 +12,7 @@ from typing import Any
 from storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
 from storage.hashing import file_digest
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Raised when an older reader could misread what a newer writer makes.
 
 1 had documents without places; 2 had no vectors of predicates, and every entity and relation had one.

@@ -141,6 +141,42 @@ class Synonym:
 
 
 @dataclass(frozen=True, slots=True)
+class Merge:
+    """Two names that were judged to be one thing's: the entity of `alias` became part of that of `name`.
+
+    `alias_id` is the id that the alias would have as an entity of its own, `entity_id` that of the entity kept.
+    `reason` names the rule that proposed it, `score` 0-1 how sure it was, and `vote` what a language model said, None
+    where none was asked. `undone`: this was taken back, so the two stay apart in this build and in those to come.
+    """
+
+    id: str
+    entity_id: str
+    name: str
+    alias_id: str
+    alias: str
+    reason: str
+    score: float
+    vote: str | None
+    undone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a row came from that another program made: `source_id` is the id that it has there.
+
+    `table` is the table of this index that `item_id` is in; `ordinal` the place among the rows of the foreign table;
+    `details` what our tables have no column for, by the foreign column's name.
+    """
+
+    id: str
+    table: str
+    item_id: str
+    source_id: str
+    ordinal: int
+    details: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Community:
     """Entities that belong together on one level (0 = coarsest); each level holds every entity once.
 

@@ -18,7 +18,9 @@ from storage.records import (
     Entity,
     Failure,
     Mention,
+    Merge,
     Name,
+    Origin,
     Relation,
     Report,
     Synonym,
@@ -40,8 +42,10 @@ TABLES: dict[str, type] = {
     "names": Name,
     "claims": Claim,
     "synonyms": Synonym,
+    "merges": Merge,
     "communities": Community,
     "reports": Report,
+    "origins": Origin,
     "failures": Failure,
 }
 """Every table of an index and the type of its rows."""

@@ -17,7 +17,9 @@ from storage.records import (
     Document,
     Entity,
     Mention,
+    Merge,
     Name,
+    Origin,
     Relation,
     Report,
     Span,
@@ -103,6 +105,13 @@ def _references(index: Index) -> Iterator[Problem]:
         yield from missing("claims", claim.id, "chunk", [claim.chunk_id], chunks)
     for synonym in index.rows(Synonym):
         yield from missing("synonyms", synonym.source_id, "entity", [synonym.source_id, synonym.target_id], entities)
+    for merge in index.rows(Merge):
+        yield from missing("merges", merge.id, "entity", [merge.entity_id], entities)
+        if (merge.alias_id in entities) != merge.undone:
+            yield Problem(f"merges {merge.id}", "an alias is an entity of its own exactly where its merge was undone")
+    for origin in index.rows(Origin):
+        if origin.table not in TABLES:
+            yield Problem(f"origins {origin.id}", f"names table {origin.table!r}, which does not exist")
     for community in index.rows(Community):
         where = community.id
         yield from missing("communities", where, "community", [community.parent_id, community.same_as], communities)

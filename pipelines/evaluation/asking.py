@@ -8,7 +8,7 @@ from pipelines.evaluation.suites import Question
 from query.context import Context
 from query.methods import Method
 from query.tasks import Task
-from query.types import Answer, Answerer, AnswersAbout
+from query.types import Answer, Answerer, AnswersAbout, nobody
 from storage.errors import ModelError
 
 Topic = Literal["given", "linked"]
@@ -33,8 +33,8 @@ class Asked:
         answerer = self.answerers[task]
         try:
             if self.topic == "given" and question.entities and isinstance(answerer, AnswersAbout):
-                return await answerer.answer_about(text, question.entities, _nobody)
-            return await answerer.answer(text, _nobody)
+                return await answerer.answer_about(text, question.entities, nobody)
+            return await answerer.answer(text, nobody)
         except ModelError:
             return None
 
@@ -57,7 +57,3 @@ def _with_task(context: Context, task: Task) -> Context:
     return replace(
         context, settings=settings.model_copy(update={"tog": settings.tog.model_copy(update={"task": task})})
     )
-
-
-def _nobody(piece: str) -> None:
-    """Listen to an answer that is only wanted whole."""

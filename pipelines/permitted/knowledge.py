@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pipelines.permitted.statements import joined, restated
-from pipelines.steps.entities import TITLE, entity_id
+from pipelines.steps.entities import TITLE, degrees_of, entity_id
 from storage.index import Index
 from storage.records import Chunk, Claim, Document, Entity, Mention, Relation
 from storage.tables import records_of
@@ -79,7 +79,7 @@ def narrowed(index: Index, document_ids: AbstractSet[str], *, graph: bool, most_
         for each in stated
     ]
     relations = sorted([*relations, *of_graph], key=lambda each: each.id)
-    degrees = _degrees(relations)
+    degrees = degrees_of(relations)
     owners = base.keys() | {each.id for each in relations}
     return Narrowed(
         documents,
@@ -200,14 +200,6 @@ def _told(mentions: Iterable[Mention]) -> Iterator[str]:
     """Yield what a model said of an entity in some chunks; a mention has it a line each."""
     for each in mentions:
         yield from each.description.split("\n")
-
-
-def _degrees(relations: Iterable[Relation]) -> dict[str, int]:
-    neighbours: defaultdict[str, set[str]] = defaultdict(set)
-    for each in relations:
-        neighbours[each.source_id].add(each.target_id)
-        neighbours[each.target_id].add(each.source_id)
-    return {id_: len(others) for id_, others in neighbours.items()}
 
 
 def _is_about(claim: Claim, entity_ids: AbstractSet[str]) -> bool:

@@ -156,7 +156,7 @@ def entities_of(
             typed.add((*span, each.type))
         mention = _entity_mention(each)
         mentions.setdefault(mention.id, mention)
-    degrees = _degrees(relations)
+    degrees = degrees_of(relations)
     entities = [_entity(key, vote, degrees.get(entity_id(key), 0), untyped) for key, vote in votes.items()]
     return sorted_by_id(entities), list(mentions.values())
 
@@ -177,7 +177,8 @@ def _ranked(votes: Counter[str]) -> list[tuple[str, int]]:
     return sorted(votes.items(), key=lambda each: (-each[1], each[0]))
 
 
-def _degrees(relations: Iterable[Relation]) -> dict[str, int]:
+def degrees_of(relations: Iterable[Relation]) -> dict[str, int]:
+    """Return how many others each end of the relations is joined to."""
     neighbours: defaultdict[str, set[str]] = defaultdict(set)
     for each in relations:
         neighbours[each.source_id].add(each.target_id)

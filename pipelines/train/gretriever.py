@@ -20,7 +20,7 @@ from query.subgraph.cutting import Cutting, cut
 from query.subgraph.frozen_model import FrozenModel, open_frozen
 from query.subgraph.graph_encodings import RememberedEncodings, texts_of
 from query.subgraph.gretriever_extra import need
-from query.subgraph.soft_checkpoint import LEARNED, REPORT, Made
+from query.subgraph.soft_checkpoint import LEARNED, REPORT, Made, as_rows
 from query.subgraph.soft_shape import SoftShape
 from storage.errors import UsageError
 from storage.hashing import digest
@@ -115,7 +115,7 @@ def train_gretriever(
     kept = min(runs, key=lambda each: (each.validation_loss, each.seed))
     report = _report(data, plan, runs, kept, learned, frozen)
     shutil.copyfile(out / "seeds" / str(kept.seed) / LEARNED, out / LEARNED)
-    held = {"made": asdict(made), "plan": asdict(plan), **asdict(report)}
+    held = {"made": as_rows(made), "plan": asdict(plan), **asdict(report)}
     (out / REPORT).write_text(json.dumps(held, indent=2) + "\n", "utf-8")
     return report
 
@@ -160,7 +160,7 @@ def _begin(out: Path, made: Made, plan: Plan, data: GraphQa) -> None:
         )
     )
     begun = json.dumps(
-        {"made": asdict(made), "plan": asdict(plan), "data": data.name, "questions": questions}, indent=2
+        {"made": as_rows(made), "plan": asdict(plan), "data": data.name, "questions": questions}, indent=2
     )
     file = out / _BEGUN
     if file.is_file() and file.read_text("utf-8") != begun:

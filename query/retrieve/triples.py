@@ -119,12 +119,16 @@ def nearest_triples(context: Context, question: str) -> FoundSubgraph:
 def triple_line(graph: KnowledgeGraph, relation: int) -> str:
     """Return a triple on a line of its own."""
     source, target = (node_text(graph, each) for each in (graph.sources[relation], graph.targets[relation]))
-    return f"{source},{edge_text(graph, relation)},{target}"
+    return _line(source, edge_text(graph, relation), target)
+
+
+def _line(source: str, said: str, target: str) -> str:
+    return f"{source},{said},{target}"
 
 
 def _tokens(found: FoundSubgraph) -> int:
     text = found.text
-    return sum(count_tokens(f"{text.nodes[each.source]},{each.text},{text.nodes[each.target]}") for each in text.edges)
+    return sum(count_tokens(_line(text.nodes[each.source], each.text, text.nodes[each.target])) for each in text.edges)
 
 
 def _with_vectors(context: Context, vector: npt.NDArray[np.float32]) -> tuple[Ints, Floats]:

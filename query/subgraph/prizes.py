@@ -27,7 +27,6 @@ def edge_prizes(texts: Ints, closeness: Floats, k: int) -> Floats:
     `texts` (e,) numbers what each edge says, `closeness` (e,) is the same for edges of one text. An edge of a rank is
     worth less than one of the rank before, however few share it. Ties go to the smaller number.
     """
-    prizes = np.zeros(len(texts))
     numbers, first, which, counts = np.unique(texts, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((numbers, -closeness[first]))[:k]
     last = np.inf
@@ -35,9 +34,7 @@ def edge_prizes(texts: Ints, closeness: Floats, k: int) -> Floats:
     for rank, place in enumerate(order.tolist()):
         last = min((k - rank) / int(counts[place]), last * (1 - _LESS))
         of[place] = last
-    if len(texts):
-        prizes = of[which]
-    return prizes
+    return of[which]
 
 
 def lowered(edge_cost: float, prizes: Floats) -> float:

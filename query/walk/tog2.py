@@ -18,7 +18,7 @@ from prompts.usage import metered
 from query.answer.final import usage_of
 from query.answer.read import read_found
 from query.context import Context
-from query.types import Answer, Evidence, Passage, Say, Step
+from query.types import Answer, Evidence, Passage, Say, Step, nobody
 from query.walk.beam import Branch, Option, discover, entity_scores, extend, leading, only
 from query.walk.behind import answer_behind, best_behind
 from query.walk.context import has_documents, material_of, scored
@@ -87,7 +87,7 @@ class Tog2:
                 self._context,
                 evidence,
                 question,
-                _nobody,
+                nobody,
                 began=began,
                 units=len(found.passages),
                 n_tokens=0,
@@ -287,15 +287,6 @@ class Search:
         rows = branch.entities.tolist()
         more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
         return f"{named(self.graph, rows[:3])}{more}"
-
-
-def _nobody(piece: str) -> None:
-    """Listen to an answer that may not be the one that is given."""
-
-
-def _rescored(material: Sequence[Material], scores: Sequence[float]) -> list[Material]:
-    found = [replace(each, score=score) for each, score in zip(material, scores, strict=True)]
-    return sorted(found, key=lambda each: -each.score)
 
 
 class Tog2Retriever:

@@ -13,7 +13,7 @@ from storage.errors import IndexCorrupt, IndexTooNew
 from storage.hashing import file_digest
 from storage.index import Index
 from storage.manifest import FORMAT_VERSION
-from storage.records import Document, Relation
+from storage.records import Document, Merge, Origin, Relation
 from storage.settings import load_settings
 from storage.verify import verify
 from tests.command_line import conspectus
@@ -63,6 +63,21 @@ def test_an_update_goes_on_from_what_was_migrated(old: Path, tmp_path: Path) -> 
     index = Index.open(old)
     assert len(index.rows(Document)) == 4
     assert verify(index) == []
+
+
+def test_format_3_lacks_two_tables(old: Path) -> None:
+    migrate(old, load_settings())
+    index = Index.open(old)
+    files = dict(index.manifest.files)
+    for name in ("merges", "origins"):
+        (index.folder / f"{name}.parquet").unlink()
+        del files[f"{name}.parquet"]
+    rows = {name: n for name, n in index.manifest.rows.items() if name not in ("merges", "origins")}
+    change_manifest(old, format_version=3, files=files, rows=rows)
+    done = migrate(old, load_settings())
+    assert (done.before_format, done.how) == (3, "files")
+    assert verify(Index.open(old)) == []
+    assert Index.open(old).rows(Merge) == Index.open(old).rows(Origin) == []
 
 
 def test_what_is_older_is_built_from_its_documents(old: Path) -> None:
