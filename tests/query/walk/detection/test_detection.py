@@ -92,9 +92,10 @@ def test_louvain_is_as_good_as_igraph_where_the_communities_are_no_clear_ones(se
     graph = nx.gnm_random_graph(60, 150, seed=seed)
     small = of(graph)
     ours = max(modularity(small, louvain(small, None, each)) for each in range(3))
+    reference = igraph.Graph.from_networkx(graph)
     random.seed(seed)  # igraph draws from it
-    theirs = igraph.Graph.from_networkx(graph).community_multilevel().modularity
-    assert ours > theirs - 0.02
+    theirs = np.mean([reference.community_multilevel().modularity for _ in range(10)])
+    assert ours > theirs - 0.01
 
 
 @pytest.mark.parametrize("graph", [KARATE, planted(1), nx.gnm_random_graph(24, 40, seed=3)])
