@@ -24,7 +24,7 @@ from storage.index import Index
 from storage.manifest import current_manifest, damaged_files
 from storage.memo import Memo
 from storage.memo_reader import MemoReader
-from storage.records import Document, Failure
+from storage.records import Chunk, Document, Failure
 from storage.settings import EmbeddingServerSettings, LlmSettings, Settings
 
 _ORDER = (*EXTRACTION, "summarise", "report", EMBED)
@@ -102,9 +102,23 @@ def estimate(
     replies. Calls that fail and are tried again are not foreseen. Errors as for `build_index`; no key is needed.
     """
     documents, failures = read_input(inputs, settings)
+    return estimate_read(documents, failures, index, settings, latency=latency, retry_failed=retry_failed)
+
+
+def estimate_read(
+    documents: Sequence[Document],
+    failures: Sequence[Failure],
+    index: Path,
+    settings: Settings,
+    *,
+    chunks: Sequence[Chunk] | None = None,
+    latency: float | None = None,
+    retry_failed: bool = False,
+) -> Estimate:
+    """Return what `estimate` does, of an input that is read already, and split into chunks perhaps."""
     if _is_unchanged(index, documents, failures, settings, retry_failed=retry_failed):
         return _made(index, Corpus(documents, []), settings, (), latency, unchanged=True)
-    corpus = Corpus(documents, split_documents(documents, settings.chunks))
+    corpus = Corpus(documents, split_documents(documents, settings.chunks) if chunks is None else chunks)
     memo = MemoReader(index / "cache" / "memo.sqlite")
     if settings.extracts_with and settings.extraction.method == "openie":
         raise UsageError(

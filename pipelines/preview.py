@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.estimate import Estimate, estimate
+from pipelines.estimate import Estimate, estimate_read
 from pipelines.index import read_input
 from pipelines.steps.chunks import split_documents
 from pipelines.steps.extraction_nlp import unannotated
@@ -67,7 +67,7 @@ def preview(inputs: Sequence[str | Path], index: Path, settings: Settings) -> Pr
     chunks = split_documents(documents, settings.chunks)
     memo = MemoReader(index / MEMO)
     try:
-        made = estimate(inputs, index, settings)
+        made = estimate_read(documents, failures, index, settings, chunks=chunks)
     except UsageError:
         made = None  # extraction by openie has none
     return Preview(
