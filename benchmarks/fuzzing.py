@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.fuzz import documents, index_files, replies
+from tests.fuzz import documents, graphrag, index_files, replies
 from tests.fuzz.mutations import cases
 from tests.fuzz.target import Target, fuzz
 
@@ -30,6 +30,7 @@ def every(index: Path, folder: Path) -> Iterator[Target]:
     """Yield all that is fuzzed."""
     yield from replies.targets()
     yield from documents.targets(folder)
+    yield from graphrag.targets(folder)
     yield from index_files.targets(index, folder)
 
 

@@ -6,7 +6,7 @@ index = conspectus.build(["examples/corpus"], ".conspectus/demo")
 print(index.ask("Who wrote the novel that the film was made from?").text)
 """
 
-from conspectus.api import Chat, Index, add, build, open_index, remove
+from conspectus.api import Chat, Index, add, build, import_graphrag, open_index, redo_merges, remove, undo_merges
 from query.conversation import Conversation
 from query.types import Answer, Citation, Evidence, Passage
 from storage.errors import ConspectusError
@@ -26,8 +26,11 @@ __all__ = [
     "Settings",
     "add",
     "build",
+    "import_graphrag",
     "load_settings",
     "open",
     "open_index",
+    "redo_merges",
     "remove",
+    "undo_merges",
 ]

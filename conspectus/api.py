@@ -13,10 +13,11 @@ from storage.errors import UsageError
 from storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from pipelines.interchange.exported import Exported
     from query.context import Context
     from query.explain.types import Explanation
     from query.walk.trace import WalkTrace
-    from storage.records import Report
+    from storage.records import Merge, Report
     from storage.verify import Problem
 
 QUESTIONS_AT_ONCE = 64
@@ -257,6 +258,35 @@ class Index:
 
         return [each.report for each in entries(self.permitted().context, level)]
 
+    def merges(self) -> "list[Merge]":
+        """Return the names that were taken for one thing's, those that were taken back among them, by the kept name.
+
+        None of an index that is narrowed: they may name what other documents say.
+        """
+        from storage.records import Merge
+
+        rows = self.permitted().context.index.rows(Merge)
+        return sorted(rows, key=lambda each: (each.name, each.alias, each.id))
+
+    def export(
+        self,
+        name: str,
+        to: str | Path,
+        *,
+        force: bool = False,
+        where: str | None = None,
+        access: Sequence[str] | None = None,
+    ) -> "Exported":
+        """Write the index in a format that other programs read, at `to`; return the files and what is in them.
+
+        `conspectus.exporting.EXPORTS` has the formats by name. It is written whole or not at all; UsageError for a
+        format that there is not, and where something is at `to` already. With `force` that is replaced: a file, or a
+        folder that holds nothing but what this format writes. `where` and `access` narrow the index (see `permitted`).
+        """
+        from conspectus.exporting import export
+
+        return export(self.permitted(where, access).context.index, name, Path(to), force=force)
+
     def verify(self) -> "list[Problem]":
         """Return everything that is wrong with the index on disk: nothing, if all is well.
 
@@ -321,6 +351,18 @@ def build(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings
     return open_index(index, settings)
 
 
+def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | None = None) -> Index:
+    """Make the index at `index` equal to what Microsoft GraphRAG wrote into `folder`, its output, and open it.
+
+    InputError where its tables cannot be read, UsageError where the index was built from documents.
+    """
+    from pipelines.interchange.graphrag import import_graphrag as imported
+
+    settings = settings or load_settings()
+    imported(Path(folder), Path(index), settings)
+    return open_index(index, settings)
+
+
 def add(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings: Settings | None = None) -> Index:
     """Add the documents in `inputs` to the index at `index`, in the place of those with the same ids, and open it.
 
@@ -364,3 +406,25 @@ def _wait(work: Coroutine[Any, Any, Result]) -> Result:
     # A notebook has a loop running already, and one thread can run but one.
     with ThreadPoolExecutor(1) as other:
         return other.submit(asyncio.run, work).result()
+
+
+def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
+    """Take merges of names back in the index at `index`, all for None, and open it; later builds keep to it.
+
+    A name is that of an alias, that of what is kept, or an id. UsageError where one names no merge, and where the index
+    was made with other settings.
+    """
+    from pipelines.resolution.undoing import undo
+
+    settings = settings or load_settings()
+    undo([names] if isinstance(names, str) else names, Path(index), settings)
+    return open_index(index, settings)
+
+
+def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
+    """Merge again what was taken back, all for None, and open the index; the rest is as for `undo_merges`."""
+    from pipelines.resolution.undoing import redo
+
+    settings = settings or load_settings()
+    redo([names] if isinstance(names, str) else names, Path(index), settings)
+    return open_index(index, settings)

@@ -43,7 +43,14 @@ def lost(each: Mapping[str, Any]) -> str:
     return f"{each['lost']:,} of {_count(each['items'], _ITEMS.get(each['stage'], 'items'))}"
 
 
-_ITEMS = {"read": "documents", "extract": "chunks", "summarise": "descriptions", "report": "reports", "kg": "triples"}
+_ITEMS = {
+    "read": "documents",
+    "extract": "chunks",
+    "summarise": "descriptions",
+    "report": "reports",
+    "kg": "triples",
+    "import": "rows",
+}
 """What the stages work on."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.index import BuildReport, build_from
+from pipelines.index import BuildReport, build_from, check_maker
 from pipelines.runner import Progress, Runner, no_progress
 from pipelines.steps.documents import read_documents
 from pipelines.steps.readers.inputs import STAGE
@@ -36,7 +36,7 @@ def add_documents(
     """
 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
-        held, lost = _held(index, current, settings)
+        held, lost = held_documents(index, current, settings)
         new, failures = read_documents(inputs, settings.input)
         of_id = {each.id: each for each in (*held, *new)}
         read_now = {*(each.uri for each in new), *(each.item_id for each in failures)}
@@ -62,7 +62,7 @@ def remove_documents(
     """
 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
-        held, lost = _held(index, current, settings)
+        held, lost = held_documents(index, current, settings)
         named: set[str] = set()
         forgotten: set[str] = set()
         for name in names:
@@ -81,10 +81,11 @@ def remove_documents(
     return build_from(read, index, settings, run, progress)
 
 
-def _held(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:
+def held_documents(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:
     """Return the documents of the current version, and what could not be read of its input."""
     if current is None:
         raise IndexNotFound(f"no index at {index} to change; build one with: conspectus index INPUT")
+    check_maker(index, current, "")
     _check_settings(index, current.settings, settings.of_the_index())
     opened = Index(index, current)
     lost = [each for each in opened.rows(Failure) if each.stage == STAGE]

@@ -26,9 +26,17 @@ def tool_versions() -> dict[str, str]:
 
 
 def fingerprint_of(
-    documents: Sequence[Document], failures: Sequence[Failure], settings: Settings, shaping: dict[str, Any]
+    documents: Sequence[Document],
+    failures: Sequence[Failure],
+    settings: Settings,
+    shaping: dict[str, Any],
+    brought: str = "",
+    marks: Sequence[Sequence[str]] = (),
 ) -> str:
-    """Return the hash of all that the index is a function of."""
+    """Return the hash of all that the index is a function of; `brought` is that of what another program made.
+
+    `marks` are the pairs of names that stay apart because their merge was taken back.
+    """
     whole = [
         [
             [each.id, each.title, each.uri, each.sha256, dict(each.metadata), [astuple(place) for place in each.places]]
@@ -36,6 +44,8 @@ def fingerprint_of(
         ],
         [asdict(each) for each in failures],
         shaping,
+        brought,
+        marks,
         # A folder of the same path may hold another model.
         open_embedder(settings.embedding, settings.embedding_server).name,
         tool_versions(),

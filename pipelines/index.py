@@ -15,13 +15,16 @@ from pipelines.interchange.kg import read_graph
 from pipelines.judgement import Judgement
 from pipelines.judgement_offline import OfflineJudgement
 from pipelines.lost import LostShare, can_be_retried, lost_shares
+from pipelines.resolution.marks import Deciding, fingerprinted, kept_marks, merges_of
+from pipelines.resolution.resolve import Resolved, resolve
 from pipelines.runner import Progress, RunHere, Runner, no_progress
 from pipelines.shelf import Shelf
 from pipelines.steps.chunks import split_documents
 from pipelines.steps.communities import Earlier, not_divided
 from pipelines.steps.documents import read_documents
 from pipelines.steps.graph import walk
-from pipelines.steps.imported import join
+from pipelines.steps.imported import ids_of_graph, join, origins
+from pipelines.steps.openie_results import read_passages
 from pipelines.steps.synonyms import find_synonyms
 from pipelines.steps.vectors import (
     Embedding,
@@ -36,12 +39,12 @@ from pipelines.steps.vectors import (
 from prompts.embedder import open_embedder
 from prompts.retrying import Retried
 from prompts.usage import Spending
-from storage.errors import InputError
+from storage.errors import InputError, UsageError
 from storage.index import Index
 from storage.manifest import Manifest, current_manifest, damaged_files
 from storage.memo import Memo
 from storage.publishing import build_lock, publish, staging
-from storage.records import Document, Entity, Failure, Relation, Synonym
+from storage.records import Chunk, Document, Entity, Failure, Relation, Synonym
 from storage.settings import Settings
 from storage.tables import sorted_by_id
 
@@ -65,6 +68,17 @@ class BuildReport:
     seconds: float
     spending: tuple[Spending, ...] = ()
     retried: Retried | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """What another program (`maker`) made of the documents, in the place of what we would: `digest` is that of it."""
+
+    maker: str
+    digest: str
+    chunks: list[Chunk]
+    judgement: Judgement
     notes: tuple[str, ...] = ()
 
 
@@ -103,10 +117,15 @@ def build_from(
     progress: Progress = no_progress,
     *,
     retry_failed: bool = False,
+    brought: Brought | None = None,
+    decide: Deciding = kept_marks,
 ) -> BuildReport:
     """Make the index equal to the documents that `read` gives; the rest is as for `build_index`.
 
-    `read` is called when no other build can change the index any more, with the manifest of the version in force.
+    `read` is called when no other build can change the index any more, with the manifest of the version in force. With
+    `brought` chunks and judgement are those. UsageError where this would replace what was imported by what is built
+    from documents, or the other way round. `decide` gives the merges that are taken back, of those of the version in
+    force: by default those that are already.
     """
     began = time.perf_counter()
     run = run or RunHere()
@@ -115,9 +134,15 @@ def build_from(
         rarely_collecting() if settings.kg.files else nullcontext(),
     ):
         current = current_manifest(index)
+        check_maker(index, current, brought.maker if brought else "")
         documents, failures = read(current)
+        marks = decide(merges_of(index, current))
         shaping = settings.of_the_index()
-        fingerprint = fingerprint_of(documents, failures, settings, shaping)
+        if brought:
+            shaping[IMPORTED] = {"from": brought.maker}
+        fingerprint = fingerprint_of(
+            documents, failures, settings, shaping, brought.digest if brought else "", fingerprinted(marks)
+        )
         if current and current.fingerprint == fingerprint and not damaged_files(index, current):
             before = Index(index, current).rows(Failure)
             if not (retry_failed and can_be_retried(before)):
@@ -126,9 +151,13 @@ def build_from(
         memo = Memo(index / "cache" / "memo.sqlite")
         graph = read_graph(settings.kg)
         earlier = earlier_of(index, current, settings)
-        judgement = _judgement(settings, memo, run, progress, earlier, retry_failed=retry_failed)
+        judgement = (
+            brought.judgement
+            if brought
+            else _judgement(settings, memo, run, progress, earlier, retry_failed=retry_failed)
+        )
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
-        chunks = split_documents(documents, settings.chunks)
+        chunks = brought.chunks if brought else split_documents(documents, settings.chunks)
         document_of = {each.id: each for each in documents}
         chunk_texts = [chunk_text(each, document_of[each.document_id]) for each in chunks]
 
@@ -141,7 +170,20 @@ def build_from(
                 later(shelf.put, "chunks", chunks),
                 later(shelf.put_lexical, chunk_texts),
             ]
-            found = judgement.find(documents, chunks)
+            resolved = Resolved(judgement.find(documents, chunks), [], [])
+            if not brought:  # its maker has said which of its names are one thing's
+                resolved = resolve(
+                    documents,
+                    chunks,
+                    resolved.found,
+                    settings,
+                    embed=lambda texts: later(embedding.windows, texts, "embed names")().first(),
+                    marks=marks,
+                    brought=ids_of_graph(graph) if graph else (),
+                    model=judgement.voter,
+                    progress=progress,
+                )
+            found = resolved.found
             if graph:
                 knowledge = join(found.knowledge, graph)
                 notes = (*found.notes, *graph.notes, *not_divided(knowledge.relations, settings.communities))
@@ -172,12 +214,12 @@ def build_from(
 
             told = judgement.tell(documents, chunks, found, described)
             vectors["reports"] = later(embedding.windows, [report_text(each) for each in told.reports], "embed reports")
-            failures = sorted_by_id([*failures, *found.failures, *told.failures])
+            failures = sorted_by_id([*failures, *found.failures, *resolved.failures, *told.failures])
             shelf.put("entities", told.entities)
             shelf.put("communities", told.communities)
             shelf.put("reports", told.reports)
-            shelf.put("merges", [])
-            shelf.put("origins", [])
+            shelf.put("merges", resolved.merges)
+            shelf.put("origins", sorted_by_id([*told.origins, *(origins(graph, found.knowledge) if graph else ())]))
             shelf.put("failures", failures)
             for done in written:
                 done()
@@ -192,21 +234,43 @@ def build_from(
                 models={
                     "embedding": open_embedder(settings.embedding, settings.embedding_server).name,
                     "dimension": str(vectors["chunks"]().vectors.shape[1]),
-                    "extraction": _extractor(settings),
+                    "extraction": brought.maker if brought else _extractor(settings),
                 },
                 tools=tool_versions(),
             )
     retried = judgement.retried() if retry_failed else None
-    return _report(index, manifest, False, failures, began, judgement.spending(), retried, (*found.notes, *told.notes))
+    notes = (*(brought.notes if brought else ()), *found.notes, *told.notes)
+    return _report(index, manifest, False, failures, began, judgement.spending(), retried, notes)
+
+
+IMPORTED = "imported"
+"""The section of a manifest's settings that says which program an index was imported from."""
+
+
+def check_maker(index: Path, current: Manifest | None, maker: str) -> None:
+    """Refuse to replace what another program made by what we make of documents, or the other way round."""
+    if current is None:
+        return
+    made_by = str(current.settings.get(IMPORTED, {}).get("from", ""))
+    if made_by and made_by != maker:
+        raise UsageError(
+            f"{index} was imported from {made_by}: change its documents there and import them again, or build an "
+            f"index of them in another folder with: conspectus index INPUT --index FOLDER"
+        )
+    if maker and not made_by:
+        raise UsageError(f"{index} was built from documents; name another folder with --index to import into")
 
 
 def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[Document], list[Failure]]:
     """Return the documents of the input and what could not be read; none where a graph alone is brought.
 
-    Raises InputError where there is neither, and as `read_documents`.
+    Without an input they are the passages of an extraction that has them. Raises InputError where there is nothing, and
+    as `read_documents`.
     """
     if inputs:
         return read_documents(inputs, settings.input)
+    if settings.extraction.openie:
+        return read_passages(Path(settings.extraction.openie)), []
     if not settings.kg.files:
         raise InputError("there is nothing to index: name documents, or a graph with --kg")
     return [], []

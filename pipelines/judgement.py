@@ -1,13 +1,14 @@
 """The steps that need judgement, behind one Protocol: with a language model, and without one."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from pipelines.steps.entities import Knowledge
+from prompts.llm import LanguageModel
 from prompts.retrying import Retried
 from prompts.usage import Spending
-from storage.records import Chunk, Claim, Community, Document, Entity, Failure, Relation, Report
+from storage.records import Chunk, Claim, Community, Document, Entity, Failure, Origin, Relation, Report
 from storage.text.nlp import Annotation
 
 
@@ -15,7 +16,8 @@ from storage.text.nlp import Annotation
 class Found:
     """What stands in the chunks. `annotations` are in the order of the chunks, empty where none were made.
 
-    `notes` say in words what whoever ordered the build should know.
+    `notes` say in words what whoever ordered the build should know. Where a model described things chunk by chunk, the
+    descriptions stand by the id of the entity or relation, sorted and each once.
     """
 
     knowledge: Knowledge
@@ -23,13 +25,15 @@ class Found:
     annotations: list[Annotation]
     failures: list[Failure]
     notes: tuple[str, ...] = ()
+    entity_descriptions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    relation_descriptions: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
     """What is said about it: entities and relations with their descriptions, the hierarchy, and its reports.
 
-    `notes` say in words what whoever ordered the build should know.
+    `notes` say in words what whoever ordered the build should know; `origins` where another program's rows went.
     """
 
     entities: list[Entity]
@@ -38,6 +42,7 @@ class Told:
     reports: list[Report]
     failures: list[Failure]
     notes: tuple[str, ...] = ()
+    origins: Sequence[Origin] = ()
 
 
 Described = Callable[[Sequence[Relation]], None]
@@ -50,6 +55,11 @@ class Judgement(Protocol):
     @property
     def waits(self) -> bool:
         """Whether its time is spent waiting for a server, so that other work is worth doing meanwhile."""
+        ...
+
+    @property
+    def voter(self) -> LanguageModel | None:
+        """The model that may be asked what its findings leave open, None where none finds."""
         ...
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:

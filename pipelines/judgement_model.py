@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from pipelines.judgement import Described, Found, Told
 from pipelines.runner import Progress
 from pipelines.steps.communities import Division, Earlier, divide
 from pipelines.steps.descriptions_model import Summaries
+from pipelines.steps.entities import with_descriptions
 from pipelines.steps.extraction_model import Guidance, extract_chunks
-from pipelines.steps.merge_model import ModelKnowledge, merge_extractions
+from pipelines.steps.merge_model import merge_extractions
 from pipelines.steps.report_elements import Elements
 from pipelines.steps.reports import report_communities
 from pipelines.steps.reports_model import write_reports
@@ -54,9 +55,6 @@ class AskedModel:
         return self._retrying.retried if self._retrying else Retried()
 
 
-Thing = TypeVar("Thing", Entity, Relation)
-
-
 class ModelJudgement:
     """Has a model find entities, relationships and claims, sum descriptions up, and write reports leaf-up.
 
@@ -84,7 +82,11 @@ class ModelJudgement:
         self._tuned = read_tuned(settings.extraction)
         self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
         self._model = self._asked.model
-        self._merged: ModelKnowledge | None = None
+
+    @property
+    def voter(self) -> LanguageModel:
+        """The model that finds."""
+        return self._model
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
         """Return what the model states of each chunk, merged."""
@@ -92,9 +94,15 @@ class ModelJudgement:
         tuned = self._tuned
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
         extractions, lost = wait_for(extract_chunks(chunks, settings.extraction, self._model, self._progress, guidance))
-        self._merged = merge_extractions(documents, chunks, extractions, settings.names)
-        begins = leads(chunks, self._merged.knowledge.mentions)
-        return Found(self._merged.knowledge, self._merged.claims, begins, [*lost, *self._merged.failures])
+        merged = merge_extractions(documents, chunks, extractions, settings.names)
+        return Found(
+            merged.knowledge,
+            merged.claims,
+            leads(chunks, merged.knowledge.mentions),
+            [*lost, *merged.failures],
+            entity_descriptions=merged.entity_descriptions,
+            relation_descriptions=merged.relation_descriptions,
+        )
 
     def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
         """Return summed-up descriptions, communities of the stated relations, and the model's reports on them."""
@@ -111,14 +119,13 @@ class ModelJudgement:
     async def _tell(
         self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described
     ) -> Told:
-        assert self._merged  # find comes first
         knowledge, settings = found.knowledge, self._settings
         entities, relations = knowledge.entities, knowledge.relations
         name_of = {each.id: each.name for each in entities}
         ends = {each.id: f"{name_of[each.source_id]} and {name_of[each.target_id]}" for each in relations}
         summaries = Summaries(
             {**name_of, **ends},
-            {**self._merged.entity_descriptions, **self._merged.relation_descriptions},
+            {**found.entity_descriptions, **found.relation_descriptions},
             self._model,
             settings.descriptions,
             _sources(knowledge.mentions, chunks),
@@ -126,7 +133,7 @@ class ModelJudgement:
 
         async def told() -> tuple[list[Entity], list[Relation], list[Failure]]:
             lost = await summaries.all()
-            every = _with(summaries.texts, entities), _with(summaries.texts, relations)
+            every = with_descriptions(entities, summaries.texts), _described(summaries.texts, relations)
             described(every[1])
             return (*every, lost)
 
@@ -155,9 +162,9 @@ class ModelJudgement:
         return Told(entities, relations, divided.communities, reports, [*lost, *unwritten], divided.notes)
 
 
-def _with(texts: Mapping[str, str], rows: Sequence[Thing]) -> list[Thing]:
-    """Return entities or relations with their descriptions."""
-    return [replace(each, description=texts.get(each.id, each.description)) for each in rows]
+def _described(texts: Mapping[str, str], relations: Sequence[Relation]) -> list[Relation]:
+    """Return relations with their descriptions."""
+    return [replace(each, description=texts.get(each.id, each.description)) for each in relations]
 
 
 def leads(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:

@@ -28,6 +28,11 @@ class OfflineJudgement:
     earlier: Earlier | None = None
     waits: bool = False
 
+    @property
+    def voter(self) -> None:
+        """No model is asked."""
+        return None
+
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
         """Return names, noun phrases and the statements between them."""
         settings = self.settings

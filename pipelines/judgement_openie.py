@@ -3,7 +3,7 @@
 HippoRAG has neither descriptions nor reports, so what comes after extraction is as without a model, and asks none.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,12 +17,14 @@ from pipelines.steps.extraction_nlp import annotate_chunks
 from pipelines.steps.openie import Annotated, OpenExtraction, merge_open
 from pipelines.steps.openie_file import by_chunk, read_open
 from pipelines.steps.openie_model import extract_open
+from pipelines.steps.openie_results import placed, read_results
 from prompts.client import ModelClient
+from prompts.llm import LanguageModel
 from prompts.loop import wait_for
 from prompts.retrying import Retried
 from prompts.usage import Spending
 from storage.memo import Memo
-from storage.records import Chunk, Document, Mention
+from storage.records import Chunk, Document, Failure, Mention
 from storage.settings import Settings, read_tuned
 from storage.text.nlp import CONCEPT, Annotation
 
@@ -53,6 +55,11 @@ class OpenieModelJudgement:
         self._offline = OfflineJudgement(settings, memo, run, earlier)
         self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
         self._model = self._asked.model
+
+    @property
+    def voter(self) -> LanguageModel:
+        """The model that finds."""
+        return self._model
 
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
         """Return what the model states of each chunk, merged."""
@@ -88,19 +95,16 @@ class OpenieFileJudgement:
     earlier: Earlier | None = None
     waits: bool = False
 
+    @property
+    def voter(self) -> None:
+        """No model is asked."""
+        return None
+
     def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
         """Return what the file states of its documents, and the pipeline of the others, merged."""
         settings = self.settings
         file = Path(settings.extraction.openie)
-        read = read_open(file, {each.id for each in documents})
-        chunks_of: dict[str, list[Chunk]] = {}
-        for chunk in chunks:
-            chunks_of.setdefault(chunk.document_id, []).append(chunk)
-        stated: dict[str, OpenExtraction] = {}
-        for id_ in read.of_document.keys() & chunks_of.keys():
-            own = chunks_of[id_]
-            stated.update(zip((each.id for each in own), by_chunk(read.of_document[id_], own), strict=True))
-
+        stated, failures, said = _read(file, documents, chunks, settings)
         others = [each for each in chunks if each.id not in stated]
         annotations, lost = annotate_chunks(others, settings.extraction, self.memo, self.run, settings.build.shard_size)
         annotated = {each.id: annotation for each, annotation in zip(others, annotations, strict=True)}
@@ -112,9 +116,7 @@ class OpenieFileJudgement:
         begins = [
             annotated.get(each.id, lead) for each, lead in zip(chunks, leads(chunks, _names(knowledge)), strict=True)
         ]
-        return Found(
-            knowledge, [], begins, [*read.failures, *lost], (_said(file, documents, read.of_document.keys(), settings),)
-        )
+        return Found(knowledge, [], begins, [*failures, *lost], (said,))
 
     def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
         """Return extractive descriptions and reports."""
@@ -141,8 +143,27 @@ def _names(knowledge: Knowledge) -> list[Mention]:
     return [each for each in knowledge.mentions if each.entity_id in named]
 
 
-def _said(file: Path, documents: Sequence[Document], named: Collection[str], settings: Settings) -> str:
-    n_named = sum(each.id in named for each in documents)
-    said = f"{n_named:,} of {len(documents):,} documents as {file.name} has them"
-    rest = len(documents) - n_named
+def _read(
+    file: Path, documents: Sequence[Document], chunks: Sequence[Chunk], settings: Settings
+) -> tuple[dict[str, OpenExtraction], list[Failure], str]:
+    """Return what a file of either form states of each chunk, by id, what was lost of it, and what is told of it."""
+    results = read_results(file)
+    if results is not None:
+        found = placed(results, documents, chunks)
+        return found.stated, found.failures, _said(file, "chunks", len(found.stated), len(chunks), settings)
+    read = read_open(file, {each.id for each in documents})
+    chunks_of: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        chunks_of.setdefault(chunk.document_id, []).append(chunk)
+    stated: dict[str, OpenExtraction] = {}
+    for id_ in read.of_document.keys() & chunks_of.keys():
+        own = chunks_of[id_]
+        stated.update(zip((each.id for each in own), by_chunk(read.of_document[id_], own), strict=True))
+    named = sum(each.id in read.of_document for each in documents)
+    return stated, read.failures, _said(file, "documents", named, len(documents), settings)
+
+
+def _said(file: Path, what: str, named: int, count: int, settings: Settings) -> str:
+    said = f"{named:,} of {count:,} {what} as {file.name} has them"
+    rest = count - named
     return f"{said}, the other {rest:,} by {settings.extraction.pipeline}" if rest else said

@@ -9,6 +9,10 @@ from storage.records import Failure
 READ, EXTRACT, SUMMARISE, REPORT = "read", "extract", "summarise", "report"
 KG = "kg"
 """Stage of the failures of a graph that was brought along."""
+IMPORT = "import"
+"""Stage of the failures of what another program made."""
+DANGLING = "no row describes this end"
+"""Reason of a failure that names what the other program does not describe: it is kept, so nothing is lost with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,18 +34,23 @@ def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[L
 
     `rows` are the sizes of the tables. An item counts once, however often it is named: a chunk whose replies lost one
     record of thirty is a chunk that is not whole in the index. The items are the files and rows that should have given
-    documents, the chunks, the entities and relations that have descriptions, the reports, and the triples of a graph.
+    documents, the chunks, the entities and relations that have descriptions, the reports, the triples of a graph, and
+    the rows of what another program made.
     """
     lost: defaultdict[str, set[str]] = defaultdict(set)
     for each in failures:
-        lost[each.stage].add(each.item_id)
+        if each.reason != DANGLING:
+            lost[each.stage].add(each.item_id)
     shares = [LostShare(stage, max(_items(stage, rows, len(ids)), len(ids)), len(ids)) for stage, ids in lost.items()]
     return tuple(sorted(shares, key=lambda each: (-each.share, each.stage)))
 
 
+_IMPORTED = ("documents", "chunks", "entities", "relations", "claims", "reports")
+
+
 def can_be_retried(failures: Sequence[Failure]) -> bool:
     """Whether trying again may mend any: what could not be read is looked at in every build anyway."""
-    return any(each.stage not in {READ, KG} for each in failures)
+    return any(each.stage not in {READ, KG, IMPORT} for each in failures)
 
 
 def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
@@ -51,4 +60,5 @@ def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
         SUMMARISE: rows["entities"] + rows["relations"],
         REPORT: rows["reports"],
         KG: rows["relations"] + n_lost,
+        IMPORT: sum(rows.get(name, 0) for name in _IMPORTED) + n_lost,
     }.get(stage, n_lost)

@@ -110,6 +110,8 @@ def _completed(made_with: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings with the defaults of those that there were none of: what was done without them."""
     complete = {}
     for name in INDEX_SECTIONS:
+        if name == "resolution" and name not in made_with:
+            continue  # its names were not resolved; with the next change they are
         section = Settings.model_fields[name].default.model_dump(mode="json")
         complete[name] = {**section, **made_with.get(name, {})}
     return {**made_with, **complete}

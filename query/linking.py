@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from query.aliases import alias_rows
 from query.context import Context
 from storage.records import Entity, Name
 from storage.text.names import NameMatcher, words
@@ -34,7 +35,8 @@ class Named:
 class Linker:
     """Finds the names of an index in questions.
 
-    Two dictionaries are searched: the names that stand for chunks, and all entities that are names. A lone
+    Two dictionaries are searched: the names that stand for chunks, and all entities that are names, with those that
+    were merged into them. A lone
     capitalised name ("Speed") must be capitalised in the question too, unless the question is written
     without capitals.
     """
@@ -43,11 +45,12 @@ class Linker:
         self._names = NameMatcher({name.name: name for name in context.index.rows(Name)})
         table = context.index.arrow(Entity, "name", "types")
         rows = list(zip(table.column("name").to_pylist(), table.column("types").to_pylist(), strict=True))
-        self._entities = NameMatcher(
-            {name: row for row, (name, types) in enumerate(rows) if any(kind != CONCEPT for kind in types)}
-        )
+        aliases = alias_rows(context)
+        names = {name: row for row, (name, types) in enumerate(rows) if any(kind != CONCEPT for kind in types)}
+        self._entities = NameMatcher({**aliases, **names})
         self._rows = rows
-        self._types = {entity_key(name): tuple(types) for name, types in rows}
+        self._types = {entity_key(name): tuple(rows[row][1]) for name, row in aliases.items()}
+        self._types |= {entity_key(name): tuple(types) for name, types in rows}
 
     def link(self, question: str) -> Linked:
         """Return what the question names, each once, in the order of the tables."""

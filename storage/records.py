@@ -165,7 +165,8 @@ class Origin:
     """Where a row came from that another program made: `source_id` is the id that it has there.
 
     `table` is the table of this index that `item_id` is in; `ordinal` the place among the rows of the foreign table;
-    `details` what our tables have no column for, by the foreign column's name.
+    `details` what our tables have no column for, or say otherwise, by the foreign column's name. `item_id` is "" for a
+    row that could not be taken, of which `details` has all.
     """
 
     id: str

@@ -105,13 +105,21 @@ def _references(index: Index) -> Iterator[Problem]:
         yield from missing("claims", claim.id, "chunk", [claim.chunk_id], chunks)
     for synonym in index.rows(Synonym):
         yield from missing("synonyms", synonym.source_id, "entity", [synonym.source_id, synonym.target_id], entities)
+    merged = {each.alias_id for each in index.rows(Merge) if not each.undone}
     for merge in index.rows(Merge):
-        yield from missing("merges", merge.id, "entity", [merge.entity_id], entities)
-        if (merge.alias_id in entities) != merge.undone:
-            yield Problem(f"merges {merge.id}", "an alias is an entity of its own exactly where its merge was undone")
+        if not merge.undone:
+            yield from missing("merges", merge.id, "entity", [merge.entity_id], entities)
+            if merge.alias_id in entities:
+                yield Problem(f"merges {merge.id}", "its alias is an entity of its own, and the merge was not undone")
+        else:  # each end is an entity, or was merged into yet another
+            yield from missing("merges", merge.id, "entity", [merge.entity_id, merge.alias_id], entities | merged)
+    tables = {each.table for each in index.rows(Origin)} & TABLES.keys()
+    held = {name: _ids(index, TABLES[name]) for name in tables}
     for origin in index.rows(Origin):
         if origin.table not in TABLES:
             yield Problem(f"origins {origin.id}", f"names table {origin.table!r}, which does not exist")
+        elif origin.item_id and origin.item_id not in held[origin.table]:
+            yield Problem(f"origins {origin.id}", f"names {origin.item_id} of {origin.table}, which does not exist")
     for community in index.rows(Community):
         where = community.id
         yield from missing("communities", where, "community", [community.parent_id, community.same_as], communities)
@@ -183,4 +191,4 @@ def _arrays(index: Index) -> Iterator[Problem]:
 
 def _ids(index: Index, record: type) -> set[str]:
     rows: list[Any] = index.rows(record)
-    return {row.id for row in rows}
+    return {row.id for row in rows if hasattr(row, "id")}

@@ -70,7 +70,8 @@ OpenieOption = Annotated[
         "--openie",
         exists=True,
         dir_okay=False,
-        help="An extraction made elsewhere, in the place of the extractor: JSON lines with id, entities, triples.",
+        help="An extraction made elsewhere, in the place of the extractor: JSON lines with id, entities, triples, or "
+        "HippoRAG's openie_results_*.json.",
         metavar="FILE",
     ),
 ]

@@ -101,9 +101,11 @@ def index(
 
     With --openie the named entities and triples of each document come from a file; a document that it does not name is
     read by extraction.pipeline, and how many these are is told. What cannot be used of it is listed among the failures.
+    HippoRAG's openie_results_*.json is read too, by passage; without INPUT its passages are the documents.
 
     With --kg a knowledge graph is brought along, and no documents are needed: .tsv and .csv (head, relation, tail), .nt
-    (N-Triples), or a Wikidata dump (.json), each also .gz. Things of documents and of the graph meet by their names.
+    (N-Triples), .graphml (LightRAG's and nano-graphrag's too), or a Wikidata dump (.json), each also .gz. Things of
+    documents and of the graph meet by their names.
 
     The exit status is 5 where more items of one kind (documents, chunks, descriptions, reports) lost something than
     build.failure_threshold allows. An item counts once, whether it lost a part or the whole.
@@ -117,7 +119,7 @@ def index(
         overrides = [*(overrides or []), f"build.wait={wait}"]
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     inputs = inputs or []
-    if not inputs and not chosen.kg.files:
+    if not inputs and not chosen.kg.files and not chosen.extraction.openie:
         raise UsageError("Missing argument 'INPUT': name documents, or a graph with --kg")
     if latency is not None and not estimate:
         raise UsageError("--latency is for --estimate: how long a call really takes nobody sets")
@@ -146,6 +148,11 @@ def end(done: dict[str, Any], chosen: Settings, *, as_json: bool) -> None:
         print_json(done)
     else:
         typer.echo(show.build(done))
+    check_lost(done, chosen)
+
+
+def check_lost(done: dict[str, Any], chosen: Settings) -> None:
+    """End the program with its exit status where a build lost too much."""
     threshold = chosen.build.failure_threshold
     if done["failed_share"] > threshold:
         share = f"{show.lost(done['lost'][0])} ({done['failed_share']:.1%}) lost something"

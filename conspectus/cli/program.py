@@ -3,12 +3,38 @@
 import io
 import sys
 
-from conspectus.cli import asking, chatting, explaining, indexing, lifecycle, looking, measuring, start, training
+from conspectus.cli import (
+    asking,
+    chatting,
+    explaining,
+    exporting,
+    importing,
+    indexing,
+    lifecycle,
+    looking,
+    measuring,
+    resolving,
+    start,
+    training,
+)
 from conspectus.cli.app import app, complain
 from storage.errors import ConspectusError
 
 INTERRUPTED = 130
-COMMANDS = (start, indexing, lifecycle, asking, explaining, chatting, looking, measuring, training)
+COMMANDS = (
+    start,
+    indexing,
+    lifecycle,
+    resolving,
+    asking,
+    explaining,
+    chatting,
+    looking,
+    importing,
+    exporting,
+    measuring,
+    training,
+)
 """Each module adds its commands to the program; this is the order that --help shows."""
 
 _ORDER = [module.__name__ for module in COMMANDS]

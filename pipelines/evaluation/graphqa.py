@@ -7,22 +7,20 @@
 Which of them a folder holds follows from its files.
 """
 
-import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
-from pipelines.evaluation.answers import exact_match, normalised
+from pipelines.evaluation.graphqa_scores import begins_with, hit_at_1, lenient
 from query.subgraph.soft_shape import SEPARATOR
 from query.subgraph.textual_graph import TextualGraph
 from storage.errors import InputError
+from storage.records import Failure
 
 Metric = Literal["accuracy", "hit@1"]
 Cut = Callable[[TextualGraph, str], TextualGraph]
 """Returns the part of a graph that a question needs."""
-
-_SEED = 42
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +34,33 @@ class GraphQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """How large graphs are: nodes, edges, and the tokens of their text; of several graphs these are means."""
+
+    nodes: float = 0.0
+    edges: float = 0.0
+    tokens: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class GraphQa:
-    """A set of questions, divided. `nodes_before` and `edges_before` are means before graphs were cut."""
+    """A set of questions, divided.
+
+    `choices` are the answers that there are, where a question names them. `before` and `after` are the mean sizes of
+    the graphs before and after they were cut. `left_out` questions have no graph or no answer; `failures` are those
+    that cannot be read, each with its place and why.
+    """
 
     name: str
     metric: Metric
     training: tuple[GraphQuestion, ...]
     validation: tuple[GraphQuestion, ...]
     test: tuple[GraphQuestion, ...]
-    nodes_before: float
-    edges_before: float
+    choices: tuple[str, ...] = ()
+    before: Size = Size()
+    after: Size = Size()
+    left_out: int = 0
+    failures: tuple[Failure, ...] = ()
 
     @property
     def questions(self) -> tuple[GraphQuestion, ...]:
@@ -60,45 +75,9 @@ class GraphQa:
         """Return 1 where a text answers the question by the set's metric, else 0."""
         return (begins_with if self.metric == "accuracy" else hit_at_1)(text, question.answers)
 
-
-def begins_with(text: str, accepted: Sequence[str]) -> float:
-    """Return 1 where a text begins with the words of an accepted answer, else 0.
-
-    >>> begins_with("Support.", ["support"]), begins_with("supporters", ["support"]), begins_with("", ["support"])
-    (1.0, 0.0, 0.0)
-    """
-    said = f"{normalised(text)} "
-    return float(any(said.startswith(f"{normalised(each)} ") for each in accepted if normalised(each)))
-
-
-def hit_at_1(text: str, accepted: Sequence[str]) -> float:
-    """Return 1 where the first of the answers that a text holds is accepted, else 0.
-
-    >>> hit_at_1("jaxon bieber|jazmyn bieber", ["Jaxon Bieber"]), hit_at_1("jazmyn bieber", ["Jaxon Bieber"])
-    (1.0, 0.0)
-    """
-    return exact_match(text.partition(SEPARATOR)[0], accepted)
-
-
-_T = TypeVar("_T")
-
-
-def divided(items: Sequence[_T], group: Callable[[_T], Hashable]) -> tuple[list[_T], list[_T], list[_T]]:
-    """Return 6 : 2 : 2 of the items, drawn with a seed; those of one group stay on one side.
-
-    InputError where there are fewer than five groups.
-    """
-    groups: dict[Hashable, list[_T]] = {}
-    for each in items:
-        groups.setdefault(group(each), []).append(each)
-    if len(groups) < 5:
-        raise InputError(f"{len(groups)} different graphs are too few to learn, to validate and to test with")
-    order = list(groups)
-    random.Random(_SEED).shuffle(order)  # noqa: S311
-    first, second = round(0.6 * len(order)), round(0.8 * len(order))
-    parts = order[:first], order[first:second], order[second:]
-    learn, validate, test = ([each for key in part for each in groups[key]] for part in parts)
-    return learn, validate, test
+    def lenient(self, text: str, question: GraphQuestion) -> float:
+        """Return 1 where the authors of GraphQA would count a text as right, else 0."""
+        return lenient(text, question.answers, self.choices)
 
 
 def whole(graph: TextualGraph, question: str) -> TextualGraph:
@@ -109,7 +88,8 @@ def whole(graph: TextualGraph, question: str) -> TextualGraph:
 def read_graphqa(place: Path, cut: Cut = whole) -> GraphQa:
     """Return the set in a folder or file; graphs are cut to what their questions need while they are read.
 
-    InputError names the file and what is wrong with it. ExplaGraphs' graphs are small, and never cut, as in the paper.
+    Questions that cannot be read are its `failures`; InputError names the first where they are more than a twentieth,
+    and the file that is of no such form at all. ExplaGraphs' graphs are small, and never cut, as in the paper.
     """
     from pipelines.evaluation.graphqa_explagraphs import find_explagraphs, read_explagraphs
     from pipelines.evaluation.graphqa_scenes import find_scenes, read_scenes

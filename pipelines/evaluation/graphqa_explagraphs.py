@@ -8,8 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipelines.evaluation.graphqa import GraphQa, GraphQuestion, divided
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
+from pipelines.evaluation.graphqa import GraphQa, GraphQuestion
+from pipelines.evaluation.graphqa_collected import Found, Row, collected, failure, graph_of
+from query.subgraph.textual_graph import TextualGraph
 from storage.errors import InputError
 
 STANCES = ("support", "counter")
@@ -24,19 +25,9 @@ def find_explagraphs(place: Path) -> list[Path]:
 
 
 def read_explagraphs(files: Sequence[Path]) -> GraphQa:
-    """Return the questions of the files, divided; InputError names the line that is wrong."""
-    found = [each for file in files for each in _questions(file)]
-    learn, validate, test = divided(found, lambda each: (each.graph.nodes, each.graph.edges))
-    n = len(found)
-    return GraphQa(
-        "explagraphs",
-        "accuracy",
-        tuple(learn),
-        tuple(validate),
-        tuple(test),
-        sum(len(each.graph.nodes) for each in found) / n,
-        sum(len(each.graph.edges) for each in found) / n,
-    )
+    """Return the questions of the files, divided; errors as those of `collected`."""
+    rows = (row for file in files for row in _rows(file))
+    return collected("explagraphs", "accuracy", files[0], [rows], STANCES)
 
 
 def _is_stance_file(file: Path) -> bool:
@@ -50,31 +41,36 @@ def _is_header(fields: Sequence[str]) -> bool:
     return fields[2].strip().lower() in {"label", "stance"}
 
 
-def _questions(file: Path) -> Iterator[GraphQuestion]:
+def _rows(file: Path) -> Iterator[Row]:
     try:
-        lines = file.read_text("utf-8-sig").splitlines()
+        text = file.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}") from error
-    for number, line in enumerate(lines, start=1):
+    # Not `splitlines`: it ends a line at signs that may stand in a sentence, such as U+2028, too.
+    for number, line in enumerate(text.split("\n"), start=1):
         fields = [each.strip() for each in line.split("\t")]
         if not line.strip() or (len(fields) == 4 and _is_header(fields)):
             continue
-        if len(fields) != 4:
-            raise InputError(f"{file}:{number}: {len(fields)} fields, not argument 1, argument 2, stance and graph")
-        first, second, stance, told = fields
-        if stance not in STANCES:
-            raise InputError(f"{file}:{number}: the stance is {stance!r}, not `support` or `counter`")
-        question = f"Argument 1: {first}\nArgument 2: {second}\n{_ASKED}"
-        yield GraphQuestion(f"{file.stem}-{number}", _graph(f"{file}:{number}", told), question, (stance,))
+        try:
+            yield _question(f"{file.stem}-{number}", fields)
+        except ValueError as error:
+            yield failure(f"{file}:{number}", str(error))
 
 
-def _graph(where: str, told: str) -> TextualGraph:
-    triples = [tuple(part.strip() for part in each) for each in _TRIPLE.findall(told)]
-    if not triples or _TRIPLE.sub("", told).strip():
-        raise InputError(f"{where}: the graph is no row of triples (head; relation; tail): {told[:80]!r}")
-    number: dict[str, int] = {}
-    for head, _, tail in triples:
-        number.setdefault(head, len(number))
-        number.setdefault(tail, len(number))
-    edges = tuple(TextualEdge(number[head], relation, number[tail]) for head, relation, tail in triples)
-    return TextualGraph(tuple(number), edges)
+def _question(id_: str, fields: Sequence[str]) -> Found:
+    """Return what a line says; ValueError where it is none."""
+    if len(fields) != 4:
+        raise ValueError(f"{len(fields)} fields, not argument 1, argument 2, stance and graph")
+    first, second, stance, told = fields
+    if stance not in STANCES:
+        raise ValueError(f"the stance is {stance[:80]!r}, not `support` or `counter`")
+    graph = _graph(told)
+    question = f"Argument 1: {first}\nArgument 2: {second}\n{_ASKED}"
+    return Found(GraphQuestion(id_, graph, question, (stance,)), graph, (graph.nodes, graph.edges))
+
+
+def _graph(told: str) -> TextualGraph:
+    triples = [(head.strip(), said.strip(), tail.strip()) for head, said, tail in _TRIPLE.findall(told)]
+    if not triples or not all(part for each in triples for part in each) or _TRIPLE.sub("", told).strip():
+        raise ValueError(f"the graph is no row of triples (head; relation; tail): {told[:80]!r}")
+    return graph_of(triples)

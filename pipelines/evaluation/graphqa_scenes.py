@@ -5,14 +5,17 @@ A folder with `*sceneGraphs.json`, {image: {"objects": {id: {"name", "x", "y", "
 graph is not there are left out; those about one image stay on one side of the division.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError
 
-from pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion, divided
+from pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion
+from pipelines.evaluation.graphqa_collected import Found, LeftOut, Row, collected, failure, first_of
+from pipelines.evaluation.rows import value_of
+from pipelines.steps.readers.encodings import clean
 from query.subgraph.textual_graph import TextualEdge, TextualGraph
 from storage.errors import InputError
 
@@ -50,12 +53,6 @@ class SceneFiles:
     questions: tuple[Path, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    image: str
-    question: GraphQuestion
-
-
 def find_scenes(place: Path) -> SceneFiles | None:
     """Return the files of a folder, None where it lacks graphs or questions."""
     if not place.is_dir():
@@ -65,61 +62,63 @@ def find_scenes(place: Path) -> SceneFiles | None:
 
 
 def read_scenes(files: SceneFiles, cut: Cut) -> GraphQa:
-    """Return the questions, divided; InputError names the file and what is wrong with it."""
-    scenes = _pooled(files.graphs, TypeAdapter(dict[str, _Scene]))
-    asked = _pooled(files.questions, TypeAdapter(dict[str, _Question]))
-    graphs = {
-        image: _graph(image, scenes[image]) for image in {each.imageId for each in asked.values()} & scenes.keys()
-    }
-    found = [
-        _Asked(
-            each.imageId,
-            GraphQuestion(id_, cut(graphs[each.imageId], each.question), each.question, (each.answer,)),
-        )
-        for id_, each in asked.items()
-        if each.imageId in graphs
-    ]
-    if not found:
-        raise InputError(f"{files.questions[0]}: no question is about an image of {files.graphs[0].name}")
-    learn, validate, test = divided(found, lambda each: each.image)
-    n = len(found)
-    return GraphQa(
-        "scenegraphs",
-        "accuracy",
-        tuple(each.question for each in learn),
-        tuple(each.question for each in validate),
-        tuple(each.question for each in test),
-        sum(len(graphs[each.image].nodes) for each in found) / n,
-        sum(len(graphs[each.image].edges) for each in found) / n,
-    )
+    """Return the questions, divided; errors as those of `collected`, and InputError where a file is no JSON object."""
+    return collected("scenegraphs", "accuracy", files.questions[0], [_rows(files, cut)])
 
 
-_T = TypeVar("_T")
+def _rows(files: SceneFiles, cut: Cut) -> Iterator[Row]:
+    scenes = _pooled(files.graphs)
+    read: dict[str, TextualGraph | str] = {}
+    for id_, (file, value) in _pooled(files.questions).items():
+        try:
+            asked = _Question.model_validate(value)
+        except ValidationError as error:
+            yield failure(f"{file}: {id_}", first_of(error))
+            continue
+        image = asked.imageId
+        if image not in scenes:
+            yield LeftOut()
+            continue
+        if image not in read:
+            read[image] = _graph(scenes[image][1])
+        graph = read[image]
+        if isinstance(graph, str):
+            yield failure(f"{scenes[image][0]}: scene {image}", graph)
+        elif not graph.nodes or not asked.answer.strip():
+            yield LeftOut()
+        else:
+            question = clean(asked.question)
+            yield Found(GraphQuestion(id_, cut(graph, question), question, (clean(asked.answer),)), graph, image)
 
 
-def _pooled(files: Sequence[Path], form: TypeAdapter[dict[str, _T]]) -> dict[str, _T]:
-    found: dict[str, _T] = {}
+def _pooled(files: Sequence[Path]) -> dict[str, tuple[Path, Any]]:
+    """Return all values of JSON objects, each with its file."""
+    found: dict[str, tuple[Path, Any]] = {}
     for file in files:
         try:
-            found |= form.validate_json(file.read_bytes())
-        except OSError as error:
+            value = value_of(file.read_bytes())
+        except (OSError, ValueError) as error:
             raise InputError(f"{file} cannot be read: {error}") from error
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{file}: {where + ': ' if where else ''}{first['msg']}") from error
+        if not isinstance(value, dict):
+            raise InputError(f"{file} is no object of JSON with an id for each")
+        found |= {id_: (file, each) for id_, each in value.items()}
     return found
 
 
-def _graph(image: str, scene: _Scene) -> TextualGraph:
+def _graph(value: Any) -> TextualGraph | str:  # noqa: ANN401  (any JSON value may stand in a file)
+    """Return the graph of a scene, or what is wrong with it."""
+    try:
+        scene = _Scene.model_validate(value)
+    except ValidationError as error:
+        return first_of(error)
     number = {id_: place for place, id_ in enumerate(scene.objects)}
     edges = []
     for id_, each in scene.objects.items():
         for relation in each.relations:
             if relation.object not in number:
-                raise InputError(f"scene {image}: a relation of object {id_} names {relation.object}, which is none")
-            edges.append(TextualEdge(number[id_], relation.name, number[relation.object]))
-    return TextualGraph(tuple(_told(each) for each in scene.objects.values()), tuple(edges))
+                return f"a relation of object {id_} names {relation.object[:80]!r}, which is none"
+            edges.append(TextualEdge(number[id_], clean(relation.name), number[relation.object]))
+    return TextualGraph(tuple(clean(_told(each)) for each in scene.objects.values()), tuple(edges))
 
 
 def _told(thing: _Object) -> str:

@@ -13,16 +13,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BaseModel, ValidationError
 
-from pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion, divided
+from pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion
+from pipelines.evaluation.graphqa_collected import Found, LeftOut, Row, collected, failure, first_of, graph_of
 from pipelines.evaluation.published import brings_graphs
-from pipelines.evaluation.rows import rows_of
+from pipelines.evaluation.rows import lines_of, value_of
 from pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, read_questions
 from pipelines.interchange.kg import read_graph
 from pipelines.interchange.kg_collect import ImportedGraph
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
+from pipelines.steps.readers.encodings import clean
+from query.subgraph.textual_graph import TextualGraph
 from query.walk.graph import predicate_words, spoken
-from storage.errors import InputError
+from query.walk.ids import is_id
 from storage.settings import KgSettings
 from storage.text.normalise import entity_key
 
@@ -32,19 +35,19 @@ _MOST_EDGES = 20_000
 _PARTS = (("train",), ("validation", "valid", "val", "dev"), ("test",))
 
 
+class _RogRow(BaseModel):
+    id: str | int
+    question: str
+    answer: list[str]
+    graph: list[tuple[str, str, str]]
+
+
 @dataclass(frozen=True, slots=True)
 class WebQspFiles:
     """RoG's files, three as they divide the questions or one; or a suite's folder."""
 
     files: tuple[Path, ...] = ()
     suite: Path | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Whole:
-    question: GraphQuestion
-    nodes: int
-    edges: int
 
 
 def find_webqsp(place: Path) -> WebQspFiles | None:
@@ -61,67 +64,45 @@ def find_webqsp(place: Path) -> WebQspFiles | None:
 
 
 def read_webqsp(found: WebQspFiles, cut: Cut) -> GraphQa:
-    """Return the questions that have answers, divided; InputError names the line that is wrong."""
+    """Return the questions that have answers and a graph, divided; errors as those of `collected`."""
     if found.suite is not None:
-        parts = _drawn(list(_of_suite(found.suite, cut)))
-    elif len(found.files) == 1:
-        parts = _drawn(list(_of_rog(found.files[0], cut)))
-    else:
-        learn, validate, test = (list(_of_rog(file, cut)) for file in found.files)
-        parts = learn, validate, test
-    if not all(parts):
-        raise InputError(f"{(found.suite or found.files[0])}: a part has no question with an answer and a graph")
-    every = [each for part in parts for each in part]
-    training, validation, held_back = (tuple(each.question for each in part) for part in parts)
-    return GraphQa(
-        "webqsp",
-        "hit@1",
-        training,
-        validation,
-        held_back,
-        sum(each.nodes for each in every) / len(every),
-        sum(each.edges for each in every) / len(every),
-    )
+        return collected("webqsp", "hit@1", found.suite, [_of_suite(found.suite, cut)])
+    return collected("webqsp", "hit@1", found.files[0], [_of_rog(file, cut) for file in found.files])
 
 
-def _drawn(found: Sequence[_Whole]) -> tuple[list[_Whole], list[_Whole], list[_Whole]]:
-    return divided(found, lambda each: each.question.id)
-
-
-def _of_rog(file: Path, cut: Cut) -> Iterator[_Whole]:
-    for where, row in rows_of(file):
+def _of_rog(file: Path, cut: Cut) -> Iterator[Row]:
+    for where, line in lines_of(file):
         try:
-            triples = [(str(head), str(said), str(tail)) for head, said, tail in row["graph"]]
-            answers, asked, id_ = [str(each) for each in row["answer"]], str(row["question"]), str(row["id"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{where}: not a question like RoG's: {type(error).__name__} {error}") from error
-        if triples and answers:
-            small = [(head.lower(), said.lower(), tail.lower()) for head, said, tail in triples]
-            yield _asked(id_, _of_triples(small), asked.lower(), [each.lower() for each in answers], cut)
+            row = _RogRow.model_validate(value_of(line))
+        except ValidationError as error:
+            yield failure(where, f"not a question like RoG's: {first_of(error)}")
+        except ValueError as error:
+            yield failure(where, str(error))
+        else:
+            triples = [(_small(head), _small(said), _small(tail)) for head, said, tail in row.graph]
+            yield _asked(
+                str(row.id), graph_of(triples), _small(row.question), [_small(each) for each in row.answer], cut
+            )
 
 
-def _of_triples(triples: Sequence[tuple[str, str, str]]) -> TextualGraph:
-    number: dict[str, int] = {}
-    edges = []
-    for head, said, tail in triples:
-        ends = [number.setdefault(each, len(number)) for each in (head, tail)]
-        edges.append(TextualEdge(ends[0], said, ends[1]))
-    return TextualGraph(tuple(number), tuple(dict.fromkeys(edges)))
+def _small(text: str) -> str:
+    return clean(text).lower()
 
 
-def _of_suite(folder: Path, cut: Cut) -> Iterator[_Whole]:
+def _of_suite(folder: Path, cut: Cut) -> Iterator[Row]:
     graph = read_graph(KgSettings(files=(str(folder / GRAPH),)))
     assert graph is not None, "a file was named"
+    yield from graph.failures
     around = _neighbourhoods(graph)
     for each in read_questions(folder):
-        near = around(each)
-        if each.answers and near.nodes:
-            yield _asked(each.id, near, each.question, each.answers, cut)
+        yield _asked(each.id, around(each), each.question, each.answers, cut)
 
 
-def _asked(id_: str, graph: TextualGraph, question: str, answers: Sequence[str], cut: Cut) -> _Whole:
-    kept = GraphQuestion(id_, cut(graph, question), question, tuple(dict.fromkeys(answers)))
-    return _Whole(kept, len(graph.nodes), len(graph.edges))
+def _asked(id_: str, graph: TextualGraph, question: str, answers: Sequence[str], cut: Cut) -> Row:
+    accepted = tuple(dict.fromkeys(each for each in answers if each.strip()))
+    if not (graph.edges and accepted):
+        return LeftOut()
+    return Found(GraphQuestion(id_, cut(graph, question), question, accepted), graph, id_)
 
 
 def _neighbourhoods(graph: ImportedGraph) -> Callable[[Question], TextualGraph]:
@@ -142,15 +123,20 @@ def _neighbourhoods(graph: ImportedGraph) -> Callable[[Question], TextualGraph]:
                 triples |= dict.fromkeys(at[: _MOST_EDGES - len(triples)].tolist())
             others = {int(each) for row in triples for each in (graph.sources[row], graph.targets[row])}
             here, seen = sorted(others - seen), seen | others
-        return _of_triples(
+        return graph_of(
             [
                 (
-                    spoken(graph.names[graph.sources[row]]),
+                    _read(graph.names[graph.sources[row]]),
                     predicate_words(graph.predicates[graph.stated[row]]),
-                    spoken(graph.names[graph.targets[row]]),
+                    _read(graph.names[graph.targets[row]]),
                 )
                 for row in triples
             ]
         )
 
     return around
+
+
+def _read(name: str) -> str:
+    """Return a name as nodes of an index have it."""
+    return name if is_id(name) else spoken(name)

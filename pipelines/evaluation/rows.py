@@ -10,13 +10,28 @@ from storage.errors import InputError
 
 def rows_of(path: Path) -> Iterator[tuple[str, Any]]:
     """Yield (file:line, value) for each line of JSON that is not blank; InputError names the line that is wrong."""
+    for where, line in lines_of(path):
+        try:
+            yield where, value_of(line)
+        except ValueError as error:
+            raise InputError(f"{where}: {error}") from error
+
+
+def lines_of(path: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield (file:line, bytes) for each line that is not blank; InputError where there is no such file."""
     if not path.is_file():
         raise InputError(f"there is no file {path}")
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                where = f"{path}:{number}"
-                try:
-                    yield where, json.loads(line.decode("utf-8-sig"))
-                except ValueError as error:
-                    raise InputError(f"{where}: not JSON: {error}") from error
+                yield f"{path}:{number}", line
+
+
+def value_of(line: bytes) -> Any:  # noqa: ANN401  (any JSON value may stand in a line)
+    """Return the JSON value of a line; ValueError where it is none, or one of more brackets than can be followed."""
+    try:
+        return json.loads(line.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise ValueError("not JSON: it is nested too deeply") from error
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from error

@@ -6,6 +6,7 @@ from tempfile import SpooledTemporaryFile
 
 from pipelines.interchange.kg_collect import Collector, ImportedGraph
 from pipelines.interchange.kg_files import suffix_of
+from pipelines.interchange.kg_graphml import read_graphml
 from pipelines.interchange.kg_json import read_jsonl
 from pipelines.interchange.kg_ntriples import read_ntriples
 from pipelines.interchange.kg_rows import read_csv, read_labels, read_tsv, read_txt
@@ -21,6 +22,7 @@ _READERS: dict[str, Callable[[Path, Collector, str], None]] = {
     ".nq": read_ntriples,
     ".jsonl": read_jsonl,
     ".json": read_wikidata,
+    ".graphml": read_graphml,
 }
 _IN_MEMORY = 16 << 20
 """Bytes of labels that wait in memory before they go to a file."""
@@ -29,8 +31,8 @@ _IN_MEMORY = 16 << 20
 def read_graph(settings: KgSettings) -> ImportedGraph | None:
     """Return the graph of all files together, None where the settings name none.
 
-    Lines that are no triples are its failures. InputError where a file cannot be read, is of no known format, or where
-    no triple could be read at all.
+    What is no triple is among its failures. InputError where a file cannot be read, is of no known format, or where
+    no triple and no thing could be read at all.
     """
     if not settings.files:
         return None
@@ -44,7 +46,7 @@ def read_graph(settings: KgSettings) -> ImportedGraph | None:
         for path in map(Path, settings.labels):
             read_labels(path, into)
         graph = into.graph()
-    if not graph.n_triples:
+    if not graph.names:
         first = f", the first line {into.failures[0].item_id}: {into.failures[0].reason}" if into.failures else ""
         raise InputError(f"no triple could be read from {', '.join(settings.files)}{first}")
     return graph

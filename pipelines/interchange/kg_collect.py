@@ -8,13 +8,14 @@ other one its id behind it.
 import json
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from pipelines.interchange.kg_told import ToldThing, ToldTriple, one_thing, one_triple
 from pipelines.lost import KG
 from pipelines.steps.readers.encodings import clean
 from storage.records import Failure
@@ -28,7 +29,8 @@ class ImportedGraph:
     """A graph that was brought along: `sources[i]`, `stated[i]`, `targets[i]` are one triple, each once.
 
     `names` are the display names of its things, no two with one `entity_key`; `predicates` are distinct. `failures`
-    are what could not be read, `notes` what else should be known.
+    are what could not be read, `notes` what else should be known. Where a file says more of a thing or a triple than
+    its names, `things[i]` has it of the thing `names[i]`, `told[i]` of triple i.
     """
 
     names: list[str]
@@ -38,6 +40,8 @@ class ImportedGraph:
     targets: Ints
     failures: list[Failure]
     notes: tuple[str, ...] = ()
+    things: Mapping[int, ToldThing] = field(default_factory=dict)
+    told: Mapping[int, ToldTriple] = field(default_factory=dict)
 
     @property
     def n_triples(self) -> int:
@@ -59,6 +63,8 @@ class Collector:
         self._predicates: dict[str, int] = {}
         self._count = 0
         self._triples: tuple[array[int], array[int], array[int]] = (array("q"), array("q"), array("q"))
+        self._things: defaultdict[int, list[ToldThing]] = defaultdict(list)
+        self._told: dict[int, ToldTriple] = {}
         self.failures: list[Failure] = []
         self.notes: list[str] = []
 
@@ -82,12 +88,28 @@ class Collector:
         """Return the number of a predicate, by its name or id."""
         return self._predicates.setdefault(text, len(self._predicates))
 
+    def literal_predicate(self, text: str) -> int:
+        """Return the number of a predicate that is shown as it stands, though it look like an IRI."""
+        text = " ".join(text.split())
+        if "://" in text or text.startswith("urn:"):
+            self.label(text, text)
+        return self.predicate(text)
+
     def add(self, source: int, predicate: int, target: int) -> None:
         """Take a triple."""
         sources, stated, targets = self._triples  # once a triple: no loop
         sources.append(source)
         stated.append(predicate)
         targets.append(target)
+
+    def add_told(self, source: int, predicate: int, target: int, told: ToldTriple) -> None:
+        """Take a triple, and what is said of it."""
+        self._told[len(self._triples[0])] = told
+        self.add(source, predicate, target)
+
+    def thing(self, number: int, told: ToldThing) -> None:
+        """Take what is said of a thing, which is then one of the graph's though no triple names it."""
+        self._things[number].append(told)
 
     def label(self, id_: str, text: str, rank: int = 0) -> None:
         """Take a label of an id; of several the one with the least rank counts, then the first in the alphabet."""
@@ -104,10 +126,32 @@ class Collector:
         counts = np.bincount(np.concatenate([sources, targets]), minlength=self._count)
         ids = {**self._ids, **{text: number for text, number in self._names.items() if text in labels}}
         plain = {text: number for text, number in self._names.items() if text not in labels}
-        thing_of, names = _things(ids, plain, counts, labels)
+        thing_of, names = _things(ids, plain, counts, labels, self._things.keys())
         said, predicates = _predicates(self._predicates, labels)
         whole = _distinct(thing_of[sources], said[stated], thing_of[targets], len(names), len(predicates))
-        return ImportedGraph(names, predicates, *whole, self.failures, tuple(dict.fromkeys(self.notes)))
+        notes = tuple(dict.fromkeys(self.notes))
+        things: defaultdict[int, list[ToldThing]] = defaultdict(list)
+        for number, several in self._things.items():
+            things[int(thing_of[number])] += several
+        return ImportedGraph(
+            names,
+            predicates,
+            *whole,
+            self.failures,
+            notes,
+            {thing: one_thing(several) for thing, several in things.items()},
+            self._told_of(thing_of[sources], said[stated], thing_of[targets], whole) if self._told else {},
+        )
+
+    def _told_of(
+        self, sources: Ints, stated: Ints, targets: Ints, whole: tuple[Ints, Ints, Ints]
+    ) -> dict[int, ToldTriple]:
+        """Return what is said of the triples as they are in the end, each once, by their place."""
+        place = {triple: row for row, triple in enumerate(zip(*(each.tolist() for each in whole), strict=True))}
+        found: defaultdict[int, list[ToldTriple]] = defaultdict(list)
+        for row, told in self._told.items():
+            found[place[int(sources[row]), int(stated[row]), int(targets[row])]].append(told)
+        return {row: one_triple(several) for row, several in found.items()}
 
     def _known_labels(self) -> dict[str, str]:
         """Return the labels of what a triple names."""
@@ -134,9 +178,16 @@ def _distinct(sources: Ints, stated: Ints, targets: Ints, n_names: int, n_predic
 
 
 def _things(
-    ids: Mapping[str, int], plain: Mapping[str, int], counts: npt.NDArray[Any], labels: Mapping[str, str]
+    ids: Mapping[str, int],
+    plain: Mapping[str, int],
+    counts: npt.NDArray[Any],
+    labels: Mapping[str, str],
+    described: Set[int],
 ) -> tuple[Ints, list[str]]:
-    """Return the thing that each number is, -1 for what no triple names, and the names of the things."""
+    """Return the thing that each number is, -1 for what no triple names, and the names of the things.
+
+    Of those in `described` more is said: they are things without a triple too.
+    """
     thing_of = np.full(len(counts), -1, dtype=np.int64)
     names: list[str] = []
     taken: dict[str, int] = {}
@@ -149,7 +200,7 @@ def _things(
 
     bearers: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
     for id_, number in ids.items():
-        if counts[number]:
+        if counts[number] or number in described:
             label = _shown(labels.get(id_, "")) or local_name(id_)
             bearers[entity_key(label)].append((-int(counts[number]), id_, number))
     later: list[tuple[str, int]] = []
@@ -168,7 +219,7 @@ def _things(
 
     surfaces: defaultdict[str, list[tuple[int, str, int]]] = defaultdict(list)
     for text, number in plain.items():
-        if counts[number]:
+        if counts[number] or number in described:
             surfaces[entity_key(text)].append((-int(counts[number]), _shown(text), number))
     for key, found in surfaces.items():
         numbers = [number for _, _, number in found]

@@ -1,4 +1,4 @@
-"""The files that a knowledge graph comes in: compressed or not, read line by line."""
+"""The files that a knowledge graph comes in: compressed or not, read line by line or in blocks."""
 
 import bz2
 import gzip
@@ -30,6 +30,16 @@ def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
         with _opened(path) as stream:
             for number, line in enumerate(stream, start=1):
                 yield number, (line.removeprefix(_BOM) if number == 1 else line).rstrip(b"\r\n")
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {error}") from error
+
+
+def blocks_of(path: Path, size: int = 1 << 16) -> Iterator[bytes]:
+    """Yield the content of a file in blocks; InputError where it cannot be read."""
+    try:
+        with _opened(path) as stream:
+            while block := stream.read(size):
+                yield block
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}") from error
 

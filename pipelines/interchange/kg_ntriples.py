@@ -5,6 +5,8 @@ from pathlib import Path
 
 from pipelines.interchange.kg_collect import Collector
 from pipelines.interchange.kg_files import lines_of
+from pipelines.interchange.kg_own import OwnStatements
+from pipelines.interchange.ntriples_terms import OWN
 
 _IRI = r'<((?:[^\x00-\x20<>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})+)>'
 _BLANK = r"_:([\w:](?:[\w:.\-·]*[\w:\-·])?)"
@@ -26,9 +28,10 @@ def read_ntriples(path: Path, into: Collector, language: str) -> None:
     """Read a line a triple: IRIs and blank nodes are ids, literals are names, and labels name the ids.
 
     Literals in other languages than `language` are left out, and how many these are is noted; of labels one without a
-    language, or in another, serves where there is none.
+    language, or in another, serves where there is none. What we exported ourselves is read as `OwnStatements` does.
     """
     foreign = 0
+    own = OwnStatements(path, into)
     for number, line in lines_of(path):
         item = f"{path.name}:{number}"
         try:
@@ -51,7 +54,9 @@ def read_ntriples(path: Path, into: Collector, language: str) -> None:
         except ValueError as error:
             into.fail(item, str(error), text)
             continue
-        if value is not None and not value.strip():
+        if subject.startswith(OWN):
+            own.take(item, subject, predicate, value, thing)
+        elif value is not None and not value.strip():
             into.fail(item, "an empty literal", text)
         elif value is not None and predicate in LABELS:
             into.label(subject, value, 10 * _distance(tag, language) + LABELS[predicate])
@@ -60,6 +65,7 @@ def read_ntriples(path: Path, into: Collector, language: str) -> None:
         else:
             target = into.id(thing) if value is None else into.name(value)
             into.add(into.id(subject), into.predicate(predicate), target)
+    own.end()
     if foreign:
         into.notes.append(f"{foreign:,} texts of {path.name} in other languages left out (kg.language is {language})")
 

@@ -6,10 +6,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
+from pipelines.interchange.kg_told import types_of
 from pipelines.permitted.statements import joined, restated
 from pipelines.steps.entities import TITLE, degrees_of, entity_id
+from pipelines.steps.imported import GRAPH_FILE
 from storage.index import Index
-from storage.records import Chunk, Claim, Document, Entity, Mention, Relation
+from storage.records import Chunk, Claim, Document, Entity, Mention, Origin, Relation
 from storage.tables import records_of
 from storage.text.nlp import CONCEPT, NAME
 from storage.text.normalise import entity_key, title_names
@@ -51,7 +53,10 @@ def narrowed(index: Index, document_ids: AbstractSet[str], *, graph: bool, most_
     chunk_of = {each.id: each for each in chunks}
     titled = frozenset(entity_id(entity_key(title_names(each.title)[0])) for each in documents if each.title.strip())
 
+    of_files = _told_by_graph(index)
     mentions, touched = _mentions(index, chunk_of.keys(), titled)
+    if not graph:
+        touched |= of_files.keys()
     of_entity, of_relation = _by_owner(mentions)
     of_graph = _relations_of_graph(index) if graph else []
     ends_of_graph = {id_ for each in of_graph for id_ in (each.source_id, each.target_id)}
@@ -70,7 +75,15 @@ def narrowed(index: Index, document_ids: AbstractSet[str], *, graph: bool, most_
     types = _plain_types(index, [base[id_] for id_ in whole])
 
     entities = [
-        each if each.id in whole else _renewed(each, of_entity.get(each.id, ()), chunk_of, titled, types)
+        each
+        if each.id in whole
+        else _renewed(
+            each,
+            of_entity.get(each.id, ()),
+            chunk_of,
+            titled,
+            _types(types, of_files, each.id, graph),
+        )
         for each in base.values()
     ]
     name_of = {each.id: each.name for each in entities}
@@ -89,7 +102,11 @@ def narrowed(index: Index, document_ids: AbstractSet[str], *, graph: bool, most_
         relations,
         [each for each in _where(index, Claim, "chunk_id", chunk_of.keys()) if _is_about(each, base.keys())],
         whole,
-        {id_: told for id_ in base.keys() - whole if (told := joined(_told(of_entity.get(id_, ())), most_tokens))},
+        {
+            id_: told
+            for id_ in base.keys() - whole
+            if (told := joined([*_described(of_files, id_, graph), *_told(of_entity.get(id_, ()))], most_tokens))
+        },
     )
 
 
@@ -130,6 +147,29 @@ def _by_owner(mentions: Iterable[Mention]) -> tuple[dict[str, list[Mention]], di
         elif each.relation_id is not None:
             of_relation[each.relation_id].append(each)
     return dict(of_entity), dict(of_relation)
+
+
+def _told_by_graph(index: Index) -> dict[str, list[Mapping[str, str]]]:
+    """Return what the files of a graph that was brought along say of entities and relations, by id."""
+    told: dict[str, list[Mapping[str, str]]] = {}
+    for each in index.rows(Origin):
+        if GRAPH_FILE in each.details:
+            told.setdefault(each.item_id, []).append(each.details)
+    return told
+
+
+def _described(of_files: Mapping[str, Sequence[Mapping[str, str]]], id_: str, graph: bool) -> Iterator[str]:
+    """Yield the descriptions that a graph gives, where it may be read."""
+    if graph:
+        yield from (each["description"] for each in of_files.get(id_, ()) if "description" in each)
+
+
+def _types(
+    types: AbstractSet[str], of_files: Mapping[str, Sequence[Mapping[str, str]]], id_: str, graph: bool
+) -> AbstractSet[str]:
+    """Return the types that an entity may keep: those that a graph gives it where that may be read, and only there."""
+    brought = {kind for each in of_files.get(id_, ()) for kind in types_of(each.get("types", ""))}
+    return types | brought if graph else types - brought
 
 
 def _relations_of_graph(index: Index) -> list[Relation]:

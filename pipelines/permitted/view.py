@@ -31,7 +31,9 @@ from storage.records import (
     Entity,
     Failure,
     Mention,
+    Merge,
     Name,
+    Origin,
     Relation,
     Report,
     Synonym,
@@ -83,6 +85,8 @@ class _View:
                 Community: lambda: self.communities,
                 Report: lambda: self.reports,
                 Failure: list,  # they name files
+                Merge: list,  # they name what other documents may name
+                Origin: list,  # they quote what another program made of other documents
             },
             undescribed=lambda: known.entities,
             vectors={

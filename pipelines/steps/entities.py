@@ -223,5 +223,8 @@ def _relation_mention(relation_id: str, each: Statement) -> Mention:
 
 
 def with_descriptions(entities: Iterable[Entity], descriptions: dict[str, str]) -> list[Entity]:
-    """Return the entities with their descriptions (by entity id) filled in."""
-    return [replace(each, description=descriptions.get(each.id, "")) for each in entities]
+    """Return the entities with their descriptions (by entity id) filled in, after what a graph says of them."""
+    return [
+        replace(each, description=" ".join(filter(None, (each.description, descriptions.get(each.id, "")))))
+        for each in entities
+    ]

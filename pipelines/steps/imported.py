@@ -1,21 +1,32 @@
 """A graph that was brought along, joined with what the documents say.
 
 Things of both meet by their names (see `entity_key`): one name is one entity. What both state of two things with one
-predicate is one relation. The relations of documents keep their chunks; those of the graph alone have none.
+predicate is one relation. The relations of documents keep their chunks; those of the graph alone have none. Of what a
+graph says besides, a relation that documents state too keeps what they say; its row of origins has the rest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
 from pipelines.interchange.kg_collect import ImportedGraph
+from pipelines.interchange.kg_told import ForeignRow, ToldThing, ToldTriple
 from pipelines.steps.entities import Knowledge
 from storage.hashing import short_id, short_id_of, sized
-from storage.records import Entity, Relation
+from storage.records import Entity, Origin, Relation
 from storage.tables import sorted_by_id
 from storage.text.nlp import CONCEPT, NAME
 from storage.text.normalise import entity_key
+
+GRAPH_FILE = "graph file"
+"""The detail of an origin that names the file of a graph that was brought along."""
+
+
+def ids_of_graph(graph: ImportedGraph) -> frozenset[str]:
+    """Return the ids of the entities that a graph has."""
+    return frozenset(short_id("entity", entity_key(name)) for name in graph.names)
 
 
 def join(found: Knowledge, graph: ImportedGraph) -> Knowledge:
@@ -35,17 +46,19 @@ def _relations(
     # of their letters are two.
     head, ends, middles = sized("relation"), list(map(sized, keys)), list(map(sized, predicates))
     rows = zip(graph.sources.tolist(), graph.stated.tolist(), graph.targets.tolist(), strict=True)
+    told, nothing = graph.told, ToldTriple()
     added = (
         Relation(
             short_id_of(head + ends[source] + middles[said] + ends[target]),
             ids[source],
             ids[target],
             predicates[said],
-            "",
-            1.0,
+            (says := told.get(row, nothing)).description,
+            says.weight,
             (),
+            says.strength,
         )
-        for source, said, target in rows
+        for row, (source, said, target) in enumerate(rows)
     )
     return sorted_by_id([*stated, *(each for each in added if each.id not in known)])
 
@@ -58,22 +71,64 @@ def _entities(found: Knowledge, graph: ImportedGraph, ids: Sequence[str]) -> lis
     ends = np.concatenate([stated.reshape(-1, 2), np.stack([rows[graph.sources], rows[graph.targets]], axis=1)])
     pairs = np.unique(np.concatenate([ends @ [len(row_of), 1], ends @ [1, len(row_of)]]))
     degrees = np.bincount(pairs // len(row_of), minlength=len(row_of)).tolist()
-    in_graph = set(ids)
+    place_of = {id_: place for place, id_ in enumerate(ids)}
     both = [
-        replace(each, types=_types(each.types), type=_types(each.types)[0], degree=degrees[row_of[each.id]])
-        if each.id in in_graph
+        _told_too(replace(each, degree=degrees[row_of[each.id]]), graph.things.get(place_of[each.id]))
+        if each.id in place_of
         else each
         for each in seen
     ]
     seen_ids = {each.id for each in seen}
     alone = [
-        Entity(id_, name, NAME, (NAME,), "", 0, degrees[row_of[id_]])
-        for id_, name in zip(ids, graph.names, strict=True)
+        _told_alone(Entity(id_, name, NAME, (NAME,), "", 0, degrees[row_of[id_]]), graph.things.get(place))
+        for place, (id_, name) in enumerate(zip(ids, graph.names, strict=True))
         if id_ not in seen_ids
     ]
     return sorted_by_id([*both, *alone])
 
 
-def _types(types: tuple[str, ...]) -> tuple[str, ...]:
+def _told_too(entity: Entity, told: ToldThing | None) -> Entity:
+    """Return an entity of the documents that is one of the graph's too."""
+    brought = told.types if told else ()
+    types = tuple(dict.fromkeys([*_types(entity.types, brought), *brought]))
+    return replace(entity, type=types[0], types=types, description=told.description if told else entity.description)
+
+
+def _told_alone(entity: Entity, told: ToldThing | None) -> Entity:
+    """Return an entity of the graph alone."""
+    if told is None:
+        return entity
+    types = told.types or entity.types
+    return replace(entity, type=types[0], types=types, description=told.description)
+
+
+def _types(types: tuple[str, ...], brought: tuple[str, ...]) -> tuple[str, ...]:
     """Return the types of an entity that a graph has too: it is a thing with a name, whatever phrase the texts use."""
-    return types if any(each != CONCEPT for each in types) else (NAME, *types)
+    return types if any(each != CONCEPT for each in types) else (*(brought or (NAME,)), *types)
+
+
+def origins(graph: ImportedGraph, found: Knowledge) -> list[Origin]:
+    """Return where the things and triples of a graph come from, as far as its files say more of them than names.
+
+    `found` is what became of them: rows are named that are in it.
+    """
+    keys = [entity_key(name) for name in graph.names]
+    entities, relations = {each.id for each in found.entities}, {each.id for each in found.relations}
+    made: dict[str, Origin] = {}
+    for place, thing in graph.things.items():
+        item = short_id("entity", keys[place])
+        if item in entities:
+            made |= {each.id: each for each in _origins("entities", item, thing.rows)}
+    for place, triple in graph.told.items():
+        ends = keys[graph.sources[place]], keys[graph.targets[place]]
+        item = short_id("relation", ends[0], graph.predicates[graph.stated[place]], ends[1])
+        if item in relations:
+            made |= {each.id: each for each in _origins("relations", item, triple.rows)}
+    return sorted_by_id(made.values())
+
+
+def _origins(table: str, item: str, rows: Iterable[ForeignRow]) -> Iterator[Origin]:
+    for row in rows:
+        details = {**row.details, GRAPH_FILE: row.file}
+        id_ = short_id("origin", table, item, row.source_id, str(row.ordinal), *chain(*sorted(details.items())))
+        yield Origin(id_, table, item, row.source_id, row.ordinal, details)

@@ -71,7 +71,7 @@ def supported(answer: ReportAnswer, cited: Mapping[str, Cited], chunks: Mapping[
         named = [label for entry in each.records for label in _LABEL.findall(entry.upper()) or [entry]]
         named += _labels_in(f"{each.summary} {each.explanation}", cited)
         unknown += [label for label in dict.fromkeys(named) if label not in cited]
-        spans = _spans([cited[label] for label in dict.fromkeys(named) if label in cited], chunks)
+        spans = places_of([cited[label] for label in dict.fromkeys(named) if label in cited], chunks)
         if spans and explanation:
             findings.append(Finding(without_labels(each.summary, cited), explanation, spans))
         else:
@@ -95,7 +95,8 @@ def _all_known(group: re.Match[str], cited: Mapping[str, Cited]) -> bool:
     return all(label in cited for label in _LABEL.findall(group[1]))
 
 
-def _spans(records: Sequence[Cited], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
+def places_of(records: Sequence[Cited], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
+    """Return the places that a finding which rests on these records cites, the best first (see `supported`)."""
     shared = Counter(chunk_id for each in records for chunk_id in {span.chunk_id for span in each.spans})
 
     def nearness(span: Span) -> tuple[int, tuple[str, int, int, str]]:

@@ -59,8 +59,8 @@ def predicate_texts(relations: Sequence[Relation]) -> list[str]:
 
 
 def report_text(report: Report) -> str:
-    """Return a report's title and first finding: what a question is compared with."""
-    return f"{report.title}. {report.findings[0].explanation}"
+    """Return a report's title and first finding, or its summary where it has none: what a question is compared with."""
+    return f"{report.title}. {report.findings[0].explanation if report.findings else report.summary}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,18 @@ A folder holds `learned.safetensors` (the kept seed's parts), `gretriever.json` 
 and below `seeds/` what each seed came to. Started again on the same folder, a training goes on where it was stopped.
 """
 
-import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from pipelines.evaluation.graphqa import GraphQa, read_graphqa, whole
+from pipelines.train.gretriever_begun import begin
 from pipelines.train.gretriever_plan import Plan, SeedRun, Tell, Trained, deviation, mean
+from pipelines.train.gretriever_state import STATE, write_json
 from prompts.embedder import open_embedder
 from query.subgraph.cutting import Cutting, cut
 from query.subgraph.frozen_model import FrozenModel, open_frozen
@@ -22,11 +23,11 @@ from query.subgraph.graph_encodings import RememberedEncodings, texts_of
 from query.subgraph.gretriever_extra import need
 from query.subgraph.soft_checkpoint import LEARNED, REPORT, Made, as_rows
 from query.subgraph.soft_shape import SoftShape
-from storage.errors import UsageError
-from storage.hashing import digest
+from storage.errors import InputError
 from storage.settings import Settings, TrainGRetrieverSettings
 
-_BEGUN, _RUN = "training.json", "run.json"
+_RUN = "run.json"
+_MOST_TOLD = 20
 
 
 def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, tell: Tell) -> Trained:
@@ -36,10 +37,10 @@ def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, 
     """
     chosen = settings.train_gretriever
     need("torch_geometric", *(["peft"] if chosen.lora else []))
-    ready = [open_frozen(model, chosen.precision)]  # before the graphs are encoded, which takes long
+    ready = [open_frozen(model, chosen.precision, chosen.device)]  # before the graphs are encoded, which takes long
 
     def open_model() -> FrozenModel:
-        return ready.pop() if ready else open_frozen(model, chosen.precision)
+        return ready.pop() if ready else open_frozen(model, chosen.precision, chosen.device)
 
     encodings = RememberedEncodings(
         open_embedder(settings.embedding, settings.embedding_server), out / "cache" / "encodings.sqlite"
@@ -49,6 +50,8 @@ def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, 
     data = read_graphqa(
         suite, (lambda graph, question: cut(graph, question, encodings, how)) if chosen.retrieval else whole
     )
+    for each in data.failures[:_MOST_TOLD]:
+        tell(f"lost: {each.item_id}: {each.reason}")
     return train_gretriever(data, encodings, open_model, shape_of(chosen), plan_of(chosen), out, tell)
 
 
@@ -101,23 +104,37 @@ def train_gretriever(
     where `out` holds a training of something else.
     """
     need("torch_geometric", *(["peft"] if shape.lora else []))
+    ready = [open_model()]
+    made = Made(ready[0].name, ready[0].signature, encodings.name, encodings.width, shape)
+    begin(out, made, plan, data)
+    encodings.prepare(texts_of(each.graph for each in data.questions))
     runs = []
-    learned = frozen = 0
-    made = None
     for seed in range(plan.seed, plan.seed + plan.seeds):
-        model = open_model()
-        made = Made(model.name, model.signature, encodings.name, encodings.width, shape)
-        _begin(out, made, plan, data)
-        encodings.prepare(texts_of(each.graph for each in data.questions))
-        run, learned, frozen = _seed(data, encodings, model, shape, plan, seed, out / "seeds" / str(seed), tell)
+        folder = out / "seeds" / str(seed)
+        run = _done(folder)
+        if run is None:
+            model = ready.pop() if ready else open_model()  # LoRA changes a model: each seed has its own
+            run = _seed(data, encodings, model, shape, plan, seed, folder, tell)
         runs.append(run)
-    assert made is not None, "there is at least one seed"
     kept = min(runs, key=lambda each: (each.validation_loss, each.seed))
-    report = _report(data, plan, runs, kept, learned, frozen)
-    shutil.copyfile(out / "seeds" / str(kept.seed) / LEARNED, out / LEARNED)
-    held = {"made": as_rows(made), "plan": asdict(plan), **asdict(report)}
-    (out / REPORT).write_text(json.dumps(held, indent=2) + "\n", "utf-8")
+    report = _report(data, runs, kept)
+    beside = out / f".{LEARNED}.new"
+    shutil.copyfile(out / "seeds" / str(kept.seed) / LEARNED, beside)
+    beside.replace(out / LEARNED)
+    write_json(out / REPORT, {"made": as_rows(made), "plan": asdict(plan), **asdict(report)})
     return report
+
+
+def _done(folder: Path) -> SeedRun | None:
+    """Return what the seed of a folder came to, None where it is not through; InputError where that cannot be read."""
+    file = folder / _RUN
+    if not (file.is_file() and (folder / LEARNED).is_file()):
+        return None
+    try:
+        return TypeAdapter(SeedRun).validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise InputError(f"{file} cannot be read: {told}; remove it to train its seed anew") from error
 
 
 def _seed(
@@ -129,8 +146,8 @@ def _seed(
     seed: int,
     folder: Path,
     tell: Tell,
-) -> tuple[SeedRun, int, int]:
-    """Return what a seed came to, and the numbers of parameters that learn and that do not."""
+) -> SeedRun:
+    """Return what a seed comes to; its folder then holds what was learned."""
     import torch
 
     from pipelines.train.gretriever_run import SeedTraining
@@ -138,55 +155,31 @@ def _seed(
 
     torch.manual_seed(seed)
     prompt = SoftPrompt(model, shape, encodings.width)
-    learned = sum(each.numel() for each in prompt.learned().values())
-    frozen = sum(each.numel() for each in prompt.model.parameters() if not each.requires_grad)
     folder.mkdir(parents=True, exist_ok=True)
-    done = folder / _RUN
-    if done.is_file():
-        return TypeAdapter(SeedRun).validate_json(done.read_bytes()), learned, frozen
-    tell(f"seed {seed}: {learned:,} numbers learn, {frozen:,} do not, on {prompt.device}")
     run = SeedTraining(data, encodings, plan, seed, folder, tell).run(prompt)
-    done.write_text(json.dumps(asdict(run)), "utf-8")
-    return run, learned, frozen
+    write_json(folder / _RUN, asdict(run))
+    (folder / STATE).unlink(missing_ok=True)
+    return run
 
 
-def _begin(out: Path, made: Made, plan: Plan, data: GraphQa) -> None:
-    """Write down what is trained here; UsageError where it was something else before."""
-    questions = digest(
-        *(
-            f"{part} {each.id} {each.graph.to_text()} {each.question} {each.answers}"
-            for part in ("training", "validation", "test")
-            for each in getattr(data, part)
-        )
-    )
-    begun = json.dumps(
-        {"made": as_rows(made), "plan": asdict(plan), "data": data.name, "questions": questions}, indent=2
-    )
-    file = out / _BEGUN
-    if file.is_file() and file.read_text("utf-8") != begun:
-        raise UsageError(f"{out} holds a training with other settings, questions or model: name a folder that is new")
-    out.mkdir(parents=True, exist_ok=True)
-    file.write_text(begun, "utf-8")
-
-
-def _report(data: GraphQa, plan: Plan, runs: list[SeedRun], kept: SeedRun, learned: int, frozen: int) -> Trained:
+def _report(data: GraphQa, runs: list[SeedRun], kept: SeedRun) -> Trained:
     commonest = Counter(data.target(each) for each in data.training).most_common(1)[0][0]
     scores = [each.score for each in runs]
-    everything = data.questions
     return Trained(
         metric=data.metric,
         n_training=len(data.training),
         n_validation=len(data.validation),
         n_test=len(data.test),
-        nodes=mean([float(len(each.graph.nodes)) for each in everything]),
-        nodes_before=data.nodes_before,
-        edges=mean([float(len(each.graph.edges)) for each in everything]),
-        edges_before=data.edges_before,
-        learned=learned,
-        frozen=frozen,
+        left_out=data.left_out,
+        failures=data.failures,
+        before=data.before,
+        after=data.after,
+        learned=kept.learned,
+        frozen=kept.frozen,
         majority=mean([data.score(commonest, each) for each in data.test]),
         mean=mean(scores),
         deviation=deviation(scores),
+        lenient=mean([each.lenient for each in runs]),
         shuffled=mean([each.shuffled for each in runs]),
         minutes_per_epoch=mean([epoch.seconds for each in runs for epoch in each.epochs]) / 60,
         kept=kept.seed,

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from math import cos, fsum, pi
 from statistics import stdev
 
+from pipelines.evaluation.graphqa import Size
+from storage.records import Failure
+
 Tell = Callable[[str], None]
 
 
@@ -40,14 +43,18 @@ class Epoch:
 class SeedRun:
     """What one seed came to: `best` is the number of the epoch that was kept, `score` of the questions held back.
 
-    `shuffled` is the same score where every question is asked with the graph of another one.
+    `lenient` is what the authors' code would count (see graphqa_scores.py), `shuffled` the score where every question
+    is asked with the graph of another one. `learned` and `frozen` are the numbers of parameters that learn and do not.
     """
 
     seed: int
     best: int
     epochs: tuple[Epoch, ...]
     score: float
+    lenient: float
     shuffled: float
+    learned: int
+    frozen: int
 
     @property
     def validation_loss(self) -> float:
@@ -60,22 +67,25 @@ class Trained:
     """What training came to over all seeds; `kept` is the seed whose validation loss is least.
 
     `majority` is what the commonest answer of the training part scores on the questions held back. `deviation` is the
-    sample's (n - 1), 0 of one seed. Numbers of parameters are those that learn and those that do not.
+    sample's (n - 1), 0 of one seed. Numbers of parameters are those that learn and those that do not. `before` and
+    `after` are the mean sizes of graphs before and after retrieval. `left_out` questions have no graph or answer,
+    `failures` cannot be read.
     """
 
     metric: str
     n_training: int
     n_validation: int
     n_test: int
-    nodes: float
-    nodes_before: float
-    edges: float
-    edges_before: float
+    left_out: int
+    failures: tuple[Failure, ...]
+    before: Size
+    after: Size
     learned: int
     frozen: int
     majority: float
     mean: float
     deviation: float
+    lenient: float
     shuffled: float
     minutes_per_epoch: float
     kept: int

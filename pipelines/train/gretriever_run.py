@@ -4,21 +4,23 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from pipelines.evaluation.graphqa import GraphQa, GraphQuestion
 from pipelines.train.gretriever_plan import Epoch, Plan, SeedRun, Tell, best_epoch, is_over, mean, step_size
-from pipelines.train.gretriever_state import read_state, write_state
+from pipelines.train.gretriever_state import STATE, read_state, write_state
 from query.subgraph.graph_encodings import Encode, encoded
 from query.subgraph.soft_checkpoint import LEARNED, read_learned, write_learned
 from query.subgraph.soft_prompt import SoftInput, SoftPrompt
+from storage.errors import SettingsError
 
-_STATE = "state.safetensors"
 _MOST_GRADIENT = 1.0
 """Longest gradient of all learned parts together: the first steps of a deep encoder are wild."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +38,29 @@ class SeedTraining:
         """Train, or go on where a run in the folder was stopped; the folder then holds the best epoch's parts.
 
         The same data, plan, model and machine give the same numbers, stopped or not (on CUDA up to the order of sums).
+        SettingsError where the steps are so large that the loss is no number any more.
         """
+        learned = sum(each.numel() for each in prompt.learned().values())
+        frozen = sum(each.numel() for each in prompt.model.parameters() if not each.requires_grad)
+        self.tell(f"seed {self.seed}: {learned:,} numbers learn, {frozen:,} do not, on {prompt.device}")
         epochs = self._learn(prompt)
         kept = best_epoch(epochs)
         read_learned(prompt, self.folder / LEARNED)
         prompt.eval()
         test = self.data.test
-        score = self._score(prompt, test, test)
+        texts = self._written(prompt, test, test)
+        score = mean([self.data.score(text, each) for text, each in zip(texts, test, strict=True)])
+        lenient = mean([self.data.lenient(text, each) for text, each in zip(texts, test, strict=True)])
         half = len(test) // 2
         moved = [*test[half:], *test[:half]]  # far away: questions about one image stand side by side
-        shuffled = self._score(prompt, test, moved)
-        self.tell(f"seed {self.seed}: epoch {kept.number} kept, {self.data.metric} {score:.4f}")
-        (self.folder / _STATE).unlink(missing_ok=True)
-        return SeedRun(self.seed, kept.number, tuple(epochs), score, shuffled)
+        others = self._written(prompt, test, moved)
+        shuffled = mean([self.data.score(text, each) for text, each in zip(others, test, strict=True)])
+        early = " (stopped early)" if len(epochs) < self.plan.epochs else ""
+        self.tell(f"seed {self.seed}: epoch {kept.number} of {len(epochs)}{early} kept, {self.data.metric} {score:.4f}")
+        return SeedRun(self.seed, kept.number, tuple(epochs), score, lenient, shuffled, learned, frozen)
 
     def _learn(self, prompt: SoftPrompt) -> list[Epoch]:
-        plan, state = self.plan, self.folder / _STATE
+        plan, state = self.plan, self.folder / STATE
         steps = torch.optim.AdamW(
             list(prompt.learned().values()), lr=plan.learning_rate, weight_decay=plan.weight_decay
         )
@@ -61,6 +70,11 @@ class SeedTraining:
             number = len(epochs) + 1
             learning = self._epoch(prompt, steps, number)
             validation = self._loss(prompt)
+            if not isfinite(learning + validation):
+                raise SettingsError(
+                    f"the loss of epoch {number} is {learning}, that of validation {validation}: "
+                    f"train_gretriever.learning_rate {plan.learning_rate:g} is too large here"
+                )
             epochs.append(Epoch(number, learning, validation, time.perf_counter() - began))
             if best_epoch(epochs).number == number:
                 write_learned(prompt, self.folder / LEARNED)
@@ -98,17 +112,16 @@ class SeedTraining:
         asked = [self._input(each, each) for each in part]
         return prompt.loss(asked, [self.data.target(each) for each in part])
 
-    def _score(self, prompt: SoftPrompt, asked: Sequence[GraphQuestion], graphs: Sequence[GraphQuestion]) -> float:
-        """Return the metric of questions asked with the graphs of others, or with their own."""
-        scores: list[float] = []
-        for part, beside in zip(_batches(asked, self.plan.batch), _batches(graphs, self.plan.batch), strict=True):
-            texts = prompt.write([self._input(one, other) for one, other in zip(part, beside, strict=True)])
-            scores += [self.data.score(text, each) for text, each in zip(texts, part, strict=True)]
-        return mean(scores)
+    def _written(
+        self, prompt: SoftPrompt, asked: Sequence[GraphQuestion], graphs: Sequence[GraphQuestion]
+    ) -> list[str]:
+        """Return what is written for questions that are asked with the graphs of others, or with their own."""
+        pairs = [self._input(one, other) for one, other in zip(asked, graphs, strict=True)]
+        return [text for part in _batches(pairs, self.plan.batch) for text in prompt.write(part)]
 
     def _input(self, asked: GraphQuestion, of: GraphQuestion) -> SoftInput:
         return SoftInput(encoded(of.graph, self.encode), of.graph.to_text(), asked.question)
 
 
-def _batches(questions: Sequence[GraphQuestion], size: int) -> list[Sequence[GraphQuestion]]:
-    return [questions[start : start + size] for start in range(0, len(questions), size)]
+def _batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]

@@ -1,6 +1,6 @@
 """Where a training stands, in one file of safetensors: no pickle, and either the whole state or the one before.
 
-The learned parts, both moments of AdamW, the random generators' states, and as text the epochs so far.
+It holds the learned parts, both moments of AdamW, the random generators' states, and as text the epochs so far.
 """
 
 import json
@@ -18,7 +18,15 @@ if TYPE_CHECKING:
 
     from query.subgraph.soft_prompt import SoftPrompt
 
+STATE = "state.safetensors"
 _PARTS, _MOMENTS, _CPU, _CUDA = "part.", "adam.", "random.cpu", "random.cuda"
+
+
+def write_json(file: Path, value: Any) -> None:  # noqa: ANN401  (anything that JSON can hold)
+    """Write a value in the place of what is there: the file is whole, whenever the process is killed."""
+    beside = file.with_name(f".{file.name}.new")
+    beside.write_text(json.dumps(value, indent=2) + "\n", "utf-8")
+    beside.replace(file)
 
 
 def write_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer", epochs: list[Epoch]) -> None:

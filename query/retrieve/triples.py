@@ -152,7 +152,9 @@ def _without_vectors(
     by_parts = (summed / context.index.keep("triple lengths", lambda: _lengths(context, graph, entities)))[alone]
     rows = alone[np.lexsort((alone, -np.round(by_parts, 6)))[:most]]
     texts = [sentence(graph, int(row)) for row in rows]
-    return rows, np.asarray(context.embedder.embed(texts) @ vector, np.float64)
+    embedder = context.embedder
+    said = [embedder.windows(each)[0] for each in texts]  # a description may be longer than the model reads
+    return rows, np.asarray(embedder.embed(said) @ vector, np.float64)
 
 
 def _entity_vectors(context: Context, n: int) -> npt.NDArray[np.float32]:

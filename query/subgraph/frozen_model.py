@@ -9,6 +9,7 @@ from storage.errors import MissingPart, SettingsError
 from storage.hashing import digest
 
 Precision = Literal["auto", "float32", "bfloat16"]
+Device = Literal["auto", "cpu", "cuda"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +36,21 @@ class FrozenModel:
         return digest(shape, few.numpy().tobytes().hex())[:16]
 
 
-def open_frozen(name: str, precision: Precision = "auto") -> FrozenModel:
+def open_frozen(name: str, precision: Precision = "auto", device: Device = "auto") -> FrozenModel:
     """Return the model of a folder, or of a name in the Hugging Face cache of this machine; nothing is downloaded.
 
-    It runs on CUDA where there is a device, in bfloat16 where `precision` is `auto` and the device has it, else in
-    float32. Only safetensors are read and no code of the model's own is run. SettingsError where no model is named,
-    MissingPart where it is not there or cannot be read.
+    It runs on CUDA where `device` is `auto` and there is one, in bfloat16 where `precision` is `auto` and the device
+    has it, else in float32. Only safetensors are read and no code of the model's own is run. SettingsError where no
+    model is named or CUDA is asked for and is not there, MissingPart where the model is not there or cannot be read.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     if not name:
         raise SettingsError("no language model is named: a folder, or a name in this machine's Hugging Face cache")
-    cuda = torch.cuda.is_available()
+    if device == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("device is cuda, and torch sees no such device on this machine")
+    cuda = device != "cpu" and torch.cuda.is_available()
     small = precision == "bfloat16" or (precision == "auto" and cuda and torch.cuda.is_bf16_supported())
     place = str(Path(name).resolve()) if Path(name).is_dir() else name
     try:

@@ -14,11 +14,11 @@ from query.answer.final import usage_of
 from query.context import Context
 from query.subgraph.gretriever_model import read_subgraph
 from query.subgraph.gretriever_offline import best_supported
-from query.subgraph.kept import NOTHING_KEPT, Kept, kept_of
+from query.subgraph.kept import NOTHING_KEPT, Kept
 from query.subgraph.passages import passages_of
+from query.subgraph.remembering import with_kept
 from query.subgraph.retrieval import Retrieved, retrieve_subgraph
 from query.types import Answer, Evidence, Say
-from query.walk.graph import open_graph
 from storage.text.tokens import count_tokens
 
 
@@ -68,14 +68,7 @@ class GRetriever:
         say(made.text)
         n_passages = self._context.settings.answer.passages
         evidence = _evidence(self._context, found, question, n_passages)
-        graph, subgraph = open_graph(self._context), found.subgraph
-        keeps = kept_of(
-            subgraph,
-            [graph.entity_ids[row] for row in subgraph.nodes],
-            [graph.relation_ids[row] for row in subgraph.relations],
-            made.names,
-        )
-        evidence = replace(evidence, subgraph=replace(subgraph, kept=keeps))
+        evidence = replace(evidence, subgraph=with_kept(self._context, found.subgraph, made.names))
         usage = usage_of(
             meter.total(),
             time.perf_counter() - began,

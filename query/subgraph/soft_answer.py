@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 from query.answer.read import UNKNOWN
 from query.context import Context
 from query.subgraph.found import FoundSubgraph
-from query.subgraph.frozen_model import Precision, open_frozen
+from query.subgraph.frozen_model import Device, Precision, open_frozen
 from query.subgraph.graph_encodings import RememberedEncodings, encoded
 from query.subgraph.gretriever_extra import need
+from query.subgraph.kept import NOTHING_KEPT, Kept
 from query.subgraph.passages import passages_of
+from query.subgraph.remembering import with_kept
 from query.subgraph.retrieval import retrieve_subgraph
 from query.subgraph.soft_checkpoint import open_trained, read_made
 from query.subgraph.soft_shape import SEPARATOR
@@ -48,17 +50,21 @@ class SoftGRetriever:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer from the subgraph around what the question names."""
-        return self._answered(question, None, say)
+        return self._answered(question, None, NOTHING_KEPT, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer from the subgraph around the entities of these names."""
-        return self._answered(question, topics, say)
+        return self._answered(question, topics, NOTHING_KEPT, say)
 
-    def _answered(self, question: str, topics: Sequence[str] | None, say: Say) -> Answer:
+    async def answer_after(self, question: str, kept: Kept, say: Say) -> Answer:
+        """Return the answer to a further question: the subgraph grows from what earlier ones have kept."""
+        return self._answered(question, None, kept, say)
+
+    def _answered(self, question: str, topics: Sequence[str] | None, kept: Kept, say: Say) -> Answer:
         from query.subgraph.soft_prompt import SoftInput
 
         began = time.perf_counter()
-        found = retrieve_subgraph(self._context, question, topics)
+        found = retrieve_subgraph(self._context, question, topics, kept)
         graph = found.subgraph.text
         told = graph.to_text()
         written = ""
@@ -72,7 +78,9 @@ class SoftGRetriever:
             made,
             question=question,
             method=self._name,
-            evidence=Evidence(passages, trace=found.trace, subgraph=found.subgraph),
+            evidence=Evidence(
+                passages, trace=found.trace, subgraph=with_kept(self._context, found.subgraph, made.names)
+            ),
             usage=usage,
             trace=(*found.trace, *made.trace),
         )
@@ -107,15 +115,15 @@ def open_soft_prompt(chosen: SoftPromptSettings, embedder: str) -> "SoftPrompt":
     """Return the trained prompt that the settings name, for graphs encoded by this embedder; errors as above."""
     if not chosen.folder:
         raise SettingsError("soft_prompt.folder names no trained prompt; `conspectus train gretriever` makes one")
-    return _opened(str(Path(chosen.folder).resolve()), chosen.model, chosen.precision, embedder)
+    return _opened(str(Path(chosen.folder).resolve()), chosen.model, chosen.precision, chosen.device, embedder)
 
 
 @cache
-def _opened(folder: str, model: str, precision: Precision, embedder: str) -> "SoftPrompt":
+def _opened(folder: str, model: str, precision: Precision, device: Device, embedder: str) -> "SoftPrompt":
     made = read_made(Path(folder))
     need("torch_geometric", *(["peft"] if made.shape.lora else []))
     if made.embedder != embedder:
         raise SettingsError(
             f"{folder} was trained on graphs encoded by {made.embedder}, and the index's are by {embedder}"
         )
-    return open_trained(Path(folder), open_frozen(model or made.model, precision), made)
+    return open_trained(Path(folder), open_frozen(model or made.model, precision, device), made)

@@ -49,7 +49,7 @@ def solve(ends: Ints, costs: Floats, prizes: Floats, solver: Solver = "auto") ->
     from pcst_fast import pcst_fast
 
     nodes, edges = pcst_fast(ends, prizes, costs, _NO_ROOT, 1, "strong", 0)
-    return checked(ends, costs, prizes, np.asarray(nodes), np.asarray(edges))
+    return checked(ends, costs, prizes, np.asarray(nodes, np.int64), np.asarray(edges, np.int64))
 
 
 def checked(ends: Ints, costs: Floats, prizes: Floats, nodes: Ints, edges: Ints) -> Solved:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from query.aliases import alias_rows
 from query.context import Context
 from query.function_words import FUNCTION_WORDS, PARTICLES, REQUESTS
 from query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
@@ -106,6 +107,8 @@ def matches_of(context: Context, question: str) -> list[NameMatch[int]]:
         for row, name in enumerate(open_graph(context).names):
             if not is_id(name):
                 names.setdefault(spoken(name), row)
+        for alias, row in alias_rows(context).items():
+            names.setdefault(spoken(alias), row)
         return NameMatcher(names)
 
     return context.index.keep("walk matcher", load).find(spoken(question))

@@ -64,7 +64,9 @@ def nearest(
         predicates = np.round(predicate_vectors(context) @ vector, 6)[graph.stated[relations]]
         reach = np.minimum(_far(distance, graph.sources[relations]), _far(distance, graph.targets[relations]))
         relations = relations[np.lexsort((relations, reach, -predicates))[:candidates]]
-    cosines = np.round(context.embedder.embed([sentence(graph, int(row)) for row in relations]) @ vector, 6)
+    embedder = context.embedder
+    said = [embedder.windows(sentence(graph, int(row)))[0] for row in relations]  # a description may be a page
+    cosines = np.round(embedder.embed(said) @ vector, 6)
     order = np.lexsort((relations, -cosines))[:most]
     return [_near(graph, int(relations[place]), float(cosines[place]), distance) for place in order]
 

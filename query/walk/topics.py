@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from query.aliases import alias_rows
 from query.context import Context
 from query.walk.graph import Edges, KnowledgeGraph, open_graph, predicate_vectors, spoken
 from query.walk.names import Candidate, Told, candidates, told_by
@@ -90,6 +91,8 @@ def _by_key(context: Context) -> dict[str, tuple[int, ...]]:
         found: dict[str, list[int]] = {}
         for row, name in enumerate(open_graph(context).names):
             found.setdefault(entity_key(spoken(name)), []).append(row)
+        for alias, row in alias_rows(context).items():
+            found.setdefault(entity_key(spoken(alias)), [row])
         return {key: tuple(rows) for key, rows in found.items()}
 
     return context.index.keep("walk names", load)

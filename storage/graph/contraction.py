@@ -4,7 +4,8 @@ A node whose cheapest edge costs no more than the prizes at both its ends can be
 best tree that holds one of the two may as well hold both, joined by that edge (the minimum adjacency test: Duin,
 Volgenant 1987, "Some generalizations of the Steiner problem in graphs"; for prizes: Uchoa 2006, "Reduction tests for
 the prize-collecting Steiner problem"). All nodes of a round do so at once, as in Borůvka's algorithm for spanning
-trees.
+trees. Then edges go that a third node makes needless: two cheaper edges over it cost no more, less its prize (Uchoa's
+special distance, over one node).
 """
 
 from dataclasses import dataclass
@@ -15,12 +16,16 @@ import numpy.typing as npt
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+_THIRDS = 16
+"""Nodes that an edge is tried against: those behind the cheapest edges of its end that has fewer."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contracted:
     """A smaller problem: `ends` (k, 2) and `costs` (k,) of its edges, `prizes` (g,) of its nodes.
 
-    `rows` (k,) are its edges in the problem it was made from, `taken` (t,) the edges inside its nodes.
+    `rows` (k,) are its edges in the problem it was made from, the cheapest first, `taken` (t,) the edges inside its
+    nodes.
     """
 
     ends: Rows
@@ -31,13 +36,19 @@ class Contracted:
 
 
 def contract(ends: Rows, costs: Floats, prizes: Floats) -> Contracted:
-    """Return the problem with all that can be told beforehand made one; of parallel edges the cheapest is left."""
-    rows = np.arange(len(costs))
+    """Return the problem with all that can be told beforehand made one, and without edges that are needless."""
+    rows = np.argsort(costs, kind="stable")  # from here on the place of an edge is its rank: by cost, then by row
+    ends = ends[rows]
     taken: list[Rows] = []
     while True:
-        ends, rows = _simple(ends, costs[rows], rows, len(prizes))
+        apart = ends[:, 0] != ends[:, 1]
+        ends, rows = ends[apart], rows[apart]
         chosen = _worth_it(ends, costs[rows], prizes)
         if not len(chosen):
+            first = _of_parallel(ends, len(prizes))
+            ends, rows = ends[first], rows[first]
+            needed = ~_needless(ends, costs[rows], prizes)
+            ends, rows = ends[needed], rows[needed]
             joined = np.concatenate([np.empty(0, np.int64), *taken])
             return Contracted(ends, costs[rows], prizes, rows, joined)
         group = _groups(len(prizes), ends[chosen])
@@ -47,26 +58,60 @@ def contract(ends: Rows, costs: Floats, prizes: Floats) -> Contracted:
         ends, prizes = group[ends], np.maximum(together - spent, 0.0)
 
 
-def _simple(ends: Rows, costs: Floats, rows: Rows, n_nodes: int) -> tuple[Rows, Rows]:
-    """Return edges without loops, and of parallel ones the cheapest, ties by row."""
-    ends = np.sort(ends, axis=1)
-    order = np.lexsort((rows, costs, ends[:, 0] * n_nodes + ends[:, 1]))
-    order = order[ends[order, 0] != ends[order, 1]]
-    ends, rows = ends[order], rows[order]
-    first = np.ones(len(ends), bool)
-    first[1:] = (ends[1:] != ends[:-1]).any(axis=1)
-    return ends[first], rows[first]
+def _of_parallel(ends: Rows, n_nodes: int) -> Rows:
+    """Return the places of the edges, ascending; of parallel ones the first."""
+    _, first = np.unique(_keys(ends[:, 0], ends[:, 1], n_nodes), return_index=True)
+    return np.sort(first)
+
+
+def _keys(one: Rows, other: Rows, n_nodes: int) -> Rows:
+    return np.minimum(one, other) * n_nodes + np.maximum(one, other)
 
 
 def _worth_it(ends: Rows, costs: Floats, prizes: Floats) -> Rows:
-    """Return the edges that are the cheapest at one of their nodes, ties by row, and worth it for both."""
-    at = ends.T.reshape(-1)
-    edge = np.tile(np.arange(len(costs)), 2)
-    order = np.lexsort((edge, costs[edge], at))
-    _, first = np.unique(at[order], return_index=True)
-    cheapest = np.unique(edge[order[first]])
+    """Return the edges that are the first at one of their nodes and worth it for both."""
+    first = np.full(len(prizes), -1)
+    first[ends[::-1].reshape(-1)] = np.repeat(
+        np.arange(len(ends))[::-1], 2
+    )  # of several the last is written: the first
+    cheapest: Rows = np.unique(first[first >= 0])
     least: Floats = prizes[ends[cheapest]].min(axis=1, initial=np.inf)
-    return cheapest[costs[cheapest] <= least]
+    worth: Rows = cheapest[costs[cheapest] <= least]
+    return worth
+
+
+def _needless(ends: Rows, costs: Floats, prizes: Floats) -> npt.NDArray[np.bool_]:
+    """Return which edges two edges before them undercut, which a third node with its prize joins: bool (k,).
+
+    A tree with such an edge is no worse with one of the two, or with both and that node. These come before it, so that
+    all can go at once.
+    """
+    count, n = len(costs), len(prizes)
+    gone = np.zeros(count, bool)
+    if not count:
+        return gone
+    keys = _keys(ends[:, 0], ends[:, 1], n)
+    by_key = np.argsort(keys)
+    at, edge = ends.T.reshape(-1), np.tile(np.arange(count), 2)
+    order = np.argsort(at * count + edge)  # at each node the cheapest first
+    starts = np.searchsorted(at[order], np.arange(n + 1))
+    beside, leads = ends[:, ::-1].T.reshape(-1)[order], edge[order]
+    degree = np.diff(starts)
+    cheapest = np.full(n, np.inf)
+    cheapest[degree > 0] = costs[leads[starts[:-1][degree > 0]]]
+    fewer = np.where(degree[ends[:, 0]] <= degree[ends[:, 1]], 0, 1)
+    low, high = ends[np.arange(count), fewer], ends[np.arange(count), 1 - fewer]
+    for place in range(_THIRDS):
+        left = np.flatnonzero(~gone & (degree[low] > place))
+        one, third = leads[starts[low[left]] + place], beside[starts[low[left]] + place]
+        least = np.maximum(cheapest[third], cheapest[high[left]])  # what the second edge costs at least
+        likely = (one < left) & (costs[one] + least - prizes[third] <= costs[left])
+        left, one, third = left[likely], one[likely], third[likely]
+        wanted = _keys(third, high[left], n)
+        found = by_key[np.minimum(np.searchsorted(keys, wanted, sorter=by_key), count - 1)]
+        cost = costs[one] + costs[found] - prizes[third]
+        gone[left[(keys[found] == wanted) & (found < left) & (cost <= costs[left])]] = True
+    return gone
 
 
 def _groups(n_nodes: int, ends: Rows) -> Rows:

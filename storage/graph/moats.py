@@ -36,17 +36,20 @@ def grow(ends: Rows, costs: Floats, prizes: Floats) -> Rows:
 class _Moats:
     """The state of growing. Clusters are a union-find forest over the nodes; the arrays at a root speak for a cluster.
 
-    `offset` added up from a node to its root, and the root's clock, give the growth at the node: what the clusters
-    around it have paid so far. The clock of a cluster stood at `grown` at the time `since` and runs while it is
-    active; `left` is what it then had to spend. What waits in a cluster's heap is (clock, part): how far it may grow
-    before an edge has to be looked at from that end. What the two ends of an edge may still grow never adds up to more
-    than what is left to pay of it, so none is paid unseen. A node that never grew has no heap: its ends count as
-    nothing, and its edges are looked at when it wakes.
+    `offset` added up from a node to its root, without the root's own, and the root's clock give the growth at the node:
+    what the clusters around it have paid so far. The clock of a cluster stood at `grown` at the time `since` and runs
+    while it is active; `left` is what it then had to spend. What waits in a cluster's heap is (clock, part): how far it
+    may grow before an edge has to be looked at from that end. What the two ends of an edge may still grow never adds up
+    to more than what is left to pay of it, so none is paid unseen. A node that never grew has no heap: its ends count
+    as nothing, and its edges are looked at when it wakes.
     """
 
     def __init__(self, ends: Rows, costs: Floats, prizes: Floats) -> None:
-        n = len(prizes)
-        self.ends: tuple[list[int], list[int]] = (ends[:, 0].tolist(), ends[:, 1].tolist())
+        n, self.m = len(prizes), len(costs)
+        self.at: list[int] = ends.T.reshape(-1).tolist()
+        """The node at each part: an edge has the parts edge, at its first end, and edge + m, at its second."""
+        self.far: list[int] = ends[:, ::-1].T.reshape(-1).tolist()
+        """The node at the other end."""
         self.costs: list[float] = costs.tolist()
         self.tiny = _NEGLIGIBLE * float(prizes.sum())
         self.parent = list(range(n))
@@ -60,13 +63,6 @@ class _Moats:
         self.stamp = [0] * n
         self.events: list[tuple[float, int, int]] = []
         self.paid: list[int] = []
-        at = ends.T.reshape(-1)
-        order = np.argsort(at, kind="stable")
-        self.starts: list[int] = np.searchsorted(at[order], np.arange(n + 1)).tolist()
-        self.parts: list[int] = order.tolist()
-        """The ends of edges at each node: edge for its first end, edge + m for its second."""
-        self.allowed: list[float] = [0.0] * (2 * len(costs))
-        """By part: the clock at which its cluster looks at it; other times for it in the heap are out of date."""
         self.heaps: list[list[tuple[float, int]] | None] = [None] * n
         self._begin(ends, costs, prizes > 0)
 
@@ -74,10 +70,14 @@ class _Moats:
         """Fill the heaps of the nodes that grow from the beginning: half an edge each, or all of it."""
         share = np.where(active[ends].all(axis=1), costs / 2, costs)
         allowed = np.where(active[ends.T], share, 0.0).reshape(-1)
-        self.allowed = allowed.tolist()
+        self.allowed: list[float] = allowed.tolist()
+        """By part: the clock at which its cluster looks at it; other times for it in the heap are out of date."""
         at = ends.T.reshape(-1)
-        order = np.lexsort((np.arange(len(at)), allowed, at))
-        waiting = list(zip(allowed[order].tolist(), order.tolist(), strict=True))
+        order = np.lexsort((allowed, at))  # stable: ties by part
+        self.starts: list[int] = np.searchsorted(at[order], np.arange(len(active) + 1)).tolist()
+        self.parts: list[int] = order.tolist()
+        """The parts at each node."""
+        waiting = list(zip(allowed[order].tolist(), self.parts, strict=True))
         for node in np.flatnonzero(active).tolist():
             self.heaps[node] = waiting[self.starts[node] : self.starts[node + 1]]  # sorted, so a heap
             self._schedule(node)
@@ -100,24 +100,22 @@ class _Moats:
 
     def _look(self, root: int, part: int, time: float) -> None:
         """Look at an edge from one end: it is paid, or what is left of it is shared out again."""
-        m = len(self.costs)
-        edge, far_part = (part, part + m) if part < m else (part - m, part - m)
-        near, growth = self._find(self.ends[part >= m][edge])
-        far, far_growth = self._find(self.ends[part < m][edge])
-        if near == far:
+        far = self._root(self.far[part])
+        if root == far:
             self._schedule(root)
             return
-        self._set(near, time)
+        self._set(root, time)
         self._set(far, time)
-        left = self.costs[edge] - (growth + self.grown[near]) - (far_growth + self.grown[far])
+        edge, far_part = (part, part + self.m) if part < self.m else (part - self.m, part - self.m)
+        left = self.costs[edge] - self._growth(self.at[part]) - self._growth(self.far[part])
         if left <= self.tiny:
             self.paid.append(edge)
-            self._join(near, far, time)
+            self._join(root, far, time)
             return
         share = left / 2 if self.active[far] else left
-        self._wait(near, part, share)
+        self._wait(root, part, share)
         self._wait(far, far_part, left - share)
-        self._schedule(near)
+        self._schedule(root)
         self._schedule(far)
 
     def _join(self, one: int, other: int, time: float) -> None:
@@ -133,9 +131,10 @@ class _Moats:
         self.n_active += self.active[large]
         into = self.heaps[large] = self.heaps[large] or []
         later = self.grown[large] - self.grown[small]
+        allowed, far, root = self.allowed, self.far, self._root
         for clock, part in self.heaps[small] or ():
-            if clock == self.allowed[part]:
-                self.allowed[part] = clock + later
+            if clock == allowed[part] and root(far[part]) != large:
+                allowed[part] = clock + later
                 heappush(into, (clock + later, part))
         self.heaps[small] = []
         self.stamp[small] += 1
@@ -145,15 +144,13 @@ class _Moats:
 
     def _wake(self, node: int, root: int, time: float) -> None:
         """Look at the edges of a node, now in the cluster of `root`, that never grew before."""
-        m = len(self.costs)
-        _, growth = self._find(node)
         for part in self.parts[self.starts[node] : self.starts[node + 1]]:
-            edge, far_part = (part, part + m) if part < m else (part - m, part - m)
-            far, far_growth = self._find(self.ends[part < m][edge])
+            far = self._root(self.far[part])
             if far == root:
                 continue
             self._set(far, time)
-            left = self.costs[edge] - (growth + self.grown[root]) - (far_growth + self.grown[far])
+            edge, far_part = (part, part + self.m) if part < self.m else (part - self.m, part - self.m)
+            left = self.costs[edge] - self._growth(node) - self._growth(self.far[part])
             share = left / 2 if self.active[far] else left
             self._wait(root, part, share)
             if self.heaps[far] is not None:
@@ -170,11 +167,11 @@ class _Moats:
         heappush(heap, (clock, part))
 
     def _schedule(self, root: int) -> None:
-        """Note when a cluster next looks at an edge, or stops."""
+        """Note when a cluster next looks at an edge, or stops; edges inside of it are forgotten."""
         if not self.active[root]:
             return
         heap = self.heaps[root] or []
-        while heap and heap[0][0] != self.allowed[heap[0][1]]:
+        while heap and (heap[0][0] != self.allowed[heap[0][1]] or self._root(self.far[heap[0][1]]) == root):
             heappop(heap)
         time = self.since[root] + self.left[root]
         if heap:
@@ -190,18 +187,26 @@ class _Moats:
             self.left[root] -= passed
         self.since[root] = time
 
-    def _find(self, node: int) -> tuple[int, float]:
-        """Return the root of a node and its growth beside the root's clock, shortening the way there."""
-        parent, offset = self.parent, self.offset
-        way = []
-        while parent[node] != node:
-            way.append(node)
-            node = parent[node]
+    def _root(self, node: int) -> int:
+        """Return the root of a node, halving the way there."""
+        parent = self.parent
+        above = parent[node]
+        while above != node:
+            top = parent[above]
+            if top == above:
+                return above
+            self.offset[node] += self.offset[above]
+            parent[node] = top
+            node, above = top, parent[top]
+        return node
+
+    def _growth(self, node: int) -> float:
+        """Return what the clusters around a node have paid, when that of its root is set to the time."""
         total = 0.0
-        for each in reversed(way):
-            total += offset[each]
-            parent[each], offset[each] = node, total
-        return node, total
+        while (above := self.parent[node]) != node:
+            total += self.offset[node]
+            node = above
+        return total + self.grown[node]
 
     def _weight(self, root: int) -> int:
         return len(self.heaps[root] or ()) + self.size[root]

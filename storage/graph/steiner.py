@@ -1,7 +1,7 @@
 """Prize-collecting Steiner trees: the connected part of a graph whose prizes are worth its edges.
 
 What can be told beforehand is made one (`contraction`), prizes grow towards each other (`moats`), of what they paid for
-the best part is kept (`subtree`), and small changes are tried (`tree_search`).
+the best part is kept (`subtree`), and where prizes are few other trees are tried (`tree_search`).
 """
 
 import numpy as np
@@ -16,8 +16,10 @@ from storage.graph.tree_search import improved
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_MOST_SEARCHED = 100
-"""Prizes up to which small changes are tried: each change looks at all of them."""
+_MOST_PRIZES = 100
+"""Prizes up to which other trees are tried: each looks at all of them."""
+_MOST_REACHED = 2_000_000
+"""Prizes times edges and nodes up to which other trees are tried: the distances of each prize to all are needed."""
 
 
 def prize_collecting_tree(ends: ArrayLike, costs: ArrayLike, prizes: ArrayLike) -> SteinerTree:
@@ -40,9 +42,12 @@ def prize_collecting_tree(ends: ArrayLike, costs: ArrayLike, prizes: ArrayLike) 
     if not worth.any():
         return SteinerTree(np.empty(0, np.int64), np.empty(0, np.int64), 0.0)
     small = contract(joined, takes, worth)
-    forest = np.concatenate([small.taken, small.rows[grow(small.ends, small.costs, small.prizes)]])
-    tree = best_subtree(joined, takes, worth, forest)
-    return improved(joined, takes, worth, tree) if np.count_nonzero(worth) <= _MOST_SEARCHED else tree
+    grown = grow(small.ends, small.costs, small.prizes)
+    tree = best_subtree(small.ends, small.costs, small.prizes, grown)
+    prized = int(np.count_nonzero(small.prizes))
+    if prized <= _MOST_PRIZES and prized * (len(small.rows) + len(small.prizes)) <= _MOST_REACHED:
+        tree = improved(small.ends, small.costs, small.prizes, tree)
+    return best_subtree(joined, takes, worth, np.concatenate([small.taken, small.rows[tree.edges]]))
 
 
 def _check(ends: Rows, costs: Floats, prizes: Floats) -> None:

@@ -1,25 +1,30 @@
-"""Improving a prize-collecting Steiner tree by small changes, as long as one brings more prize less cost.
+"""Improving a prize-collecting Steiner tree by building it anew in many ways, as long as one brings more.
 
-Growing decides ties blindly, and where prizes are ranks and all edges cost the same there are many. Three changes are
-tried, as in local searches for this problem (Canuto, Resende, Ribeiro 2001, "Local search with perturbations for the
-prize-collecting Steiner tree problem"): prizes outside are attached by their cheapest path; the prizes inside are
-joined anew by the paths between their neighbourhoods (Mehlhorn 1988, "A faster approximation algorithm for the Steiner
-problem in graphs"); a node beside the tree is taken in, if the cheapest tree over all nodes is better so.
+Growing decides ties blindly, and where prizes are ranks and all edges cost the same there are many. With the distances
+of all prizes to all nodes a tree is soon built: from a root on, whatever prize is nearest to the tree is joined to it
+by its shortest way (Takahashi, Matsuyama 1980, "An approximate solution for the Steiner problem in graphs"). It is
+built from other roots, and with one prize more or less, as in local searches for this problem (Canuto, Resende, Ribeiro
+2001, "Local search with perturbations for the prize-collecting Steiner tree problem").
 """
 
-from collections.abc import Iterable
-from heapq import heapify, heappop, heappush
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from storage.graph.subtree import SteinerTree, best_subtree
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-_MOST_TRIED = 256
-"""Nodes that are tried one by one."""
+_MOST_JOINED = 1500
+"""Prizes that are joined to trees, all trees together."""
+_ROOTS = 60
+"""Nodes that are tried as a root beside the prizes: those that are near to many prizes."""
 _GAIN = 1e-9
 """Least gain, as a part of all prizes: below are rounding errors."""
 
@@ -28,127 +33,153 @@ def improved(ends: Rows, costs: Floats, prizes: Floats, tree: SteinerTree) -> St
     """Return a tree of at least the same profit; `ends`, `costs`, `prizes` as in `prize_collecting_tree`."""
     search = _Search(ends, costs, prizes)
     while True:
-        found = search.better(tree)
-        if found is None:
+        for found in search.others(tree):
+            if found.profit > tree.profit + search.least:
+                tree = found
+                break
+            if search.joined >= _MOST_JOINED:
+                return tree
+        else:
             return tree
-        tree = found
 
 
 class _Search:
-    """A problem, its edges by node, and how many nodes were tried so far."""
+    """A problem, its edges by node, and how far the prizes (k of them) are from all n nodes."""
 
     def __init__(self, ends: Rows, costs: Floats, prizes: Floats) -> None:
         self.ends, self.costs, self.prizes = ends, costs, prizes
         self.least = _GAIN * float(prizes.sum())
-        self.tried = 0
+        self.joined = 0
+        n = len(prizes)
         at = ends.T.reshape(-1)
         order = np.argsort(at, kind="stable")
-        self.starts: list[int] = np.searchsorted(at[order], np.arange(len(prizes) + 1)).tolist()
-        far = ends[:, ::-1].T.reshape(-1)[order]
-        self.beside: list[tuple[int, float]] = list(zip(far.tolist(), np.tile(costs, 2)[order].tolist(), strict=True))
+        starts = np.searchsorted(at[order], np.arange(n + 1))
+        self.starts: list[int] = starts.tolist()
+        beside = ends[:, ::-1].T.reshape(-1)[order]
+        self.beside: list[int] = beside.tolist()
+        self.edge: list[int] = (order % max(1, len(costs))).tolist()
+        self.cost: list[float] = costs.tolist()
+        self.prized = np.flatnonzero(prizes > 0)
+        self.place = {int(node): place for place, node in enumerate(self.prized)}
+        self.far, self.toward = _distances(starts, beside, np.tile(costs, 2)[order], self.prized)
 
-    def better(self, tree: SteinerTree) -> SteinerTree | None:
-        """Return the first change that brings more, None where none does."""
-        for found in (self._attached(tree), self._joined_anew(tree)):
-            if found.profit > tree.profit + self.least:
-                return found
-        for node in self._neighbours(tree):
-            if self.tried == _MOST_TRIED:
-                return None
-            self.tried += 1
-            found = self._over([*tree.nodes.tolist(), node])
-            if found.profit > tree.profit + self.least:
-                return found
-        return None
+    def others(self, tree: SteinerTree) -> Iterator[SteinerTree]:
+        """Yield other trees: over all prizes and over those of a tree, from many roots, then with one more or less."""
+        inside = [self.place[node] for node in tree.nodes.tolist() if node in self.place]
+        every = list(range(len(self.prized)))
+        roots = [*(int(self.prized[each]) for each in inside), *self._central(inside)]
+        yield self._built(roots[0], every)
+        for place in every:
+            wanted = [each for each in inside if each != place] if place in inside else [*inside, place]
+            if wanted:
+                yield self._built(int(self.prized[wanted[-1]]), wanted)
+        for root in roots:
+            yield self._built(root, inside)
 
-    def _attached(self, tree: SteinerTree) -> SteinerTree:
-        """Return the tree with the prizes outside that are worth their way."""
-        inside = np.zeros(len(self.prizes), bool)
-        inside[tree.nodes] = True
-        outside = np.flatnonzero((self.prizes > 0) & ~inside)
-        ways = self._ways(tree.nodes, float(self.prizes[outside].max(initial=0.0)))
-        nodes = set(tree.nodes.tolist())
-        for node in outside.tolist():
-            if node in ways and ways[node][0] <= self.prizes[node]:
-                nodes.update(_way_back(ways, node))
+    def _central(self, inside: list[int]) -> list[int]:
+        """Return the nodes that three of these prizes are nearest to, beside what the prizes themselves are."""
+        if len(inside) < 3:
+            return []
+        three = np.partition(self.far[inside], 2, axis=0)[:3].sum(axis=0)
+        best = np.argsort(three, kind="stable")[: _ROOTS + len(inside)]
+        return [int(each) for each in best if np.isfinite(three[each]) and int(each) not in self.place][:_ROOTS]
+
+    def _built(self, root: int, wanted: list[int]) -> SteinerTree:
+        """Return the best part of the tree from a root to these prizes, the nearest first."""
+        rows = np.array([each for each in wanted if self.prized[each] != root], np.int64)
+        nearest = self.far[rows, root]
+        joins = np.full(len(rows), root)
+        nodes = {root}
+        self.joined += len(rows)
+        while len(rows):
+            first = int(np.argmin(nearest))
+            if not np.isfinite(nearest[first]):
+                break
+            row = int(rows[first])
+            new = self._way(row, int(joins[first]), nodes)
+            nodes.update(new)
+            left = np.arange(len(rows)) != first
+            rows, nearest, joins = rows[left], nearest[left], joins[left]
+            if new and len(rows):
+                reach = self.far[np.ix_(rows, new)]
+                closest = reach.argmin(axis=1)
+                distance = reach[np.arange(len(rows)), closest]
+                nearer = distance < nearest
+                nearest = np.where(nearer, distance, nearest)
+                joins = np.where(nearer, np.array(new)[closest], joins)
         return self._over(nodes)
 
-    def _joined_anew(self, tree: SteinerTree) -> SteinerTree:
-        """Return a tree over the same prizes, joined by the shortest ways between their neighbourhoods."""
-        prized = tree.nodes[self.prizes[tree.nodes] > 0]
-        ways = self._ways(prized, float(self.costs[tree.edges].sum()))
-        far = np.full(len(self.prizes), np.inf)
-        nearest = np.full(len(self.prizes), -1, np.int64)
-        for node, (distance, _, start) in ways.items():
-            far[node], nearest[node] = distance, start
-        one, other = self.ends[:, 0], self.ends[:, 1]
-        between = np.flatnonzero((nearest[one] != nearest[other]) & (nearest[one] >= 0) & (nearest[other] >= 0))
-        lengths = self.costs[between] + far[one[between]] + far[other[between]]
-        joins = np.stack([nearest[one[between]], nearest[other[between]]], axis=1)
-        nodes = set(prized.tolist())
-        for edge in between[spanning_forest(joins, lengths)].tolist():
-            for node in self.ends[edge].tolist():
-                nodes.update(_way_back(ways, node))
-        return self._over(nodes)
-
-    def _neighbours(self, tree: SteinerTree) -> list[int]:
-        """Return the nodes beside a tree that two or more edges lead to, those with most first."""
-        inside = np.zeros(len(self.prizes), bool)
-        inside[tree.nodes] = True
-        leads = inside[self.ends]
-        rows = np.flatnonzero(leads[:, 0] != leads[:, 1])
-        count = np.bincount(np.where(leads[rows, 0], self.ends[rows, 1], self.ends[rows, 0]), minlength=len(inside))
-        beside = np.flatnonzero(count > 1)
-        return [int(each) for each in beside[np.argsort(-count[beside], kind="stable")]]
+    def _way(self, row: int, node: int, nodes: set[int]) -> list[int]:
+        """Return the nodes on the way from a node to a prize, without those that are there."""
+        way = []
+        toward, end = self.toward[row], int(self.prized[row])
+        while node != end:
+            node = int(toward[node])
+            way.append(node)
+        return [each for each in way if each not in nodes]
 
     def _over(self, nodes: Iterable[int]) -> SteinerTree:
         """Return the best part of the cheapest trees that join these nodes among themselves."""
-        inside = np.zeros(len(self.prizes), bool)
-        inside[list(nodes)] = True
-        rows = np.flatnonzero(inside[self.ends].all(axis=1))
-        forest = rows[spanning_forest(self.ends[rows], self.costs[rows])]
-        return best_subtree(self.ends, self.costs, np.where(inside, self.prizes, 0.0), forest)
+        inside = set(nodes)
+        rows = sorted(
+            {
+                self.edge[place]
+                for node in inside
+                for place in range(self.starts[node], self.starts[node + 1])
+                if self.beside[place] in inside
+            },
+            key=lambda edge: (self.cost[edge], edge),
+        )
+        parent = {node: node for node in inside}
 
-    def _ways(self, starts: Rows, limit: float) -> dict[int, tuple[float, int, int]]:
-        """Return by node within `limit`: its distance to the nearest start, the node before it, and that start."""
-        ways = {int(each): (0.0, int(each), int(each)) for each in starts}
-        waiting = [(0.0, each) for each in ways]
-        heapify(waiting)
-        while waiting:
-            distance, node = heappop(waiting)
-            if distance > ways[node][0]:
-                continue
-            for other, cost in self.beside[self.starts[node] : self.starts[node + 1]]:
-                there = distance + cost
-                if there <= limit and (other not in ways or there < ways[other][0]):
-                    ways[other] = (there, node, ways[node][2])
-                    heappush(waiting, (there, other))
-        return ways
+        def top(node: int) -> int:
+            while (above := parent[node]) != node:
+                parent[node] = parent[above]
+                node = above
+            return node
 
-
-def spanning_forest(ends: Rows, costs: Floats) -> Rows:
-    """Return the rows of the edges of a cheapest spanning forest, ties by row (Kruskal's algorithm)."""
-    parent: dict[int, int] = {}
-
-    def root(node: int) -> int:
-        while (above := parent.setdefault(node, node)) != node:
-            parent[node] = parent[above]
-            node = above
-        return node
-
-    rows: list[int] = []
-    joined: list[list[int]] = ends.tolist()
-    for row in np.argsort(costs, kind="stable").tolist():
-        one, other = map(root, joined[row])
-        if one != other:
-            parent[one] = other
-            rows.append(row)
-    return np.array(rows, np.int64)
+        forest = []
+        for row in rows:
+            one, other = (top(int(each)) for each in self.ends[row])
+            if one != other:
+                parent[one] = other
+                forest.append(row)
+        return best_subtree(self.ends, self.costs, self.prizes, np.array(forest, np.int64))
 
 
-def _way_back(ways: dict[int, tuple[float, int, int]], node: int) -> list[int]:
-    way = [node]
-    while (before := ways[node][1]) != node:
-        way.append(before)
-        node = before
-    return way
+def _distances(starts: Rows, beside: Rows, costs: Floats, prized: Rows) -> tuple[Floats, npt.NDArray[np.int32]]:
+    """Return the distances from prizes to all nodes, float64 (k, n), and the next node on the way there, (k, n).
+
+    What is farther than the longest way that is needed to join all prizes counts as out of reach.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    n = len(starts) - 1
+    graph = csr_array((costs, beside, starts), shape=(n, n))
+    limit = _longest_join(graph, prized)
+    far, toward = dijkstra(graph, directed=True, indices=prized, return_predecessors=True, limit=limit)
+    return far, toward
+
+
+def _longest_join(graph: "csr_array", prized: Rows) -> float:
+    """Return the longest of the ways that join the prizes best, by where their neighbourhoods meet.
+
+    Mehlhorn 1988, "A faster approximation algorithm for the Steiner problem in graphs".
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
+
+    near, _, nearest = dijkstra(graph, directed=True, indices=prized, return_predecessors=True, min_only=True)
+    at = np.repeat(np.arange(len(near)), np.diff(graph.indptr))
+    one, other = nearest[at], nearest[graph.indices]
+    meet = np.flatnonzero((one >= 0) & (other > one))
+    if not len(meet):
+        return 0.0
+    lengths = graph.data[meet] + near[at[meet]] + near[graph.indices[meet]]
+    order = np.lexsort((lengths, other[meet], one[meet]))
+    pairs = np.stack([one[meet], other[meet]], axis=1)[order]
+    first = np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))
+    ways = coo_array((lengths[order][first], pairs[first].T), shape=graph.shape)
+    joined = minimum_spanning_tree(ways.tocsr())
+    return float(joined.data.max(initial=0.0))

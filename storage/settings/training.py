@@ -14,6 +14,9 @@ class SoftPromptSettings(Section):
         "", description="what `conspectus train gretriever` made: the method gretriever then answers with it"
     )
     model: str = Field("", description="where its frozen model is today: a folder or a name; empty: where it was then")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="where the frozen model runs; `auto`: on CUDA where there is a device, else on the CPU"
+    )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="numbers of the frozen model; `auto`: bfloat16 on a CUDA device that has it, else float32"
     )
@@ -47,6 +50,9 @@ class TrainGRetrieverSettings(Section):
     batch: int = Field(4, ge=1, description="questions in a step")
     seed: int = Field(0, ge=0, description="seed of the first run")
     seeds: int = Field(4, ge=1, description="runs, each with the next seed; the report has mean and deviation")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="where the frozen model runs; `auto`: on CUDA where there is a device, else on the CPU"
+    )
     precision: Literal["auto", "float32", "bfloat16"] = Field(
         "auto", description="numbers of the frozen model; `auto`: bfloat16 on a CUDA device that has it, else float32"
     )

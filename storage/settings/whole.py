@@ -39,6 +39,7 @@ from storage.settings.indexing import (
     WalkGraphSettings,
     listed,
 )
+from storage.settings.resolution import ResolutionSettings
 from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, RerankSettings
 from storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
 from storage.settings.trust import AccessSettings, CitationSettings
@@ -85,6 +86,7 @@ class Settings(BaseSettings):
     extraction: ExtractionSettings = ExtractionSettings()
     kg: KgSettings = KgSettings()
     names: NameSettings = NameSettings()
+    resolution: ResolutionSettings = ResolutionSettings()
     descriptions: DescriptionSettings = DescriptionSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
     vectors: VectorSettings = VectorSettings()
@@ -169,6 +171,7 @@ INDEX_SECTIONS = (
     "extraction",
     "kg",
     "names",
+    "resolution",
     "descriptions",
     "embedding",
     "vectors",

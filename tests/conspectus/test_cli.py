@@ -34,6 +34,7 @@ COMMANDS = [
     "reports",
     "verify",
     "doctor",
+    "export",
     "evaluate",
     "questions",
     "judge",

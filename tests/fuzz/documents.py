@@ -8,6 +8,7 @@ from pipelines.evaluation.suites import read_questions
 from pipelines.interchange.kg import read_graph
 from pipelines.steps.documents import read_documents
 from pipelines.steps.openie_file import read_open
+from pipelines.steps.openie_results import read_passages
 from query.session import read_session
 from storage.errors import ConspectusError
 from storage.settings import InputSettings, KgSettings
@@ -22,9 +23,23 @@ TRIPLES = {
     ".csv": 'head,relation,tail\n"Ada, Countess",knows,Charles\n',
     ".nt": '<http://x/a> <http://x/knows> <http://x/b> .\n_:c <http://x/label> "Caf\\u00e9"@fr .\n',
     ".jsonl": '{"head": "Ada", "relation": "knows", "tail": "Charles"}\n',
+    ".graphml": '<?xml version="1.0" encoding="utf-8"?><graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    '<key id="d0" for="node" attr.name="entity_type" attr.type="string"/><key id="d1" for="edge" attr.name="weight"/>'
+    '<key id="d2" for="node" attr.name="source_id"><default>chunk-1</default></key><graph edgedefault="undirected">'
+    '<node id="&quot;ADA&quot;"><data key="d0">"PERSON"</data><data key="d2">a&lt;SEP&gt;b</data></node><node id="B"/>'
+    '<edge source="&quot;ADA&quot;" target="B"><data key="d1">2.0</data></edge></graph></graphml>',
     ".json": '[\n{"id": "Q1", "labels": {"en": {"value": "Ada"}}, "claims": {"P1": [{"mainsnak": {"datavalue": '
     '{"type": "wikibase-entityid", "value": {"id": "Q2"}}}}]}},\n{"id": "Q2", "labels": {}, "claims": {}}\n]\n',
 }
+
+OWN = """<urn:conspectus:entity:0a> <http://www.w3.org/2000/01/rdf-schema#label> "Ada" .
+<urn:conspectus:entity:0a> <urn:conspectus:vocabulary#types> "[\\"PERSON\\"]" .
+<urn:conspectus:entity:0a> <urn:conspectus:predicate:met> <urn:conspectus:entity:0b> .
+<urn:conspectus:relation:1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#subject> <urn:conspectus:entity:0a> .
+<urn:conspectus:relation:1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#predicate> <urn:conspectus:predicate:met> .
+<urn:conspectus:relation:1> <http://www.w3.org/1999/02/22-rdf-syntax-ns#object> <urn:conspectus:entity:0b> .
+<urn:conspectus:relation:1> <urn:conspectus:vocabulary#weight> "2.5" .
+"""
 
 
 def targets(folder: Path) -> Iterator[Target]:
@@ -35,9 +50,14 @@ def targets(folder: Path) -> Iterator[Target]:
         yield Target(f"read {suffix}", ((folder / name).read_bytes(),), _document(folder / name))
     for suffix, text in TRIPLES.items():
         yield Target(f"graph {suffix}", (text.encode(),), _graph(folder / f"g{suffix}"))
+    yield Target("graph of our own .nt", (OWN.encode(),), _graph(folder / "own.nt"))
     yield Target("graph labels", (b"Q1\tAda Lovelace\nQ2\tCharles\n",), _labels(folder))
     openie = json.dumps({"id": "a", "entities": ["Ada"], "triples": [["Ada", "met", "Charles"]]}) + "\n"
     yield Target("openie", (openie.encode(),), _file(folder / "openie.jsonl", lambda path: read_open(path, {"a"})))
+    found = {"extracted_entities": ["Ada"], "extracted_triples": [["Ada", "met", "Charles"]]}
+    passage = {"idx": 1, "passage": "Ada\nAda met.", **found}
+    results = json.dumps({"docs": [passage], "avg_ent_chars": 3.0}).encode()
+    yield Target("openie results", (results,), _file(folder / "results.json", read_passages))
     asked = json.dumps({"id": "1", "question": "Who?", "answers": ["Ada"], "supporting": ["a"]}) + "\n"
     yield Target("questions", (asked.encode(),), _file(folder / "questions.jsonl", read_questions))
     turn = json.dumps({"question": "Who?", "standalone": "Who?", "answer": "Ada.", "method": "ppr"}) + "\n"

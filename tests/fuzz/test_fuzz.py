@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz import documents, index_files, replies
+from tests.fuzz import documents, graphrag, index_files, replies
 from tests.fuzz.mutations import cases
 from tests.fuzz.target import Found, Target, fuzz
 
@@ -20,6 +20,10 @@ def found(targets: list[Target]) -> list[Found]:
 
 def test_documents_graphs_and_other_files_of_users(tmp_path: Path) -> None:
     assert found(list(documents.targets(tmp_path))) == []
+
+
+def test_tables_of_graphrag(tmp_path: Path) -> None:
+    assert found(list(graphrag.targets(tmp_path))) == []
 
 
 def test_replies_of_models() -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.graphqa import GraphQa, GraphQuestion, divided, hit_at_1, read_graphqa
+from pipelines.evaluation.graphqa import GraphQuestion, read_graphqa
+from pipelines.evaluation.graphqa_collected import divided
 from query.subgraph.textual_graph import TextualEdge, TextualGraph
 from storage.errors import InputError
 from tests.conftest import write_rows
@@ -83,7 +84,9 @@ def scenes(folder: Path, images: int = 10) -> Path:
 
 def test_scenes_are_told_as_in_the_paper_and_stay_together(tmp_path: Path) -> None:
     found = read_graphqa(scenes(tmp_path))
-    assert (found.name, found.metric, found.nodes_before, found.edges_before) == ("scenegraphs", "accuracy", 2, 1)
+    assert (found.name, found.metric, found.left_out) == ("scenegraphs", "accuracy", 4)
+    assert (found.before.nodes, found.before.edges) == (2, 1)
+    assert found.before == found.after
     assert found.training[0].graph == TextualGraph(
         (
             "name: banana; attribute: small, yellow; (x,y,w,h): (248, 55, 64, 34)",
@@ -98,10 +101,10 @@ def test_scenes_are_told_as_in_the_paper_and_stay_together(tmp_path: Path) -> No
         json.dumps({"i0": {"objects": {"1": SCENE["objects"]["15"]}}}),  # type: ignore[index]
         "utf-8",
     )
-    with pytest.raises(InputError, match="scene i0: a relation of object 1 names 7"):
+    with pytest.raises(InputError, match="scene i0: a relation of object 1 names '7'"):
         read_graphqa(tmp_path)
     (tmp_path / "train_sceneGraphs.json").write_text('{"i0": {"objects": {"1": {"name": 3}}}}', "utf-8")
-    with pytest.raises(InputError, match=r"train_sceneGraphs.json: i0.objects.1.name"):
+    with pytest.raises(InputError, match=r"train_sceneGraphs.json: scene i0: objects.1.name"):
         read_graphqa(tmp_path)
 
 
@@ -133,7 +136,9 @@ def test_rog_keeps_its_division_and_small_letters(tmp_path: Path) -> None:
     one = found.training[1]
     assert one.graph == TextualGraph(("justin bieber", "m.1"), (TextualEdge(0, "people.person.sibling", 1),))
     assert one.answers == ("jaxon bieber", "jazmyn")
-    assert (found.metric, found.nodes_before, found.edges_before) == ("hit@1", 3, 2)
+    assert (found.metric, found.before.nodes, found.before.edges) == ("hit@1", 3, 2)
+    assert (found.after.nodes, found.after.edges) == (2, 1)
+    assert found.after.tokens < found.before.tokens
     assert found.target(one) == "jaxon bieber|jazmyn"
     assert [found.score(text, one) for text in ("Jazmyn|nobody", "nobody|jazmyn", "")] == [1, 0, 0]
     write_rows(tmp_path / "test.jsonl", [rog(0) | {"graph": [["a", "b"]]}])
@@ -160,18 +165,12 @@ def test_what_is_no_set_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no set of questions about graphs"):
         read_graphqa(tmp_path)
     write_rows(tmp_path / "few.jsonl", [rog(0)])
-    with pytest.raises(InputError, match="1 different graphs are too few"):
+    with pytest.raises(InputError, match=r"few.jsonl: 1 different graphs are too few"):
         read_graphqa(tmp_path / "few.jsonl")
 
 
 def test_the_same_group_stays_on_one_side() -> None:
-    parts = divided(range(100), lambda each: each // 10)
+    every = [(n // 10, GraphQuestion(str(n), TextualGraph((), ()), "?", ("yes",))) for n in range(100)]
+    parts = divided(every, Path("any"))
     assert [len(part) for part in parts] == [60, 20, 20]
-    assert not {each // 10 for each in parts[0]} & {each // 10 for each in parts[1] + parts[2]}
-
-
-def test_scores() -> None:
-    question = GraphQuestion("1", TextualGraph((), ()), "?", ("yes",))
-    of = GraphQa("any", "accuracy", (question,), (), (), 0, 0)
-    assert [of.score(text, question) for text in ("Yes", "yes, it is", "yesterday", "no", "")] == [1, 1, 0, 0, 0]
-    assert hit_at_1("the Sea | land", ["sea"]) == 1
+    assert not {group for group, _ in parts[0]} & {group for group, _ in parts[1] + parts[2]}

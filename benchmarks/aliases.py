@@ -1,0 +1,137 @@
+"""Entity resolution on labelled pairs of names: precision, recall and F1, by the index that is really built.
+
+    OMP_NUM_THREADS=1 python benchmarks/aliases.py DATA [--half develop] [--indexes .conspectus/aliases]
+
+DATA is a folder with the question sets that benchmarks/data/aliases.jsonl names (`hotpotqa/corpus.jsonl`, ..., and
+`books/*.txt`). The pairs were labelled by reading the texts: whether the two names are one thing's. Half of them were
+there while the rules were made, the other half was held back. A pair counts as merged where both names ended in one
+entity; a pair of which a name was not extracted cannot be merged, counts as not merged, and is told apart. The built
+indexes are kept, so that a second run pays for what changed.
+
+The texts are quoted from HotpotQA and AdvHotpotQA (CC BY-SA 4.0), HippoRAG's case studies (MIT), MINE (kg-gen, MIT)
+and two books in the public domain.
+"""
+
+import argparse
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.index import build_index
+from pipelines.steps.entities import entity_id
+from storage.index import Index
+from storage.manifest import current_manifest
+from storage.records import Entity, Merge
+from storage.settings import Settings, load_settings
+from storage.text.normalise import entity_key
+
+PAIRS = Path(__file__).parent / "data" / "aliases.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """Two names of one corpus, whether they are one thing's, and what kind of pair they are."""
+
+    half: str
+    kind: str
+    same: bool
+    left: str
+    right: str
+    corpus: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A labelled pair, whether it was merged, and whether both names were extracted."""
+
+    pair: Labelled
+    merged: bool
+    extracted: bool
+
+
+def read_pairs(file: Path) -> list[Labelled]:
+    """Return the labelled pairs of a file."""
+    keys = Labelled.__dataclass_fields__
+    lines = map(json.loads, file.read_text("utf-8").splitlines())
+    return [Labelled(**{key: line[key] for key in keys}) for line in lines]
+
+
+def built(corpus: str, data: Path, indexes: Path, settings: Settings) -> Index:
+    """Return the index of a corpus, built where it is not there yet."""
+    folder = data / corpus
+    inputs = [folder / "corpus.jsonl"] if (folder / "corpus.jsonl").is_file() else sorted(folder.glob("*.txt"))
+    root = indexes / corpus
+    build_index(inputs, root, settings)
+    manifest = current_manifest(root)
+    assert manifest is not None
+    return Index(root, manifest)
+
+
+def judged(pairs: Iterable[Labelled], index: Index) -> list[Judged]:
+    """Return what the index says of pairs of its corpus."""
+    kept_of = {each.alias_id: each.entity_id for each in index.rows(Merge) if not each.undone}
+    known = {each.id for each in index.rows(Entity)} | kept_of.keys()
+    found = []
+    for pair in pairs:
+        ids = [entity_id(entity_key(name)) for name in (pair.left, pair.right)]
+        extracted = all(id_ in known for id_ in ids)
+        merged = extracted and kept_of.get(ids[0], ids[0]) == kept_of.get(ids[1], ids[1])
+        found.append(Judged(pair, merged, extracted))
+    return found
+
+
+def line(name: str, some: Sequence[Judged]) -> str:
+    """Return the figures of some pairs as a line of a table."""
+    right = sum(each.merged and each.pair.same for each in some)
+    merged, same = sum(each.merged for each in some), sum(each.pair.same for each in some)
+    precision = right / merged if merged else 1.0
+    recall = right / same if same else 1.0
+    f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    missing = sum(not each.extracted for each in some)
+    figures = f"{precision:9.3f} {recall:6.3f} {f1:6.3f}" if same else f"{'':9} {'':6} {'':6}"
+    return f"{name:24} {len(some):5} {same:5} {merged - right:6} {figures} {missing:8}"
+
+
+def table(found: Sequence[Judged]) -> str:
+    """Return the figures of all pairs, of each half, and of each kind in it."""
+    lines = [f"{'':24} {'pairs':>5} {'same':>5} {'wrong':>6} {'precision':>9} {'recall':>6} {'F1':>6} {'no name':>8}"]
+    for half, some in _by(found, lambda each: each.pair.half).items():
+        lines.append(line(half, some))
+        lines.append(line("  both names extracted", [each for each in some if each.extracted]))
+        lines += [line(f"  {kind}", own) for kind, own in sorted(_by(some, lambda each: each.pair.kind).items())]
+    return "\n".join([*lines, line("all", found)])
+
+
+def _by(found: Sequence[Judged], key: Callable[[Judged], str]) -> Mapping[str, list[Judged]]:
+    groups: defaultdict[str, list[Judged]] = defaultdict(list)
+    for each in found:
+        groups[key(each)].append(each)
+    return groups
+
+
+def main() -> None:
+    """Print the table, and with --show each pair that was judged wrongly."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--half", choices=("develop", "held back"))
+    parser.add_argument("--pairs", type=Path, default=PAIRS)
+    parser.add_argument("--indexes", type=Path, default=Path(".conspectus/aliases"))
+    parser.add_argument("--show", action="store_true")
+    given = parser.parse_args()
+    pairs = [each for each in read_pairs(given.pairs) if given.half in (None, each.half)]
+    settings = load_settings()
+    found: list[Judged] = []
+    for corpus in sorted({each.corpus for each in pairs}):
+        index = built(corpus, given.data, given.indexes, settings)
+        found += judged([each for each in pairs if each.corpus == corpus], index)
+    print(table(found))
+    for each in found if given.show else ():
+        if each.merged != each.pair.same:
+            why = "merged" if each.merged else "apart" if each.extracted else "not extracted"
+            print(f"{why:14} {each.pair.kind:12} {each.pair.left} | {each.pair.right} ({each.pair.corpus})")
+
+
+if __name__ == "__main__":
+    main()

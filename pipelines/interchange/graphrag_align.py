@@ -1,0 +1,161 @@
+"""Text units found again in the text of their document.
+
+A unit is not always a run of the document's characters: metadata may stand before it ("key: value" lines,
+`prepend_metadata`), blanks and the forms of letters may have been changed on the way, and a cut between tokens may have
+left half a letter (U+FFFD) at either end.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+_METADATA = re.compile(r"[^\n:]{1,200}: ")
+_MOST_LINES = 40
+_MOST_CHARACTERS = 8_000
+"""Of metadata before a unit."""
+_HALF_LETTERS = "\ufffd"
+_UNSEEN = frozenset("\ufeff\xad\u200b\u2060")
+_LONGEST_OVERLAP = 20_000
+"""Characters that two units which follow each other may share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """Where a unit stands: `text[start:end]`; `prepended` is what stood before it and is not of the document."""
+
+    start: int
+    end: int
+    prepended: str = ""
+
+
+class Text:
+    """A document's text, in which units are looked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def align(self, units: Sequence[str]) -> list[Aligned | None]:
+        """Return where each unit stands, None for one that stands nowhere.
+
+        Units are in text order: one whose words stand in several places is looked for behind where the one before it
+        begins, and only then anywhere.
+        """
+        found: list[Aligned | None] = []
+        after = -1
+        for unit in units:
+            place = self._place(unit, after + 1)
+            found.append(place)
+            after = place.start if place else after
+        return found
+
+    def _place(self, unit: str, begin: int) -> Aligned | None:
+        for prepended, body in _readings(unit):
+            at = self._find(body, begin)
+            if at is not None:
+                return Aligned(at, at + len(body), prepended)
+        for prepended, body in _readings(unit):
+            span = self._folded.find(body, begin)
+            if span:
+                return Aligned(*span, prepended)
+        return None
+
+    def _find(self, body: str, begin: int) -> int | None:
+        at = self._text.find(body, begin)
+        if at < 0:
+            at = self._text.find(body)
+        return at if at >= 0 else None
+
+    @cached_property
+    def _folded(self) -> "_Folded":
+        return _Folded(self._text)
+
+
+class _Folded:
+    """A text without blanks, and with one form for each letter; it knows where each character stands in the text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        parts: list[str] = []
+        self._places: list[int] = []
+        for place, sign in enumerate(text):
+            part = _fold(sign)
+            parts.append(part)
+            self._places += [place] * len(part)
+        self._letters = "".join(parts)
+
+    def find(self, unit: str, begin: int) -> tuple[int, int] | None:
+        wanted = "".join(map(_fold, unit.strip(_HALF_LETTERS)))
+        if not wanted:
+            return None
+        at = self._letters.find(wanted, bisect_left(self._places, begin))
+        if at < 0:
+            at = self._letters.find(wanted)
+        if at < 0:
+            return None
+        start, end = self._places[at], self._places[at + len(wanted) - 1] + 1
+        while end < len(self._text) and unicodedata.combining(self._text[end]):
+            end += 1
+        return start, end
+
+
+def _fold(sign: str) -> str:
+    if sign.isascii():
+        return "" if sign.isspace() else sign
+    return "" if sign.isspace() or sign in _UNSEEN else "".join(unicodedata.normalize("NFKD", sign).split())
+
+
+def _readings(unit: str) -> Iterator[tuple[str, str]]:
+    """Yield what may have been put before a unit, and the rest: first nothing, then more and more lines."""
+    if unit.strip():
+        yield "", unit
+    if not _METADATA.match(unit):
+        return
+    at = 0
+    for _ in range(_MOST_LINES):
+        at = unit.find("\n", at) + 1
+        if not at or at > _MOST_CHARACTERS:
+            return
+        if unit[at:].strip():
+            yield unit[:at], unit[at:]
+
+
+def joined(units: Sequence[str]) -> str:
+    """Return the text that units were cut from, as far as they hold it: what two that follow both have, once."""
+    bodies = _without_common_metadata(units)
+    text = ""
+    for body in bodies:
+        shared = _overlap(text, body)
+        text += body[shared:] if shared or not text else f"\n\n{body}"
+    return text
+
+
+def _without_common_metadata(units: Sequence[str]) -> list[str]:
+    """Return units without the lines of metadata that all of them begin with."""
+    if len(units) < 2 or not _METADATA.match(units[0]):
+        return list(units)
+    at = 0
+    for prepended, _ in _readings(units[0]):
+        if _METADATA.match(prepended) and all(each.startswith(prepended) for each in units):
+            at = len(prepended)
+    return [each[at:] for each in units]
+
+
+def _overlap(before: str, after: str) -> int:
+    """Return how many characters the end of one text and the beginning of the next share: the most there are.
+
+    By the prefix function of Knuth, Morris and Pratt, so that repetitive texts take no longer than others.
+    """
+    head, tail = after[:_LONGEST_OVERLAP], before[-_LONGEST_OVERLAP:]
+    if not head or not tail:
+        return 0
+    whole = f"{head}\0{tail}"  # no text holds this sign
+    longest = [0] * len(whole)
+    for place in range(1, len(whole)):
+        length = longest[place - 1]
+        while length and whole[place] != whole[length]:
+            length = longest[length - 1]
+        longest[place] = length + (whole[place] == whole[length])
+    return longest[-1]

@@ -1,0 +1,161 @@
+"""Knowledge in which the aliases of a thing are that thing: its mentions, its relations, its count."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pipelines.steps.entities import Knowledge, degrees_of
+from storage.hashing import short_id
+from storage.records import Claim, Entity, Mention, Relation
+from storage.tables import sorted_by_id
+from storage.text.nlp import CONCEPT
+from storage.text.normalise import entity_key
+
+TITLE = "TITLE"
+
+
+def applied(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[Knowledge, dict[str, str]]:
+    """Return the knowledge with each alias (a key of `kept_of`) made part of its value, and the new ids of relations.
+
+    A mention of an alias stays where it is, as that of the kept entity and with `match` alias; where both stand at one
+    place the kept one's stays. Relations that become the same are one: weights add up, chunks are joined, the shortest
+    description stays. A relation of a thing with itself is dropped, with its mentions. Nothing else changes.
+    """
+    if not kept_of:
+        return found, {}
+    relations, new_id = _relations(found, kept_of)
+    mentions = _mentions(found.mentions, kept_of, new_id)
+    entities = _entities(found.entities, relations, mentions, kept_of)
+    return Knowledge(entities, relations, mentions), new_id
+
+
+def claims_applied(claims: Sequence[Claim], kept_of: Mapping[str, str]) -> list[Claim]:
+    """Return claims about the kept entities."""
+    return [
+        replace(
+            each,
+            subject_id=kept_of.get(each.subject_id, each.subject_id),
+            object_id=None if each.object_id is None else kept_of.get(each.object_id, each.object_id),
+        )
+        for each in claims
+    ]
+
+
+def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[list[Relation], dict[str, str]]:
+    """Return the relations between kept entities, and the new id of each that changed; "" of one that is gone."""
+    key_of = {each.id: entity_key(each.name) for each in found.entities}
+    groups: defaultdict[tuple[str, str, str], list[Relation]] = defaultdict(list)
+    untouched: list[Relation] = []
+    new_id: dict[str, str] = {}
+    moved = {_ends(each, kept_of) for each in found.relations if each.source_id in kept_of or each.target_id in kept_of}
+    for each in found.relations:
+        ends = _ends(each, kept_of)
+        if ends not in moved:
+            untouched.append(each)
+        elif ends[0] == ends[2]:
+            new_id[each.id] = ""
+        else:
+            groups[ends].append(each)
+    for group in groups.values():
+        merged = _one_relation(sorted(group, key=lambda each: each.id), kept_of, key_of)
+        untouched.append(merged)
+        new_id.update({each.id: merged.id for each in group})
+    return sorted_by_id(untouched), new_id
+
+
+def _ends(each: Relation, kept_of: Mapping[str, str]) -> tuple[str, str, str]:
+    source, target = kept_of.get(each.source_id, each.source_id), kept_of.get(each.target_id, each.target_id)
+    if not each.predicate and target < source:  # a model's relations have no direction: see merge_model.py
+        source, target = target, source
+    return source, entity_key(each.predicate), target
+
+
+def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str], key_of: Mapping[str, str]) -> Relation:
+    ways = Counter[tuple[str, str]]()
+    for each in group:
+        ends = kept_of.get(each.source_id, each.source_id), kept_of.get(each.target_id, each.target_id)
+        ways[ends] += max(1, round(each.weight))
+    source, target = min(ways, key=lambda way: (-ways[way], way))
+    predicate = entity_key(group[0].predicate)
+    own = [each for each in group if each.source_id not in kept_of and each.target_id not in kept_of]
+    # The id that this statement has where the kept names alone make it.
+    id_ = min(each.id for each in own) if own else short_id("relation", *_of_id(source, predicate, target))
+    strengths = [(each.strength, each.weight) for each in group if each.strength is not None]
+    total = sum(weight for _, weight in strengths)
+    descriptions = sorted({each.description for each in group} - {""}, key=lambda text: (len(text), text))
+    return Relation(
+        id=id_,
+        source_id=source,
+        target_id=target,
+        predicate=min(each.predicate for each in group),
+        description=(" ".join(sorted(descriptions)) if not predicate else descriptions[0]) if descriptions else "",
+        weight=float(sum(each.weight for each in group)),
+        chunk_ids=tuple(sorted({chunk for each in group for chunk in each.chunk_ids})),
+        strength=sum(strength * weight for strength, weight in strengths) / total if total else None,
+    )
+
+
+def _of_id(source: str, predicate: str, target: str) -> tuple[str, str, str]:
+    return ("merged", source, f"{predicate}\n{target}")
+
+
+def _mentions(
+    mentions: Sequence[Mention], kept_of: Mapping[str, str], new_relation: Mapping[str, str]
+) -> list[Mention]:
+    kept: dict[tuple[str, str, int | None, int | None, str], Mention] = {}
+    for each in mentions:
+        moved = each
+        if each.relation_id is not None and each.relation_id in new_relation:
+            if not new_relation[each.relation_id]:
+                continue
+            moved = replace(each, relation_id=new_relation[each.relation_id])
+        elif each.entity_id is not None and each.entity_id in kept_of:
+            moved = replace(each, entity_id=kept_of[each.entity_id], match="alias")
+        owner = moved.entity_id or moved.relation_id or ""
+        told = moved.description if moved.relation_id is not None else ""
+        place = (owner, moved.chunk_id, moved.start, moved.end, told)
+        held = kept.get(place)
+        kept[place] = moved if held is None else _one_mention(held, moved)
+    return sorted_by_id(kept.values())
+
+
+def _one_mention(one: Mention, other: Mention) -> Mention:
+    """Return one of two mentions at one place: the one by the name itself, with what is told at both."""
+    first, second = sorted((one, other), key=lambda each: (each.match == "alias", each.id))
+    if first.relation_id is not None:
+        return first
+    lines = sorted({line for text in (first.description, second.description) for line in text.split("\n")} - {""})
+    return replace(first, description="\n".join(lines))
+
+
+def _entities(
+    entities: Sequence[Entity], relations: Sequence[Relation], mentions: Sequence[Mention], kept_of: Mapping[str, str]
+) -> list[Entity]:
+    members: defaultdict[str, list[Entity]] = defaultdict(list)
+    for each in entities:
+        members[kept_of.get(each.id, each.id)].append(each)
+    grown = set(kept_of.values())
+    chunks: defaultdict[str, set[str]] = defaultdict(set)
+    for mention in mentions:
+        if mention.entity_id in grown:
+            chunks[mention.entity_id].add(mention.chunk_id)
+    degrees = degrees_of(relations)
+    merged = []
+    for id_, group in members.items():
+        own = next(each for each in group if each.id == id_)
+        if id_ in grown:
+            types = _types(group)
+            told = sorted({each.description for each in group} - {""})
+            own = replace(own, type=types[0], types=types, frequency=len(chunks[id_]), description=" ".join(told))
+        merged.append(replace(own, degree=degrees.get(id_, 0)))
+    return sorted_by_id(merged)
+
+
+def _types(group: Sequence[Entity]) -> tuple[str, ...]:
+    """Return all types of a group, the one of most chunks first; what says least (a title, a phrase) last."""
+    votes: Counter[str] = Counter()
+    for each in group:
+        votes[each.type] += each.frequency
+        for other in each.types[1:]:
+            votes[other] += 0
+    return tuple(sorted(votes, key=lambda kind: (kind in {TITLE, CONCEPT}, -votes[kind], kind)))

@@ -1,0 +1,187 @@
+"""What a name is made of: its words, numbers, ranks, legal form and what tells it from its namesakes."""
+
+import html
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pipelines.resolution.wordlists import (
+    ABBREVIATIONS,
+    ARTICLES,
+    CORPORATE,
+    EPITHETS,
+    GENERATIONS,
+    HONORIFICS,
+    NUMBER_WORDS,
+    POST_NOMINALS,
+    SPELT,
+)
+
+_WORD = re.compile(r"&|[^\W_]+(?:[’'`][^\W\d_]+)*(?:\.(?=[^\W\d_]\.))?[+#]*", re.UNICODE)
+_INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?|\b[^\W\d_](?:\.[^\W\d_])+\b")
+_QUALIFIER = re.compile(r"(?P<head>.*\S)\s*[(（](?P<inside>[^()（）]*)[)）]\s*")
+_QUOTED = re.compile(r"(?P<first>\w.*\S)\s+[\"“'‘(](?P<called>[^\"“”()]+?)[.,]?[\"”'’)]\s+(?P<last>\S.*)")
+_ROMAN = re.compile(r"(?=[ivxlc])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A name taken apart. Words are folded: lower case, no accents, no full stops.
+
+    `words` are all words of the name proper, without what is listed apart: the leading article, `ranks` before a
+    person's name and after it, the `generation` (jr, sr), the legal `form` of a company (None: none is stated), and
+    the `qualifier` in a last parenthesis. `after_comma` are the words after a comma, which are in `words` too.
+    `called` is what stands in quotation marks in the middle of it.
+    `numbers` are all numbers, digits, words and Roman ones, sorted.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    surfaces: tuple[str, ...]
+    numbers: tuple[str, ...]
+    ranks: tuple[str, ...]
+    epithets: tuple[str, ...]
+    generation: str
+    form: str | None
+    qualifier: str
+    after_comma: tuple[str, ...]
+    article: bool
+    called: str
+
+    @property
+    def letters(self) -> str:
+        """The words as one run of letters: "Spider-Man" and "Spiderman" have the same."""
+        return "".join(self.words)
+
+    @property
+    def is_acronym(self) -> bool:
+        """Whether the name is one word of capitals: NASA, U.S., WWII."""
+        if len(self.surfaces) != 1 or self.qualifier:
+            return False
+        plain = "".join(sign for sign in self.surfaces[0] if sign.isalnum())
+        return 2 <= len(plain) <= 10 and plain.isalpha() and plain.isupper()
+
+
+@lru_cache(maxsize=100_000)
+def folded(text: str) -> str:
+    """Return a text in lower case, its letters without accents and in the Latin alphabet where a table knows them.
+
+    >>> folded("Ångström"), folded("Чайковский")
+    ('angstrom', 'chaikovskii')
+    """
+    if text.isascii():
+        return text.lower()
+    known = "".join(SPELT.get(sign, sign) for sign in unicodedata.normalize("NFKC", text).casefold())
+    plain = "".join(each for each in unicodedata.normalize("NFKD", known) if not unicodedata.combining(each))
+    return "".join(SPELT.get(sign, sign) for sign in plain)
+
+
+@lru_cache(maxsize=200_000)
+def form_of(name: str) -> Form:
+    """Return what a name is made of.
+
+    >>> form_of("Sir Arthur Conan Doyle").words, form_of("Apollo Eleven").numbers, form_of("Dracula (film)").qualifier
+    (('arthur', 'conan', 'doyle'), ('11',), 'film')
+    """
+    qualifier = ""
+    head = name = html.unescape(name)
+    found = _QUALIFIER.fullmatch(name)
+    if found:
+        head, inside = found["head"], found["inside"]
+        qualifier = "" if _is_acronym_of(inside, head) else " ".join(folded(inside).split())
+    called = ""
+    quoted = _QUOTED.fullmatch(head)
+    if quoted:  # Vakhtang "Vic" Darchinyan
+        head, called = f"{quoted['first']} {quoted['last']}", _plain(quoted["called"])
+    head = _INITIALS.sub(lambda run: run[0].replace(".", "") if run.end() - run.start() > 3 else run[0], head)
+    comma = head.find(",")
+    spans = [(each.start(), each[0]) for each in _WORD.finditer(head)]
+    surfaces = [surface for _, surface in spans]
+    plain = [_plain(surface) for surface in surfaces]
+    after = [comma >= 0 and start > comma for start, _ in spans]
+    words = list(zip(plain, surfaces, after, strict=True))
+    words = [each for each in words if each[0]]
+
+    article = len(words) > 1 and words[0][0] in ARTICLES
+    words = words[article:]
+    ranks: list[str] = []
+    epithets: list[str] = []
+    while len(words) > 1 and words[0][0] in HONORIFICS | EPITHETS and words[1][0] not in {"of", "and"}:
+        (ranks if words[0][0] in HONORIFICS else epithets).append(words[0][0])
+        words = words[1:]
+    generation = ""
+    form: str | None = None
+    while len(words) > 1:
+        last, surface, _ = words[-1]
+        if last in GENERATIONS and len(words) > 2 - bool(ranks):
+            generation = GENERATIONS[last]
+        elif last in CORPORATE and surface[:1].isupper():
+            form = form or CORPORATE[last]
+        elif (last in POST_NOMINALS and surface.replace(".", "")[:2].isupper() and len(words) > 2) or (
+            last in {"&", "and"} and form is not None
+        ):
+            pass
+        else:
+            break
+        words = words[:-1]
+    numbers = tuple(sorted(number for place in range(len(words)) if (number := _number(words, place)) is not None))
+    return Form(
+        name=name,
+        words=tuple(ABBREVIATIONS.get(word, word) if len(words) > 1 else word for word, _, _ in words),
+        surfaces=tuple(surface for _, surface, _ in words),
+        numbers=numbers,
+        ranks=tuple(ranks),
+        epithets=tuple(epithets),
+        generation=generation,
+        form=form,
+        qualifier=qualifier,
+        after_comma=tuple(word for word, _, late in words if late),
+        article=article,
+        called=called,
+    )
+
+
+def _plain(surface: str) -> str:
+    return folded(surface).replace(".", "").replace("’", "").replace("'", "").replace("`", "")
+
+
+def number_of(word: str) -> str | None:
+    """Return the number that a folded word stands for, in digits; None where it is none. Roman ones from II on.
+
+    >>> number_of("11th"), number_of("eleven"), number_of("xi"), number_of("mix")
+    ('11', '11', '11', None)
+    """
+    if word[:1].isdigit():
+        found = _ORDINAL.fullmatch(word)
+        digits = found[1] if found else word
+        return digits.lstrip("0") or "0"
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS[word]
+    if len(word) > 1 and word != "di" and _ROMAN.fullmatch(word):
+        return str(_roman(word))
+    return word if any(sign.isdigit() for sign in word) else None
+
+
+def _number(words: list[tuple[str, str, bool]], place: int) -> str | None:
+    word, surface, _ = words[place]
+    if len(word) == 1 and word in "ivx":  # "Rocky V", "Malcolm X": a numeral, or what is told apart by it
+        return str(_roman(word)) if 0 < place == len(words) - 1 and surface.isupper() else None
+    if not word[:1].isdigit() and word not in NUMBER_WORDS and not (surface.isupper() and place):
+        return word if any(sign.isdigit() for sign in word) else None
+    return number_of(word)
+
+
+def _roman(word: str) -> int:
+    values = [_ROMAN_VALUES[sign] for sign in word]
+    return sum(-each if each < following else each for each, following in zip(values, [*values[1:], 0], strict=True))
+
+
+def _is_acronym_of(inside: str, head: str) -> bool:
+    """Return whether a parenthesis holds the short form of what stands before it."""
+    short = "".join(sign for sign in inside if sign.isalnum())
+    firsts = "".join(word[0] for word in re.findall(r"\w+", head))
+    capitals = "".join(sign for sign in firsts if sign.isupper())
+    return len(short) > 1 and short.isupper() and short.lower() in (firsts.lower(), capitals.lower())

@@ -1,0 +1,172 @@
+"""Names of one thing made one entity: found, voted on, merged and written down."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from pipelines.judgement import Found
+from pipelines.resolution.applied import applied, claims_applied
+from pipelines.resolution.candidates import candidates, with_cosines
+from pipelines.resolution.grouping import Alias, grouped
+from pipelines.resolution.knowing import Known, known_of
+from pipelines.resolution.marks import Marks, split
+from pipelines.resolution.pairs import Pair, pair_of
+from pipelines.resolution.vote import voted
+from pipelines.runner import Progress, no_progress
+from pipelines.steps.synonyms import find_synonyms
+from prompts.llm import LanguageModel
+from prompts.loop import wait_for
+from storage.hashing import short_id
+from storage.records import Chunk, Document, Failure, Merge
+from storage.settings import Settings
+from storage.tables import sorted_by_id
+
+Floats = npt.NDArray[np.float32]
+Embed = Callable[[Sequence[str]], Floats]
+"""Gives unit vectors (n, d) of n texts."""
+
+_NEAR_ENOUGH = 0.86
+"""Cosine from which a pair that no rule names is worth a model's vote."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What was found with the aliases of one thing made one entity, the rows of `merges`, and what failed."""
+
+    found: Found
+    merges: list[Merge]
+    failures: list[Failure]
+
+
+def resolve(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    found: Found,
+    settings: Settings,
+    *,
+    embed: Embed,
+    marks: Marks = (),
+    brought: Collection[str] = frozenset(),
+    model: LanguageModel | None = None,
+    progress: Progress = no_progress,
+) -> Resolved:
+    """Return what was found, resolved.
+
+    What is merged is decided as if nothing had been taken back; then what `marks` say is taken out of its group. So
+    taking back and merging again gives what was before. `brought` are ids of entities of a graph that was brought
+    along; `model` votes on uncertain pairs, None for rules alone. BudgetReached where it cannot be paid.
+    """
+    section = settings.resolution
+    if section.method == "off":
+        return Resolved(found, [], [])
+    known, placed = known_of(documents, chunks, found.knowledge)
+    asks = model is not None and section.vote != "off"
+    near = _near(known, embed, settings) if asks else []
+    pairs = candidates(documents, known, placed, found.knowledge, brought, near)
+    pairs = with_cosines(pairs, _cosines(pairs, known, embed))
+    failures: list[Failure] = []
+    if asks and model is not None:
+        pairs, failures = wait_for(voted(pairs, known, chunks, found.knowledge.mentions, model, section, progress))
+    aliases = grouped(known, pairs, section.threshold, brought)
+    kept_of, merges = _decided(aliases, marks, {each.id: each for each in known}, brought)
+    return Resolved(_merged(found, chunks, kept_of), merges, failures)
+
+
+def _near(known: Sequence[Known], embed: Embed, settings: Settings) -> list[Pair]:
+    """Return names near in meaning, which a model alone may join."""
+    if not known:
+        return []
+    threshold = settings.synonyms.model_copy(update={"threshold": _NEAR_ENOUGH, "max_neighbours": 5})
+    ids, names = [each.id for each in known], [each.entity.name for each in known]
+    found = find_synonyms(ids, names, embed(names), threshold, settings.communities.seed)
+    return [pair_of(each.source_id, each.target_id, "near in meaning", 0.5) for each in found]
+
+
+def _cosines(pairs: Sequence[Pair], known: Sequence[Known], embed: Embed) -> Mapping[tuple[str, str], float]:
+    """Return the cosine of each pair's names, to 6 decimals."""
+    if not pairs:
+        return {}
+    name_of = {each.id: each.entity.name for each in known}
+    ids = sorted({id_ for each in pairs for id_ in (each.left, each.right)})
+    row_of = {id_: row for row, id_ in enumerate(ids)}
+    vectors = embed([name_of[id_] for id_ in ids]).astype(np.float64)
+    left = vectors[[row_of[each.left] for each in pairs]]
+    right = vectors[[row_of[each.right] for each in pairs]]
+    cosines = np.round(np.einsum("ij,ij->i", left, right), 6).tolist()
+    return {(each.left, each.right): cosine for each, cosine in zip(pairs, cosines, strict=True)}
+
+
+def _decided(
+    aliases: Sequence[Alias], marks: Marks, known: Mapping[str, Known], brought: Collection[str]
+) -> tuple[dict[str, str], list[Merge]]:
+    """Return the kept entity of each alias that is merged, and all rows: those that were taken back among them."""
+    groups: dict[str, list[Alias]] = {}
+    for each in aliases:
+        groups.setdefault(each.kept, []).append(each)
+    kept_of: dict[str, str] = {}
+    rows: list[Merge] = []
+    for kept, group in groups.items():
+        members = {kept, *(each.alias for each in group)}
+        out = split(members, marks)
+        if kept in out:
+            group, kept = _renamed(group, kept, sorted(members - out), known)
+        for each in group:
+            rows.append(_row(each, kept, known, undone=each.alias in out))
+            if each.alias not in out:
+                kept_of[each.alias] = kept
+    held = {each.id for each in rows}
+    rows += [
+        replace(each.row, undone=True)
+        for each in marks
+        if each.row.id not in held and each.alias_id in known and each.entity_id in known
+    ]
+    return kept_of, sorted_by_id(rows)
+
+
+def _renamed(
+    group: Sequence[Alias], kept: str, others: Sequence[str], known: Mapping[str, Known]
+) -> tuple[list[Alias], str]:
+    """Return a group whose kept name is taken out, under the most frequent of the other names."""
+    new = min(others, key=lambda id_: (-known[id_].entity.frequency, known[id_].entity.name, id_)) if others else kept
+    pair_with = {each.alias: each.pair for each in group}
+    if new == kept:
+        return list(group), kept
+    renamed = [replace(each, kept=new) for each in group if each.alias != new]
+    return [*renamed, Alias(kept, new, pair_with[new])], new
+
+
+def _row(alias: Alias, kept: str, known: Mapping[str, Known], *, undone: bool) -> Merge:
+    return Merge(
+        id=short_id("merge", alias.alias, kept),
+        entity_id=kept,
+        name=known[kept].entity.name,
+        alias_id=alias.alias,
+        alias=known[alias.alias].entity.name,
+        reason=alias.pair.reason,
+        score=alias.pair.score,
+        vote=alias.pair.vote,
+        undone=undone,
+    )
+
+
+def _merged(found: Found, chunks: Sequence[Chunk], kept_of: Mapping[str, str]) -> Found:
+    knowledge, new_id = applied(found.knowledge, kept_of)
+    return replace(
+        found,
+        knowledge=knowledge,
+        claims=claims_applied(found.claims, kept_of),
+        entity_descriptions=_joined(found.entity_descriptions, kept_of),
+        relation_descriptions=_joined(found.relation_descriptions, new_id),
+    )
+
+
+def _joined(told: Mapping[str, Sequence[str]], new_id: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return descriptions by the ids that their things have now, sorted and each once; none of what is gone."""
+    joined: dict[str, set[str]] = {}
+    for id_, said in told.items():
+        now = new_id.get(id_, id_)
+        if now:
+            joined.setdefault(now, set()).update(said)
+    return {id_: sorted(joined[id_]) for id_ in sorted(joined)}

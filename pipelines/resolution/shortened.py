@@ -1,0 +1,279 @@
+"""A part of a name for the whole: "Holmes", "Mr. Holmes", "J. Watson" and "Leland" for what was named in full.
+
+Such a name may be many things', so it joins a whole one only where its documents name that one and no other.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from pipelines.resolution.knowing import Known, Neighbours, share_of_documents
+from pipelines.resolution.pairs import Pair, pair_of
+from pipelines.resolution.people import Person, agree, person_of
+from pipelines.resolution.wordlists import COUPLE, FEMALE
+from storage.text.nlp import NAME
+from storage.text.normalise import entity_key
+
+_LEAST_SHARE = 0.8
+_FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "household"})
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """All names by what they may be shortened to: their first and last words, and persons by family name.
+
+    `heads` counts the letters of names that bear a parenthesis: without it they may be several things'. `alone` are persons'
+    names of one word.
+    """
+
+    of_word: dict[str, list[Known]]
+    persons: dict[str, list[tuple[Known, Person]]]
+    heads: Counter[str]
+    alone: dict[str, list[Known]]
+
+
+def names_of(known: Sequence[Known]) -> Names:
+    """Return the names by their words, and the persons by family name."""
+    of_word: defaultdict[str, list[Known]] = defaultdict(list)
+    persons: defaultdict[str, list[tuple[Known, Person]]] = defaultdict(list)
+    for each in known:
+        words = each.form.words
+        if len(words) > 1:
+            for word in {words[0], words[-1]}:
+                of_word[word].append(each)
+        person = person_of(each.form)
+        if person and each.is_person:
+            persons[person.family].append((each, person))
+    alone: defaultdict[str, list[Known]] = defaultdict(list)
+    for each in known:
+        if len(each.form.words) == 1 and (each.is_person or _is_name(each)):
+            alone[each.form.words[0]].append(each)
+    heads = Counter(each.form.letters for each in known if each.form.qualifier)
+    return Names(dict(of_word), dict(persons), heads, dict(alone))
+
+
+def initialled(names: Names, neighbours: Neighbours) -> Iterator[Pair]:
+    """Yield two names of one family that may be one person's: by initials, nicknames, names left out."""
+    for group in names.persons.values():
+        if len(group) > 200:
+            continue
+        for place, (left, mine) in enumerate(group):
+            for right, yours in group[place + 1 :]:
+                how = agree(mine, yours)
+                if not how or left.form.words == right.form.words:
+                    continue
+                rivals = _third(left, right, group)
+                yield _two_of_family(left, right, how, rivals, neighbours)
+
+
+def _third(left: Known, right: Known, group: Sequence[tuple[Known, Person]]) -> list[Known]:
+    """Return who may be the one and cannot be the other."""
+    found = []
+    mine, yours = person_of(left.form), person_of(right.form)
+    if not mine or not yours:
+        return []
+    for other, person in group:
+        if other.id not in {left.id, right.id} and bool(agree(mine, person)) != bool(agree(yours, person)):
+            found.append(other)
+    return found
+
+
+def _two_of_family(left: Known, right: Known, how: str, rivals: Sequence[Known], neighbours: Neighbours) -> Pair:
+    shared = left.documents.keys() & right.documents.keys()
+    near = len(shared) >= 0.5 * min(len(left.documents), len(right.documents))
+    if any(each.documents.keys() & (left.documents.keys() | right.documents.keys()) for each in rivals):
+        score = 0.4
+    else:
+        base = {"equal": 0.66, "nickname": 0.6, "initial": 0.56, "called": 0.5}[how]
+        together = min(neighbours.shared(left.id, right.id), 3)
+        # Who is told apart by a whole name between in one text is often another: John Adams, John Quincy Adams.
+        doubt = (
+            how == "equal" and not shared & (left.titles | right.titles) and _full_between(left) != _full_between(right)
+        )
+        score = base + (0.2 if near and not doubt else 0.05 * together) - 0.08 * bool(rivals)
+        score += 0.07 * bool(shared & (left.titles | right.titles))
+        if left.gender and right.gender and left.gender != right.gender:
+            score -= 0.2
+    reasons = {
+        "equal": "the same first and family name, with and without another name between",
+        "nickname": "the same family name, and a usual short form of the first name",
+        "initial": "the same family name, and the first name's initial",
+        "called": "the same family name, and one of the first names",
+    }
+    return pair_of(left.id, right.id, reasons[how], score)
+
+
+def _full_between(each: Known) -> int:
+    person = person_of(each.form)
+    return sum(len(name) > 1 for name in person.given[1:]) if person else 0
+
+
+def parts(known: Sequence[Known], names: Names) -> Iterator[Pair]:
+    """Yield each name of one word, with or without a rank, and the whole name that it stands for in its documents."""
+    for short in known:
+        form = short.form
+        if len(form.words) != 1 or form.qualifier or form.numbers or short.titles or len(form.words[0]) < 2:
+            continue
+        word = form.words[0]
+        if word in names.heads:
+            continue
+        beside = [each for each in names.of_word.get(word, ()) if each.documents.keys() & short.documents.keys()]
+        if not beside:
+            continue
+        yield from _place(short, beside)
+        if (
+            form.ranks
+            or form.epithets
+            or short.kinds & {"person"}
+            or _is_one(short)
+            or _is_name(short)
+            or _about_bearer(short, beside)
+        ):
+            yield from _person(short, word, beside, names)
+    yield from _ranked_only(known, names)
+
+
+def _place(short: Known, beside: Sequence[Known]) -> Iterator[Pair]:
+    """Yield "Leland" with "Leland, North Carolina" where no other Leland is near."""
+    whole = [each for each in beside if each.form.after_comma and _is_qualified(each)]
+    word = entity_key(short.form.surfaces[0])
+    whole = [each for each in whole if entity_key(each.form.surfaces[0]) == word and "person" not in each.kinds]
+    if len({each.form.words for each in whole}) == 1 and "person" not in short.kinds and not short.form.ranks:
+        for each in whole:
+            if share_of_documents(short, each) == 1:
+                yield pair_of(short.id, each.id, "the place without what it lies in; its documents name no other", 0.8)
+
+
+def _is_qualified(each: Known) -> bool:
+    words = each.form.words
+    return len(words) == 1 + len(each.form.after_comma) and not {"and", "of"} & set(words)
+
+
+def _about_bearer(short: Known, beside: Sequence[Known]) -> bool:
+    """Return whether the only document of a short name is titled with a person's name that ends so."""
+    return any(
+        each.titles
+        and short.documents.keys() <= each.titles
+        and each.is_person
+        and each.form.words[-1] == short.form.words[0]
+        for each in beside
+    ) and not short.kinds & {"place"}
+
+
+def _is_one(short: Known) -> bool:
+    """Return whether pronouns show that a name is a person's, whatever it was taken for."""
+    return bool(short.gender) and "place" not in short.kinds
+
+
+def _is_name(short: Known) -> bool:
+    return not short.kinds and NAME in short.entity.types
+
+
+def _person(short: Known, word: str, beside: Sequence[Known], names: Names) -> Iterator[Pair]:
+    ranks = set(short.form.ranks)
+    whole = [each for each in beside if each.is_person and person_of(each.form) and not _is_other(each)]
+    # Without its parenthesis a name is that of all who are told apart by one.
+    whole = [each for each in whole if each.form.qualifier or names.heads[each.form.letters] < 2]
+    others = [each for each in beside if not each.is_person and _may_be_meant(each, word)]
+    female = ranks & FEMALE
+    for long in whole:
+        family = long.form.words[-1] == word
+        if (
+            not family and ranks - {"king", "queen", "prince", "princess", "pope", "sir", "dame", "lady", "lord"}
+        ) or not _fits(short, long):
+            continue
+        # Who is known to be of the other sex than a rank says is no rival.
+        bearers = [each for each in whole if _fits(short, each)]
+        rivals = bool(_are_several(bearers) or (others and not ranks))
+        share = share_of_documents(short, long)
+        if share < _LEAST_SHARE or rivals:
+            score = 0.45
+        elif ranks & COUPLE or (female and long.gender != "f"):
+            score = 0.78 if long.gender == "f" and not _are_several(whole) else 0.6
+        elif family:
+            score = 0.84 if share == 1 else 0.77
+        else:
+            # That it is a person at all, pronouns show, or that the family name alone stands for it too.
+            known = bool(short.gender or long.gender) or _called_by_family(long, names)
+            score = 0.78 if known and share == 1 and _named_in_full_first(short, long) else 0.62
+        reason = "the family name alone" if family else "the first name alone"
+        if ranks:
+            reason = f"{reason}, with a rank" if family else "the first name with a rank"
+        yield pair_of(short.id, long.id, f"{reason}; its documents name no other bearer", score, short=short.id)
+
+
+def _called_by_family(long: Known, names: Names) -> bool:
+    return any(each.documents.keys() & long.documents.keys() for each in names.alone.get(long.form.words[-1], ()))
+
+
+def _fits(short: Known, long: Known) -> bool:
+    return not (short.gender and long.gender and short.gender != long.gender and short.form.ranks)
+
+
+def _are_several(bearers: Sequence[Known]) -> bool:
+    """Return whether any two of these names are of two persons."""
+    return any(not _one_person(left, right) for left, right in combinations(bearers, 2))
+
+
+def _one_person(left: Known, right: Known) -> bool:
+    if left.form.qualifier and right.form.qualifier and left.form.qualifier != right.form.qualifier:
+        return False
+    if left.form.words == right.form.words:
+        return True
+    mine, yours = person_of(left.form), person_of(right.form)
+    return bool(mine and yours and agree(mine, yours))
+
+
+def _is_other(each: Known) -> bool:
+    return bool({"and", "of"} & set(each.form.words)) or bool(_FAMILY & set(each.form.words))
+
+
+def _may_be_meant(each: Known, word: str) -> bool:
+    """Return whether a lone word may stand for a name that is no person's: Ford for the Ford Motor Company."""
+    return each.form.words[0] == word and not _is_other(each) and "other" not in each.kinds
+
+
+def _named_in_full_first(short: Known, long: Known) -> bool:
+    return all(long.documents.get(id_, start + 1) < start for id_, start in short.documents.items())
+
+
+def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:
+    """Yield a lone name with and without a rank ("Fezziwig", "Mr. Fezziwig")."""
+    of_word: defaultdict[str, list[Known]] = defaultdict(list)
+    for each in known:
+        if len(each.form.words) == 1 and not each.form.qualifier and not each.form.numbers:
+            of_word[each.form.words[0]].append(each)
+    for word, group in of_word.items():
+        ranked = [each for each in group if each.form.ranks or each.form.epithets]
+        if not ranked or word in names.heads or len(group) > 20:
+            continue
+        for one in ranked:
+            for other in group:
+                if other.id == one.id or (other in ranked and other.id < one.id):
+                    continue
+                near = one.documents.keys() & other.documents.keys()
+                bearers = [
+                    each for each in ranked if each.id not in {one.id, other.id} and _sexes_differ(each, one, other)
+                ]
+                bearers += [each for each in names.of_word.get(word, ()) if each.is_person]
+                bearers = [
+                    each for each in bearers if each.documents.keys() & (one.documents.keys() | other.documents.keys())
+                ]
+                whole = {person.given for each in bearers if (person := person_of(each.form)) is not None}
+                alone = not bearers or (len(whole) == 1 and not any(each.form.ranks for each in bearers))
+                of_couple = set(one.form.ranks) & COUPLE or set(other.form.ranks) & COUPLE
+                score = 0.82 if near and alone and not of_couple and "place" not in other.kinds else 0.45
+                short = one.id if len(one.form.ranks) >= len(other.form.ranks) else other.id
+                yield pair_of(
+                    one.id,
+                    other.id,
+                    "one name with and without a rank; its documents name no other bearer",
+                    score,
+                    short=short,
+                )
+
+
+def _sexes_differ(each: Known, one: Known, other: Known) -> bool:
+    sexes = {found.gender for found in (each, one, other) if found.form.ranks and found.gender}
+    return len(sexes) > 1

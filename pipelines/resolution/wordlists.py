@@ -1,0 +1,136 @@
+"""Small lists of words that say something about a name: its bearer's rank, its legal form, its number.
+
+Keys are as `folded` gives them: case-folded, without accents.
+"""
+
+MALE = frozenset({"mr", "mister", "sir", "lord", "king", "prince", "father", "brother", "uncle", "monsieur", "herr",
+                  "senor", "signor", "don", "duke", "count", "baron", "emperor", "master"})  # fmt: skip
+FEMALE = frozenset({"mrs", "ms", "miss", "lady", "dame", "queen", "princess", "mother", "sister", "aunt", "madame",
+                    "mademoiselle", "mme", "mlle", "frau", "fraulein", "senora", "senorita", "signora", "dona",
+                    "duchess", "countess", "baroness", "empress", "madam"})  # fmt: skip
+HONORIFICS = MALE | FEMALE | frozenset({
+    "dr", "doctor", "prof", "professor", "rev", "reverend", "hon", "honorable", "honourable", "pope", "cardinal",
+    "bishop", "archbishop", "president", "chancellor", "premier", "senator", "sen", "governor", "gov",
+    "congressman", "congresswoman", "representative", "rep", "judge", "justice", "general", "gen", "colonel", "col",
+    "major", "maj", "captain", "capt", "lieutenant", "lt", "sergeant", "sgt", "corporal", "private", "admiral",
+    "commander", "marshal", "inspector", "detective", "officer", "rabbi", "imam", "sheikh", "sultan", "tsar", "czar",
+    "coach", "comrade",
+})  # fmt: skip
+"""What stands before a person's name and is no part of it."""
+
+COUPLE = frozenset({"mrs", "mme", "madame", "frau", "senora", "signora"})
+"""Before a whole name these may name the wife of its bearer."""
+
+EPITHETS = frozenset({"young", "younger", "old", "older", "little", "poor", "dear", "tiny", "elder", "late"})
+
+POST_NOMINALS = frozenset({"phd", "md", "esq", "esquire", "obe", "mbe", "cbe", "kbe", "frs", "kcb", "gcb", "qc", "kc",
+"mp",
+                           "dds", "mba", "ma", "msc", "bsc", "usn", "usmc"})  # fmt: skip
+
+GENERATIONS = {"jr": "jr", "junior": "jr", "sr": "sr", "senior": "sr"}
+
+CORPORATE = {
+    "inc": "inc", "incorporated": "inc", "corp": "inc", "corporation": "inc", "ltd": "ltd", "limited": "ltd",
+    "plc": "ltd", "llc": "llc", "llp": "llp", "lp": "lp", "gmbh": "gmbh", "ag": "ag", "sa": "sa", "spa": "spa",
+    "nv": "nv", "bv": "bv", "ab": "ab", "oy": "oy", "as": "as", "kk": "kk", "pty": "ltd", "co": "", "company": "",
+    "companies": "",
+}  # fmt: skip
+"""Words for the legal form of a company, and the form; "" goes with any."""
+
+ARTICLES = frozenset({"the", "a", "an"})
+
+ABBREVIATIONS = {
+    "st": "saint", "mt": "mount", "ft": "fort", "univ": "university", "dept": "department", "assn": "association",
+    "assoc": "association", "intl": "international", "natl": "national", "inst": "institute", "bros": "brothers",
+    "govt": "government", "&": "and", "vs": "versus", "v": "versus", "ave": "avenue", "blvd": "boulevard",
+    "centre": "center", "theatre": "theater", "harbour": "harbor", "labour": "labor", "defence": "defense",
+    "organisation": "organization", "programme": "program",
+}  # fmt: skip
+"""Words that are written in two ways, and one of them."""
+
+SMALL_WORDS = frozenset({"of", "the", "and", "for", "in", "on", "at", "to", "de", "la", "du", "des", "der", "und", "et",
+                         "a", "an", "&", "by", "del", "di"})  # fmt: skip
+"""Words that an acronym may leave out."""
+
+NUMBER_WORDS = {
+    word: str(value)
+    for value, pair in enumerate(
+        "zero zeroth,one first,two second,three third,four fourth,five fifth,six sixth,seven seventh,eight eighth,"
+        "nine ninth,ten tenth,eleven eleventh,twelve twelfth,thirteen thirteenth,fourteen fourteenth,"
+        "fifteen fifteenth,sixteen sixteenth,seventeen seventeenth,eighteen eighteenth,nineteen nineteenth,"
+        "twenty twentieth".split(",")
+    )
+    for word in pair.split()
+}
+
+WORKS = frozenset({"film", "movie", "novel", "novella", "album", "song", "single", "ep", "series", "tv", "play",
+"opera",
+                   "musical", "book", "poem", "game", "comic", "comics", "manga", "anime", "soundtrack", "magazine",
+                   "newspaper", "painting", "episode", "story", "memoir", "franchise", "miniseries"})  # fmt: skip
+"""Words in the parenthesis of a title that say it is a work, whose text may name what it is made from."""
+
+NICKNAMES = {
+    nick: frozenset(names.split())
+    for nick, names in {
+        "abe": "abraham", "al": "albert alan alfred alexander", "alex": "alexander alexandra", "andy": "andrew",
+        "barb": "barbara", "ben": "benjamin benedict", "bernie": "bernard", "bert": "albert herbert robert",
+        "beth": "elizabeth", "betty": "elizabeth", "bill": "william", "billy": "william", "bob": "robert",
+        "bobby": "robert", "cathy": "catherine", "charlie": "charles", "chris": "christopher christian christine",
+        "chuck": "charles", "dan": "daniel", "danny": "daniel", "dave": "david", "debbie": "deborah", "dick": "richard",
+        "don": "donald", "ed": "edward edwin", "eddie": "edward", "fred": "frederick alfred", "freddie": "frederick",
+        "gene": "eugene", "greg": "gregory", "hank": "henry", "harry": "henry harold", "jack": "john", "jake": "jacob",
+        "jeff": "jeffrey geoffrey", "jen": "jennifer", "jenny": "jennifer", "jerry": "gerald jerome", "jim": "james",
+        "jimmy": "james", "joe": "joseph", "joey": "joseph", "johnny": "john", "jon": "jonathan", "kate": "katherine",
+        "kathy": "katherine catherine", "ken": "kenneth", "larry": "lawrence", "liz": "elizabeth", "lou": "louis",
+        "maggie": "margaret", "matt": "matthew", "max": "maximilian maxwell", "meg": "margaret", "mickey": "michael",
+        "mike": "michael", "nick": "nicholas", "norm": "norman", "pat": "patrick patricia", "peg": "margaret",
+        "peggy": "margaret", "pete": "peter", "phil": "philip phillip", "ray": "raymond", "rick": "richard frederick",
+        "rob": "robert", "robbie": "robert", "ron": "ronald", "ronnie": "ronald", "sam": "samuel samantha",
+        "sandy": "alexander sandra", "steve": "steven stephen", "sue": "susan", "ted": "theodore edward",
+        "terry": "terence teresa", "tim": "timothy", "tom": "thomas", "tommy": "thomas", "tony": "anthony antonio",
+        "abby": "abigail", "art": "arthur", "becky": "rebecca", "cliff": "clifford", "clint": "clinton",
+        "dom": "dominic",
+        "doug": "douglas", "drew": "andrew", "elly": "eleanor", "ernie": "ernest", "frank": "francis franklin",
+        "gabe": "gabriel", "geoff": "geoffrey", "gerry": "gerald gerard", "herb": "herbert", "howie": "howard",
+        "jackie": "jacqueline", "jess": "jessica", "josh": "joshua", "kim": "kimberly", "kit": "christopher",
+        "leo": "leonard", "len": "leonard", "lenny": "leonard", "lew": "lewis", "mandy": "amanda", "marty": "martin",
+        "mel": "melvin melanie", "mitch": "mitchell", "molly": "mary", "nat": "nathan nathaniel",
+        "nate": "nathan nathaniel",
+        "ned": "edward edmund", "nell": "eleanor", "nora": "eleanor", "ollie": "oliver", "polly": "mary",
+        "randy": "randall", "reg": "reginald", "reggie": "reginald", "rich": "richard", "roddy": "roderick",
+        "rudy": "rudolph rudolf", "russ": "russell", "sally": "sarah", "sid": "sidney", "stan": "stanley",
+        "stu": "stuart stewart", "tess": "theresa teresa", "theo": "theodore", "trish": "patricia", "vicky": "victoria",
+        "wally": "walter", "wes": "wesley", "zach": "zachary",
+        "vince": "vincent", "walt": "walter", "will": "william", "willie": "william", "zack": "zachary",
+    }.items()
+}  # fmt: skip
+
+WELL_KNOWN = {
+    "us": "united states", "usa": "united states", "united states of america": "united states",
+    "uk": "united kingdom", "united kingdom of great britain and northern ireland": "united kingdom",
+    "un": "united nations", "eu": "european union", "uae": "united arab emirates",
+    "ussr": "soviet union", "union of soviet socialist republics": "soviet union",
+}  # fmt: skip
+"""Names of states and unions that every text takes for known, by their folded words."""
+
+SPELT = {
+    "а": "a", "б": "b", "в": "v", "г": "g", "д": "d", "е": "e", "ё": "yo", "ж": "zh", "з": "z", "и": "i", "й": "i",
+    "к": "k", "л": "l", "м": "m", "н": "n", "о": "o", "п": "p", "р": "r", "с": "s", "т": "t", "у": "u", "ф": "f",
+    "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ъ": "", "ы": "y", "ь": "", "э": "e", "ю": "yu", "я": "ya",
+    "і": "i", "ї": "i", "є": "ye", "ґ": "g", "ў": "u", "ј": "j", "љ": "lj", "њ": "nj", "ћ": "c", "ђ": "dj", "џ": "dz",
+    "α": "a", "β": "v", "γ": "g", "δ": "d", "ε": "e", "ζ": "z", "η": "i", "θ": "th", "ι": "i", "κ": "k", "λ": "l",
+    "μ": "m", "ν": "n", "ξ": "x", "ο": "o", "π": "p", "ρ": "r", "σ": "s", "ς": "s", "τ": "t", "υ": "y", "φ": "ph",
+    "χ": "ch", "ψ": "ps", "ω": "o", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d",
+}  # fmt: skip
+"""Cyrillic and Greek letters, and Latin ones that no decomposition reaches, as English spells them."""
+
+# Longest first: each is looked for where the one before was not.
+SOUNDS = (
+    ("shch", "S"), ("tsch", "C"), ("tch", "C"), ("sch", "S"), ("dzh", "J"), ("kh", "h"), ("zh", "J"), ("ch", "C"),
+    ("sh", "S"),
+    ("ph", "f"), ("th", "t"), ("gh", "g"), ("ck", "k"), ("cz", "C"), ("ts", "z"), ("tz", "z"), ("qu", "k"), ("dj", "J"),
+    ("dh", "d"), ("ks", "x"), ("q", "k"), ("c", "k"), ("w", "v"), ("j", "J"), ("yo", "e"), ("yu", "u"), ("ya", "a"), ("ye", "e"),
+    ("ue", "u"), ("oe", "o"), ("ae", "a"), ("ou", "u"), ("oo", "u"), ("iy", "i"), ("ii", "i"), ("ij", "i"), ("ei",
+    "ai"), ("ay", "ai"), ("y", "i"),
+)  # fmt: skip
+"""Letters that spell one sound of another script, as one sign."""

@@ -1,0 +1,109 @@
+"""Graphs of other programs in an index, and an index in other programs' formats, as a user does it."""
+
+import json
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+import conspectus as library
+from query.methods import METHODS
+from storage.index import Index
+from storage.records import Entity, Origin, Relation
+from storage.settings import load_settings
+from storage.verify import verify
+from tests.command_line import conspectus
+
+REGEX = ("--set", "extraction.pipeline=regex", "-q")
+TEXT = "Ada Mirren made Grey Heron in Tarn. Ada Mirren was born in Pelluci."
+
+
+@pytest.fixture
+def lightrag(tmp_path: Path) -> Path:
+    graph = nx.Graph()
+    chunk = {"source_id": "chunk-1<SEP>chunk-2", "file_path": "films.txt"}
+    graph.add_node("Ada Mirren", entity_type="person", description="A director.<SEP>She films birds.", **chunk)
+    graph.add_node("Grey Heron", entity_type="film", description="A film of 1970.", **chunk)
+    graph.add_node("Salt", entity_type="mineral", description="Nobody is joined with it.", **chunk)
+    told = {"keywords": "direction", "description": "She directed it.", **chunk}
+    graph.add_edge("Ada Mirren", "Grey Heron", weight=8.0, **told)
+    file = tmp_path / "graph_chunk_entity_relation.graphml"
+    nx.write_graphml(graph, file)
+    return file
+
+
+def build(*words: str | Path, index: str = "i") -> Index:
+    done = conspectus("index", *words, "--index", index, *REGEX)
+    assert done.status == 0, done.err
+    opened = Index.open(index)
+    assert verify(opened) == []
+    return opened
+
+
+def test_lightrags_graph_keeps_types_descriptions_and_weights(lightrag: Path) -> None:
+    index = build("--kg", lightrag)
+    entities = {each.name: each for each in index.rows(Entity)}
+    assert entities.keys() == {"Ada Mirren", "Grey Heron", "Salt"}
+    assert (entities["Ada Mirren"].type, entities["Ada Mirren"].description) == (
+        "person",
+        "A director. She films birds.",
+    )
+    assert (entities["Salt"].degree, entities["Salt"].description) == (0, "Nobody is joined with it.")
+    (relation,) = index.rows(Relation)
+    assert (relation.predicate, relation.description, relation.weight) == ("direction", "She directed it.", 8.0)
+    origins = {each.item_id: each for each in index.rows(Origin)}
+    assert origins[relation.id].details["source_id"] == "chunk-1<SEP>chunk-2"
+    assert origins[entities["Salt"].id].source_id == "Salt"
+    asked = library.open("i")
+    for name, method in METHODS.items():
+        if not method.needs_model and name != "rerank":
+            assert asked.ask("Who directed Grey Heron?", name).text, name
+
+
+def test_with_documents_both_are_told_and_what_the_graph_says_can_be_kept_back(lightrag: Path, tmp_path: Path) -> None:
+    (tmp_path / "films.txt").write_text(TEXT, "utf-8")
+    (tmp_path / "other.txt").write_text("Ada Mirren likes tea.", "utf-8")
+    index = build("films.txt", "other.txt", "--kg", lightrag)
+    ada = next(each for each in index.rows(Entity) if each.name == "Ada Mirren")
+    assert ada.description.startswith("A director. She films birds. ")
+    assert "Ada Mirren was born in Pelluci." in ada.description
+    assert "person" in ada.types
+    assert ada.frequency == 2
+
+    def narrowed(graph: str, where: str = 'title = "other"') -> dict[str, Entity]:
+        settings = load_settings(overrides={"access": {"graph": graph}})
+        found = library.open("i", settings).permitted(where).context.index
+        return {each.name: each for each in found.rows(Entity)}
+
+    assert narrowed("public")["Ada Mirren"].description == "A director. She films birds."
+    alone = narrowed("denied")
+    assert not alone.keys() & {"Grey Heron", "Salt"}
+    assert alone["Ada Mirren"].description == "Ada Mirren likes tea."
+    assert "person" not in alone["Ada Mirren"].types
+    both = narrowed("denied", "title in (films, other)")
+    assert "She films birds" not in both["Ada Mirren"].description
+
+
+@pytest.mark.parametrize(("name", "file"), [("graphml", "g.graphml"), ("ntriples", "g.nt")])
+def test_export_import_export_changes_nothing(lightrag: Path, name: str, file: str) -> None:
+    first = build("--kg", lightrag)
+    assert conspectus("export", name, "--index", "i", "--to", file, "-q").status == 0
+    second = build("--kg", file, index="j")
+    assert second.rows(Entity) == first.rows(Entity)
+    assert second.rows(Relation) == first.rows(Relation)
+    assert conspectus("export", name, "--index", "j", "--to", f"again.{file}", "-q").status == 0
+    assert Path(f"again.{file}").read_bytes() == Path(file).read_bytes()
+
+
+def test_hipporags_passages_are_an_index(tmp_path: Path) -> None:
+    passage = {"passage": f"Films\n{TEXT}", "extracted_entities": ["Ada Mirren"], "extracted_triples": []}
+    Path("results.json").write_text(json.dumps({"docs": [passage]}), "utf-8")
+    index = build("--openie", "results.json")
+    assert index.manifest.rows["documents"] == 1
+    assert "Pelluci" in library.open("i").ask("Where was Ada Mirren born?", "ppr").text
+    done = conspectus("index", "--openie", Path("results.json"), "--index", "i", "--estimate", *REGEX)
+    assert done.status == 0, done.err
+    Path("lines.jsonl").write_text(json.dumps({"id": "1", "entities": []}), "utf-8")
+    refused = conspectus("index", "--openie", "lines.jsonl", "--index", "k", *REGEX)
+    assert (refused.status, refused.err.count("\n")) == (3, 1)
+    assert "name the documents" in refused.err
