@@ -73,7 +73,9 @@ def config(folder: Path, work: Path, reply: str) -> GraphRagConfig:
         sizes.append(len(frame["embedding"].iloc[0]) if len(frame) else 1)
     mock = {"type": "mock", "model_provider": "openai", "model": "gpt-4o"}
     told = {**mock, "type": "litellm", "api_key": "none"}  # LiteLLM gives a mocked reply without asking anybody
-    vector = [float(each) for each in pd.read_parquet(folder / "embeddings.entity_description.parquet")["embedding"].iloc[0]]
+    vector = [
+        float(each) for each in pd.read_parquet(folder / "embeddings.entity_description.parquet")["embedding"].iloc[0]
+    ]
     store = {"type": "lancedb", "db_uri": str(work / "lancedb"), "vector_size": max(sizes)}
     made = GraphRagConfig(
         completion_models={"default_completion_model": {**told, "call_args": {"mock_response": reply}}},

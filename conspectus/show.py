@@ -46,6 +46,7 @@ def lost(each: Mapping[str, Any]) -> str:
 _ITEMS = {
     "read": "documents",
     "extract": "chunks",
+    "resolve": "names",
     "summarise": "descriptions",
     "report": "reports",
     "kg": "triples",

@@ -15,6 +15,8 @@ from pipelines.estimation.seconds import Pace
 from pipelines.fingerprint import fingerprint_of
 from pipelines.index import read_input
 from pipelines.lost import can_be_retried
+from pipelines.resolution.marks import fingerprinted, kept_marks, merges_of
+from pipelines.resolution.vote import STAGE as VOTE
 from pipelines.steps.chunks import split_documents
 from prompts.endpoint_embedder import STEP as EMBED
 from prompts.usage import Spending
@@ -27,7 +29,7 @@ from storage.memo_reader import MemoReader
 from storage.records import Chunk, Document, Failure
 from storage.settings import EmbeddingServerSettings, LlmSettings, Settings
 
-_ORDER = (*EXTRACTION, "summarise", "report", EMBED)
+_ORDER = (*EXTRACTION, VOTE, "summarise", "report", EMBED)
 """Steps as a build begins them."""
 
 
@@ -136,7 +138,8 @@ def _is_unchanged(
     current = current_manifest(index)
     if current is None:
         return False
-    same = current.fingerprint == fingerprint_of(documents, failures, settings, settings.of_the_index())
+    marks = fingerprinted(kept_marks(merges_of(index, current)))
+    same = current.fingerprint == fingerprint_of(documents, failures, settings, settings.of_the_index(), marks=marks)
     if not same or damaged_files(index, current):
         return False
     return not (retry_failed and can_be_retried(Index(index, current).rows(Failure)))
@@ -166,7 +169,8 @@ def _with_model(
 
     def run(digests: Sequence[str], model: Habits) -> Rehearsal:
         if len(digests) == len(texts):
-            return rehearse(corpus, settings, memo, model, retry=retry_failed, earlier=earlier)
+            marks = kept_marks(merges_of(index, current_manifest(index)))
+            return rehearse(corpus, settings, memo, model, retry=retry_failed, earlier=earlier, marks=marks)
         # The communities of a part are others than those of the whole.
         return rehearse(corpus.part(digests), settings, memo, model, retry=retry_failed)
 

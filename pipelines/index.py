@@ -24,7 +24,7 @@ from pipelines.steps.communities import Earlier, not_divided
 from pipelines.steps.documents import read_documents
 from pipelines.steps.graph import walk
 from pipelines.steps.imported import ids_of_graph, join, origins
-from pipelines.steps.openie_results import read_passages
+from pipelines.steps.openie_results import GRAPHML, read_passages
 from pipelines.steps.synonyms import find_synonyms
 from pipelines.steps.vectors import (
     Embedding,
@@ -267,10 +267,13 @@ def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[D
     Without an input they are the passages of an extraction that has them. Raises InputError where there is nothing, and
     as `read_documents`.
     """
+    openie = Path(settings.extraction.openie) if settings.extraction.openie else None
     if inputs:
+        if openie and openie.suffix.lower() == GRAPHML:
+            raise UsageError(f"{openie.name} brings its own texts: leave the documents out, or bring it with --kg only")
         return read_documents(inputs, settings.input)
-    if settings.extraction.openie:
-        return read_passages(Path(settings.extraction.openie)), []
+    if openie:
+        return read_passages(openie), []
     if not settings.kg.files:
         raise InputError("there is nothing to index: name documents, or a graph with --kg")
     return [], []

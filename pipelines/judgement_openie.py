@@ -17,7 +17,8 @@ from pipelines.steps.extraction_nlp import annotate_chunks
 from pipelines.steps.openie import Annotated, OpenExtraction, merge_open
 from pipelines.steps.openie_file import by_chunk, read_open
 from pipelines.steps.openie_model import extract_open
-from pipelines.steps.openie_results import placed, read_results
+from pipelines.steps.openie_passages import placed
+from pipelines.steps.openie_results import read_results
 from prompts.client import ModelClient
 from prompts.llm import LanguageModel
 from prompts.loop import wait_for

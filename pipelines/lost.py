@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from storage.records import Failure
 
-READ, EXTRACT, SUMMARISE, REPORT = "read", "extract", "summarise", "report"
+READ, EXTRACT, RESOLVE, SUMMARISE, REPORT = "read", "extract", "resolve", "summarise", "report"
 KG = "kg"
 """Stage of the failures of a graph that was brought along."""
 IMPORT = "import"
@@ -57,6 +57,7 @@ def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
     return {
         READ: rows["documents"] + n_lost,
         EXTRACT: rows["chunks"],
+        RESOLVE: rows["entities"],
         SUMMARISE: rows["entities"] + rows["relations"],
         REPORT: rows["reports"],
         KG: rows["relations"] + n_lost,

@@ -13,7 +13,7 @@ from conspectus.atlas.layout import laid_out
 from conspectus.atlas.packing import Circle
 from conspectus.atlas.regions import ALONE, Tree, tree_of
 from conspectus.atlas.reported import Shelf, aliases_of, documents_of, told_reports
-from conspectus.atlas.telling import Teller, line, shortened
+from conspectus.atlas.telling import Teller, line, rounded, shortened
 from storage.index import Index
 from storage.records import Community, Document, Entity, Relation, Report
 
@@ -50,7 +50,7 @@ def content_of(index: Index, title: str, limits: Limits) -> Content:
     tree = tree_of(communities, drawn, report_of.keys(), whole=len(drawn) == len(entities))
     row_of = {each.id: row for row, each in enumerate(tree.entities)}
     inside = [each for each in relations if each.source_id in row_of and each.target_id in row_of]
-    shown = sorted(inside, key=lambda each: (-each.weight, each.id))[: limits.relations]
+    shown = sorted(inside, key=lambda each: (-rounded(each.weight, 3), each.id))[: limits.relations]
     reporting = Teller(int(limits.text * _REPORTS))
     shelf = Shelf({each.id: each for each in index.rows(Document)})
     reports = told_reports([report_of.get(each.id) for each in tree.regions], shelf, reporting)
@@ -113,7 +113,7 @@ def content_of(index: Index, title: str, limits: Limits) -> Content:
             "source": [row_of[each.source_id] for each in shown],
             "target": [row_of[each.target_id] for each in shown],
             "predicate": [predicates[each.predicate] for each in shown],
-            "weight": [round(each.weight, 3) for each in shown],
+            "weight": [rounded(each.weight, 3) for each in shown],
         },
     }
     return Content(drawing, texts, rows, (*notes, *cuts))
@@ -133,7 +133,7 @@ def _titles(tree: Tree, reports: Mapping[str, Report]) -> list[str]:
     for each in tree.regions:
         report = reports.get(each.id)
         if each.id == ALONE:
-            title = "Joined to nothing"
+            title = "Outside the communities"
         elif report is not None and report.title.strip():
             title = line(report.title)
         else:

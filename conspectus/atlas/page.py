@@ -64,7 +64,7 @@ def page(content: Content) -> str:
 def _title(index: "Index") -> str:
     documents = index.rows(Document)
     if 0 < len(documents) <= 3:
-        return ", ".join(each.title or each.uri or each.id for each in documents)
+        return ", ".join(sorted(each.title or each.uri or each.id for each in documents))
     folders = [index.root.absolute(), *index.root.absolute().parents]
     names = [each.name.removesuffix(".index") for each in folders]
     return next((each for each in names if each and each != "index" and not each.startswith(".")), "Index")

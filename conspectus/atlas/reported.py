@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from conspectus.atlas.telling import Teller, line, shortened
+from conspectus.atlas.telling import Teller, line, rounded, shortened
 from storage.index import Index
 from storage.places import described
 from storage.records import Chunk, Document, Finding, Mention, Merge, Report, Span
@@ -42,12 +42,12 @@ def told_reports(reports: Sequence[Report | None], shelf: Shelf, teller: Teller)
     """Return for each region its report, None where it has none; coarse ones and high ratings are told first."""
     found: list[dict[str, Any] | None] = [None] * len(reports)
     there = [(each, row) for row, each in enumerate(reports) if each is not None]
-    for report, row in sorted(there, key=lambda pair: (pair[0].level, -pair[0].rating, pair[0].id)):
+    for report, row in sorted(there, key=lambda pair: (pair[0].level, -rounded(pair[0].rating, 2), pair[0].id)):
         summary = teller.told(report.summary, _SUMMARY)
         findings = [_finding(each, shelf, teller) for each in report.findings[:_FINDINGS] if teller.has(_FRAME)]
         found[row] = {
             "summary": summary,
-            "rating": round(report.rating, 2),
+            "rating": rounded(report.rating, 2),
             "findings": findings,
             "more": len(report.findings) - len(findings),
         }

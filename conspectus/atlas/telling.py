@@ -1,6 +1,7 @@
 """Texts as the page tells them: on one line, nothing in them steers what shows them, and no more than there is room."""
 
 import re
+from math import isfinite
 
 from pipelines.steps.readers.names import visible
 
@@ -29,6 +30,15 @@ def shortened(text: str, most: int) -> str:
     kept = text[: most - 1]
     end = kept.rfind(" ")
     return f"{kept[:end] if end > most * 0.6 else kept}…"
+
+
+def rounded(value: float, digits: int) -> float:
+    """Return a number that JSON can hold: 0 where another program left one that is none, or endless.
+
+    >>> rounded(2.34567, 2), rounded(float("nan"), 2)
+    (2.35, 0.0)
+    """
+    return round(value, digits) if isfinite(value) else 0.0
 
 
 class Teller:

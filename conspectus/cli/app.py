@@ -71,7 +71,7 @@ OpenieOption = Annotated[
         exists=True,
         dir_okay=False,
         help="An extraction made elsewhere, in the place of the extractor: JSON lines with id, entities, triples, or "
-        "HippoRAG's openie_results_*.json.",
+        "HippoRAG's openie_results_*.json, or LightRAG's graph with its texts beside it.",
         metavar="FILE",
     ),
 ]

@@ -39,10 +39,6 @@ what this format writes. Nothing is half-written: the export is made beside PATH
 With --where and --access only what the permitted documents support is written."""
 
 
-def _named() -> list[str]:
-    return list(EXPORTS)
-
-
 @app.command(
     short_help="Write an index in another program's format.",
     help=_help(),
@@ -54,7 +50,7 @@ def _named() -> list[str]:
 def export(
     format_: Annotated[
         str,
-        typer.Argument(metavar="FORMAT", help=f"One of: {', '.join(EXPORTS)}.", autocompletion=_named),
+        typer.Argument(metavar="FORMAT", help=f"One of: {', '.join(EXPORTS)}."),
     ],
     to: Annotated[Path, typer.Option("--to", help="The file or the folder to write.", metavar="PATH")],
     index: IndexOption = DEFAULT_INDEX,

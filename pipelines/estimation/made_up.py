@@ -26,6 +26,7 @@ _WORDS = (
 ).split()
 _WORD_TOKENS = 1.04
 _LABEL = re.compile(r"^\[([SERC]\d+(?:\.\d+)?)\]", re.MULTILINE)
+_PAIR = re.compile(r"^Pair \d+$", re.MULTILINE)
 _ENTITY_FRAME, _RELATION_FRAME, _CLAIM_FRAME = 16.0, 18.0, 38.0
 """Tokens of a record without its names and its description."""
 
@@ -52,6 +53,9 @@ class MadeUp:
                 return json.dumps({"answer": "Yes" if yes else "No"})
             case "claims":
                 return self._claims(request)
+            case "resolve":
+                pairs = len(_PAIR.findall(request.messages[0].content))
+                return json.dumps({"votes": [{"pair": place, "same": False} for place in range(1, pairs + 1)]})
             case "report":
                 return self._report(request)
             case _:

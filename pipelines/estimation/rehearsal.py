@@ -8,14 +8,21 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from pipelines.estimation.asked import Observed, Probe, Rehearsed
 from pipelines.estimation.habits import Habits
 from pipelines.estimation.made_up import MadeUp
 from pipelines.judgement_model import ModelJudgement
+from pipelines.resolution.marks import Marks
+from pipelines.resolution.resolve import Embed, resolve
 from pipelines.runner import no_progress
 from pipelines.steps.communities import Earlier
 from pipelines.steps.extraction_model import Guidance, extract_chunks
+from pipelines.steps.vectors import STAGE as EMBED
 from pipelines.steps.vectors import entity_text, predicate_texts, relation_text, report_text
+from prompts.embedder import open_embedder
 from prompts.usage import Spending
 from storage.hashing import digest
 from storage.memo import Memo
@@ -58,6 +65,7 @@ def rehearse(
     *,
     retry: bool = False,
     earlier: Earlier | None = None,
+    marks: Marks = (),
 ) -> Rehearsal:
     """Return what a build of a corpus takes, which keeps communities of an `earlier` version.
 
@@ -70,6 +78,11 @@ def rehearse(
         settings, memo, no_progress, Rehearsed(settings.llm, memo, made_up), retry=retry, earlier=earlier
     )
     found = judgement.find(corpus.documents, corpus.chunks)
+    vectors = _remembered_vectors(settings, memo)
+    resolved = resolve(
+        corpus.documents, corpus.chunks, found, settings, embed=vectors, marks=marks, model=judgement.voter
+    )
+    found = resolved.found
     told = judgement.tell(corpus.documents, corpus.chunks, found, lambda relations: None)
     name_of = {each.id: each.name for each in told.entities}
     return Rehearsal(
@@ -79,6 +92,21 @@ def rehearse(
         tuple(predicate_texts(told.relations)),
         tuple(report_text(each) for each in told.reports),
     )
+
+
+def _remembered_vectors(settings: Settings, memo: Memo) -> Embed:
+    """Return what gives the vectors of names that the memo holds, and nothing near for others: nothing is embedded."""
+    embedder = open_embedder(settings.embedding, settings.embedding_server)
+
+    def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        keys = [digest(embedder.windows(text)[0]) for text in texts]
+        held = memo.get_many(f"{EMBED} {embedder.name}", keys)
+        size = max((len(each) // 4 for each in held.values()), default=1)
+        nothing = np.zeros(size, np.float32)
+        rows = [np.frombuffer(held[key], np.float32) if key in held else nothing for key in keys]
+        return np.stack(rows) if rows else np.zeros((0, size), np.float32)
+
+    return embed
 
 
 def look_up(chunks: Sequence[Chunk], settings: Settings, memo: Memo) -> tuple[list[Observed], set[str]]:

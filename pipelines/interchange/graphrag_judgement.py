@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from pipelines.interchange.graphrag_communities import communities_of
 from pipelines.interchange.graphrag_documents import Texts
 from pipelines.interchange.graphrag_entities import Things, entities_of, things_of
+from pipelines.interchange.graphrag_held import Contents
 from pipelines.interchange.graphrag_mentions import mentions_of
 from pipelines.interchange.graphrag_origins import Taken, origins_of
-from pipelines.interchange.graphrag_out import Contents
 from pipelines.interchange.graphrag_relations import claims_of, relations_of
 from pipelines.interchange.graphrag_reports import Kind, reports_of
 from pipelines.interchange.graphrag_rows import Tables

@@ -1,6 +1,5 @@
 """Where imported entities and relations stand in the chunks that are said to name them."""
 
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -36,15 +35,17 @@ def mentions_of(things: Things, relations: Sequence[Relation], chunks: Sequence[
         names = {key: things.of_key[key].name for key in keys_in[chunk.id]}
         places = _places(chunk, names)
         found = [
-            *(_entity_mention(chunk, key, *place) for key in names for place in places.get(key, _nowhere(names[key]))),
-            *_relation_mentions(chunk, places, stated_in[chunk.id]),
+            *(_entity_mention(chunk, key, *place) for key in names for place in places.get(key, ())),
+            *(_entity_mention(chunk, key, None, None, "chunk", names[key]) for key in names if not _named(places, key)),
+            *_relation_mentions(chunk, names, stated_in[chunk.id]),
         ]
         made.update((each.id, each) for each in found)
     return sorted_by_id(made.values())
 
 
-def _nowhere(name: str) -> list[_Place]:
-    return [(None, None, "chunk", name)]
+def _named(places: Mapping[str, Sequence[_Place]], key: str) -> bool:
+    """Return whether a name itself stands in the chunk; a short form alone may be somebody else's."""
+    return any(kind == "exact" for _, _, kind, _ in places.get(key, ()))
 
 
 def _places(chunk: Chunk, names: Mapping[str, str]) -> dict[str, list[_Place]]:
@@ -83,37 +84,31 @@ def _entity_mention(chunk: Chunk, key: str, start: int | None, end: int | None, 
     return Mention(id_, chunk.id, owner, None, start, end, match, surface, "")
 
 
-def _relation_mentions(
-    chunk: Chunk,
-    places: Mapping[str, Sequence[_Place]],
-    relations: Sequence[Relation],
-) -> Iterator[Mention]:
+def _relation_mentions(chunk: Chunk, names: Mapping[str, str], relations: Sequence[Relation]) -> Iterator[Mention]:
+    """Yield where a chunk states its relations; `names` are by key."""
     if not relations:
         return
     sentences = sentence_spans(chunk.text)
-    ends = [end for _, end in sentences]
-    naming = {entity_id(key): set(_rows(chunk, ends, found)) for key, found in places.items()}
+    keys = [[word.key for word in words(chunk.text[start:end])] for start, end in sentences]
+    folded = [_run(each) for each in keys]
+    naming: dict[str, set[int]] = {}
+    for key, name in names.items():
+        wanted = _run(word.key for word in words(title_names(name)[-1]))
+        naming[entity_id(key)] = {row for row, told in enumerate(folded) if wanted in told} if wanted.strip() else set()
     for relation in relations:
-        both = sorted(naming.get(relation.source_id, set()) & naming.get(relation.target_id, set()))
+        both = naming.get(relation.source_id, set()) & naming.get(relation.target_id, set())
         start = end = None
         surface = ""
         if both:
-            first, last = _best(chunk, [sentences[each] for each in both], relation.description)
+            told = {word.key for word in words(relation.description)}
+            best = min(both, key=lambda row: (-len(told.intersection(keys[row])), row))
+            first, last = sentences[best]
             start, end, surface = chunk.start + first, chunk.start + last, chunk.text[first:last]
         id_ = short_id("mention", chunk.id, relation.id, str(start), str(end))
         # What is written of it may rest on other chunks too, so no mention says it.
         yield Mention(id_, chunk.id, None, relation.id, start, end, "exact" if both else "chunk", surface, "")
 
 
-def _rows(chunk: Chunk, ends: Sequence[int], found: Iterable[_Place]) -> Iterator[int]:
-    """Yield the rows of the sentences that places lie in."""
-    for start, *_ in found:
-        row = bisect_right(ends, (start or 0) - chunk.start)
-        if row < len(ends):
-            yield row
-
-
-def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], description: str) -> tuple[int, int]:
-    """Return the sentence that shares most words with a description, the first of those that share as many."""
-    wanted = {word.key for word in words(description)}
-    return max(spans, key=lambda span: len(wanted & {word.key for word in words(chunk.text[span[0] : span[1]])}))
+def _run(keys: Iterable[str]) -> str:
+    """Return words as one text in which a name is found between blanks, within a longer name too."""
+    return f" {' '.join(keys)} "

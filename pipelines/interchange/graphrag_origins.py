@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from pipelines.interchange import graphrag_cells as cells
-from pipelines.interchange.graphrag_out import PREPENDED, Contents, rows_of
+from pipelines.interchange.graphrag_held import Contents
+from pipelines.interchange.graphrag_out import PREPENDED, rows_of
 from pipelines.interchange.graphrag_rows import OURS, TABLES, CommunityRow, Tables
 from pipelines.steps.entities import entity_id
 from storage.hashing import short_id

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pipelines.interchange.exported import Exported
+from pipelines.interchange.graphrag_held import Contents
 from pipelines.interchange.graphrag_origins import own_origins, titles_of
-from pipelines.interchange.graphrag_out import Contents, rows_of
+from pipelines.interchange.graphrag_out import rows_of
 from pipelines.interchange.graphrag_rows import MAKER, OURS, TABLES, FindingRow
 from pipelines.interchange.graphrag_vectors import write_vectors
 from storage.index import Index

@@ -29,7 +29,7 @@ _NAMES = ("name", "label", "title", "nodegraphics")
 _TYPES = ("type", "entity_type", "category", "kind")
 _DESCRIPTIONS = ("description", "desc", "summary")
 _PREDICATES = ("predicate", "relation", "relationship", "label", "edge label", "type", "name")
-_KEYWORDS = "keywords"
+KEYWORDS = "keywords"
 
 
 def read_graphml(path: Path, into: Collector, language: str = "") -> None:
@@ -43,13 +43,13 @@ def read_graphml(path: Path, into: Collector, language: str = "") -> None:
         into.fail(path.name, "no node of GraphML")
     if graph.hyperedges:
         into.notes.append(f"{graph.hyperedges:,} hyperedges of {path.name} left out: they join more than two things")
-    reading = _Reading(path, into, _is_rag(graph))
+    reading = _Reading(path, into, is_rag(graph))
     reading.nodes(graph.nodes)
     for ordinal, edge in enumerate(graph.edges):
         reading.edge(edge, ordinal)
 
 
-def _is_rag(graph: Graphml) -> bool:
+def is_rag(graph: Graphml) -> bool:
     """Tell whether LightRAG or nano-graphrag made it: their nodes name the chunks that they come from."""
     return {"entity_type", "source_id"} <= graph.declared
 
@@ -92,7 +92,7 @@ class _Reading:
         used = dict(edge.attributes)
         predicate = self._text(used, _PREDICATES)
         if not predicate and self._is_rag:
-            predicate = used.pop(_KEYWORDS, "").replace(SEPARATOR, ", ")
+            predicate = predicate_of_keywords(used.pop(KEYWORDS, ""))
         if used.get("label", "").strip() == predicate.strip():
             used.pop("label", None)
         description = self._text(used, _DESCRIPTIONS)
@@ -113,7 +113,7 @@ class _Reading:
             for attribute in _NAMES:
                 if names.get(attribute, "").strip():
                     return " ".join(clean(names[attribute]).split())
-        return _unquoted(clean(node.id)) if self._is_rag else " ".join(clean(node.id).split())
+        return unquoted(clean(node.id)) if self._is_rag else " ".join(clean(node.id).split())
 
     def _thing(self, node: GraphmlItem, ordinal: int) -> ToldThing:
         name = self._name(node)
@@ -125,7 +125,7 @@ class _Reading:
         types = types_of(used.pop("types", "")) or tuple(filter(None, [self._text(used, _TYPES)]))
         used.pop("type", None)
         if self._is_rag:
-            types = tuple(map(_unquoted, types))
+            types = tuple(map(unquoted, types))
         description = self._text(used, _DESCRIPTIONS)
         return ToldThing(types, description, (self._row(node.id, ordinal, used, description, types),))
 
@@ -147,7 +147,7 @@ class _Reading:
         """Return a text; of several in one field each once."""
         if not self._is_rag:
             return clean(text)
-        parts = (_unquoted(clean(part)) for part in text.split(SEPARATOR))
+        parts = (unquoted(clean(part)) for part in text.split(SEPARATOR))
         return " ".join(dict.fromkeys(filter(None, parts)))
 
     def _measured(
@@ -163,7 +163,16 @@ class _Reading:
         self._into.fail(f"{self._path.name}:{item.line}", reason, detail or item.id)
 
 
-def _unquoted(text: str) -> str:
+def predicate_of_keywords(text: str) -> str:
+    """Return what LightRAG's keywords of an edge say as its predicate, in small letters as those of documents compare.
+
+    >>> predicate_of_keywords("Power<SEP>conflict,  rivalry")
+    'power, conflict, rivalry'
+    """
+    return entity_key(clean(text).replace(SEPARATOR, ", "))
+
+
+def unquoted(text: str) -> str:
     """Return a text without the quotes around it that nano-graphrag and early LightRAG leave there."""
     text = " ".join(text.split())
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text

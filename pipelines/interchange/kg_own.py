@@ -71,11 +71,8 @@ class OwnStatements:
         """Give all that was said to the collector."""
         into = self._into
         for ordinal, (iri, said) in enumerate(self._entities.items()):
-            row = self._row(iri, ordinal, said)
-            into.thing(
-                into.id(iri),
-                ToldThing(types_of(said.texts.get("types", "")), said.texts.get("description", ""), (row,)),
-            )
+            types, description = types_of(said.texts.get("types", "")), said.texts.get("description", "")
+            into.thing(into.id(iri), ToldThing(types, description, (self._row(iri, ordinal, description, types),)))
         for ordinal, (iri, said) in enumerate(self._relations.items()):
             ends = said.ends
             if len(ends) < len(_ENDS) or not ends["predicate"].startswith(terms.PREDICATE):

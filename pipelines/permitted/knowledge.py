@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from pipelines.interchange.kg_told import types_of
+from pipelines.permitted.merged import merged_mentions
 from pipelines.permitted.statements import joined, restated
 from pipelines.steps.entities import TITLE, degrees_of, entity_id
 from pipelines.steps.imported import GRAPH_FILE
@@ -132,7 +133,10 @@ def _mentions(
     table = index.arrow(Mention)
     within = _is_in(table.column("chunk_id"), chunk_ids)
     by_title = _is_in(table.column("entity_id"), titled)
-    readable = compute.and_(within, compute.or_(compute.not_equal(table.column("match"), "alias"), by_title))
+    by_itself = compute.or_(
+        compute.not_equal(table.column("match"), "alias"), _is_in(table.column("id"), merged_mentions(index, table))
+    )
+    readable = compute.and_(within, compute.or_(by_itself, by_title))
     lost = table.filter(compute.invert(readable))
     touched = {*lost.column("entity_id").unique().to_pylist(), *lost.column("relation_id").unique().to_pylist()}
     return records_of(table.filter(readable), Mention), frozenset(touched - {None})
@@ -222,9 +226,10 @@ def _renewed(
     """
     surfaces: Counter[str] = Counter()
     places: set[tuple[str, int | None, int | None]] = set()
-    for each in mentions:
+    # Where only names stand that were merged into its own, that one is what other documents call it.
+    for each in [each for each in mentions if each.match != "alias"] or mentions:
         place = (chunk_of[each.chunk_id].document_id, each.start, each.end)
-        if each.match != "alias" and place not in places:
+        if place not in places:
             surfaces[" ".join(each.surface.split())] += 1
             places.add(place)
     if entity.id in titled and all(each.start is None for each in mentions if each.match != "alias"):

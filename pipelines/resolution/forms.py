@@ -145,7 +145,10 @@ def form_of(name: str) -> Form:
 
 
 def _plain(surface: str) -> str:
-    return folded(surface).replace(".", "").replace("’", "").replace("'", "").replace("`", "")
+    plain = folded(surface).replace(".", "").replace("’", "'").replace("`", "'")
+    # A possessive is no plural: the Lion's, the Lions.
+    owns = plain.endswith("'s")
+    return plain.replace("'", "") if not owns else f"{plain[:-2].replace(chr(39), '')}'s"
 
 
 def number_of(word: str) -> str | None:

@@ -22,6 +22,7 @@ _AFTER = 160
 """Characters after a name in which a pronoun probably stands for it."""
 
 _DATE = r"(?:\d{1,2} \w+ \d{4}|\w+ \d{1,2}, \d{4})"
+_DATES = re.compile(rf"[\"”]?\s*\((?:[^()]*\bborn\b|[^()]*; |[^()]*née )?[^()]*{_DATE}")
 _BORN = re.compile(rf"\b(?:was )?born\b|\(\s*(?:[^()]*; )?{_DATE}\s*[–-]\s*{_DATE}")
 
 
@@ -32,6 +33,7 @@ class Known:
     `kinds` are its coarse types: person, place, organisation, other; none where unknown. `documents` are those that
     it stands in, with the first offset (-1: it is the title), `titles` those that bear it as their title. `gender` is
     "m" or "f" where ranks or pronouns leave no doubt. `born`: a text that is titled so gives a date of birth.
+    `introduced`: a text gives dates in brackets behind it, as behind a name in full.
     """
 
     entity: Entity
@@ -42,6 +44,7 @@ class Known:
     chunks: frozenset[str]
     gender: str
     born: bool
+    introduced: bool
 
     @property
     def id(self) -> str:
@@ -101,6 +104,7 @@ def known_of(documents: Sequence[Document], chunks: Sequence[Chunk], found: Know
                     frozenset(each.chunk_id for each in own),
                     _gender(form, own, chunk_of),
                     any(_BORN.search(text_of[id_][:250]) is not None for id_ in titles),
+                    _is_introduced(own, chunk_of),
                 )
             )
     ids = {each.id for each in known}
@@ -131,6 +135,11 @@ def _kinds(types: Sequence[str]) -> frozenset[str]:
             if folded in words:
                 kinds.add(kind)
     return frozenset(kinds)
+
+
+def _is_introduced(mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> bool:
+    ends = [(chunk_of[each.chunk_id], each.end) for each in mentions[:5] if each.end is not None]
+    return any(_DATES.match(chunk.text[end - chunk.start : end - chunk.start + 60]) for chunk, end in ends)
 
 
 def _gender(form: Form, mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> str:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from pipelines.resolution.forms import Form
 from pipelines.resolution.sounds import spelt_near
-from pipelines.resolution.wordlists import NICKNAMES, WORKS
+from pipelines.resolution.wordlists import NICKNAMES, NO_FIRST_NAMES, WORKS
 
 _PARTICLES = frozenset({"van", "von", "der", "den", "de", "da", "di", "du", "del", "dos", "das", "la", "le", "bin",
                         "ibn",
@@ -29,9 +29,17 @@ def person_of(form: Form) -> Person | None:
     if form.after_comma:
         cut = len(words) - len(form.after_comma)
         words, surfaces = words[cut:] + words[:cut], surfaces[cut:] + surfaces[:cut]
-    if not 2 <= len(words) <= 6 or form.numbers or _NO_PART & set(words) or WORKS & set(form.qualifier.split()):
+    if (
+        not 2 <= len(words) <= 6
+        or form.numbers
+        or _NO_PART & set(words)
+        or words[0] in NO_FIRST_NAMES
+        or WORKS & set(form.qualifier.split())
+    ):
         return None
     if len(surfaces[-1]) > 1 and surfaces[-1].isupper() and not form.name.isupper():  # "Cork GAA"
+        return None
+    if any(surface[:1].islower() and word not in _PARTICLES for word, surface in zip(words, surfaces, strict=True)):
         return None
     given: list[str] = []
     for word, surface in zip(words[:-1], surfaces[:-1], strict=True):

@@ -11,11 +11,14 @@ from itertools import combinations
 from pipelines.resolution.knowing import Known, Neighbours, share_of_documents
 from pipelines.resolution.pairs import Pair, pair_of
 from pipelines.resolution.people import Person, agree, person_of
-from pipelines.resolution.wordlists import COUPLE, FEMALE
+from pipelines.resolution.wordlists import COUPLE, FEMALE, NO_FIRST_NAMES
 from storage.text.nlp import NAME
 from storage.text.normalise import entity_key
 
 _LEAST_SHARE = 0.8
+_OFTEN = 3
+"""Chunks from which on a word that is no person's name counts as one."""
+
 _FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "household"})
 
 
@@ -23,14 +26,15 @@ _FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "hous
 class Names:
     """All names by what they may be shortened to: their first and last words, and persons by family name.
 
-    `heads` counts the letters of names that bear a parenthesis: without it they may be several things'. `alone` are persons'
-    names of one word.
+    `heads` counts the letters of names that bear a parenthesis: without it they may be several things'. `alone` are
+    persons' names of one word, `holding` all names of several by each of their words.
     """
 
     of_word: dict[str, list[Known]]
     persons: dict[str, list[tuple[Known, Person]]]
     heads: Counter[str]
     alone: dict[str, list[Known]]
+    holding: dict[str, list[Known]]
 
 
 def names_of(known: Sequence[Known]) -> Names:
@@ -46,11 +50,16 @@ def names_of(known: Sequence[Known]) -> Names:
         if person and each.is_person:
             persons[person.family].append((each, person))
     alone: defaultdict[str, list[Known]] = defaultdict(list)
+    holding: defaultdict[str, list[Known]] = defaultdict(list)
+    for each in known:
+        if len(each.form.words) > 1:
+            for word in set(each.form.words):
+                holding[word].append(each)
     for each in known:
         if len(each.form.words) == 1 and (each.is_person or _is_name(each)):
             alone[each.form.words[0]].append(each)
     heads = Counter(each.form.letters for each in known if each.form.qualifier)
-    return Names(dict(of_word), dict(persons), heads, dict(alone))
+    return Names(dict(of_word), dict(persons), heads, dict(alone), dict(holding))
 
 
 def initialled(names: Names, neighbours: Neighbours) -> Iterator[Pair]:
@@ -88,11 +97,12 @@ def _two_of_family(left: Known, right: Known, how: str, rivals: Sequence[Known],
         base = {"equal": 0.66, "nickname": 0.6, "initial": 0.56, "called": 0.5}[how]
         together = min(neighbours.shared(left.id, right.id), 3)
         # Who is told apart by a whole name between in one text is often another: John Adams, John Quincy Adams.
-        doubt = (
-            how == "equal" and not shared & (left.titles | right.titles) and _full_between(left) != _full_between(right)
-        )
+        doubt = how == "equal" and _full_between(left) != _full_between(right)
         score = base + (0.2 if near and not doubt else 0.05 * together) - 0.08 * bool(rivals)
-        score += 0.07 * bool(shared & (left.titles | right.titles))
+        if not doubt:
+            score += 0.07 * bool(shared & (left.titles | right.titles))
+        elif near and _in_full(left, right):
+            score += 0.09
         if left.gender and right.gender and left.gender != right.gender:
             score -= 0.2
     reasons = {
@@ -102,6 +112,14 @@ def _two_of_family(left: Known, right: Known, how: str, rivals: Sequence[Known],
         "called": "the same family name, and one of the first names",
     }
     return pair_of(left.id, right.id, reasons[how], score)
+
+
+def _in_full(left: Known, right: Known) -> bool:
+    """Return whether the one with more names is told with dates, as a name in full, and is no title: there the usual
+    name stands.
+    """
+    longer = max((left, right), key=lambda each: (_full_between(each), each.id))
+    return longer.introduced and not longer.titles
 
 
 def _full_between(each: Known) -> int:
@@ -116,12 +134,12 @@ def parts(known: Sequence[Known], names: Names) -> Iterator[Pair]:
         if len(form.words) != 1 or form.qualifier or form.numbers or short.titles or len(form.words[0]) < 2:
             continue
         word = form.words[0]
-        if word in names.heads:
+        if word in names.heads or form.surfaces[0][:1].islower():
             continue
         beside = [each for each in names.of_word.get(word, ()) if each.documents.keys() & short.documents.keys()]
         if not beside:
             continue
-        yield from _place(short, beside)
+        yield from _thing(short, names)
         if (
             form.ranks
             or form.epithets
@@ -129,25 +147,74 @@ def parts(known: Sequence[Known], names: Names) -> Iterator[Pair]:
             or _is_one(short)
             or _is_name(short)
             or _about_bearer(short, beside)
+            or _introduced(short, beside)
         ):
             yield from _person(short, word, beside, names)
     yield from _ranked_only(known, names)
+    yield from _places(known)
 
 
-def _place(short: Known, beside: Sequence[Known]) -> Iterator[Pair]:
+def _places(known: Sequence[Known]) -> Iterator[Pair]:
     """Yield "Leland" with "Leland, North Carolina" where no other Leland is near."""
-    whole = [each for each in beside if each.form.after_comma and _is_qualified(each)]
-    word = entity_key(short.form.surfaces[0])
-    whole = [each for each in whole if entity_key(each.form.surfaces[0]) == word and "person" not in each.kinds]
-    if len({each.form.words for each in whole}) == 1 and "person" not in short.kinds and not short.form.ranks:
-        for each in whole:
-            if share_of_documents(short, each) == 1:
-                yield pair_of(short.id, each.id, "the place without what it lies in; its documents name no other", 0.8)
+    qualified: defaultdict[str, list[Known]] = defaultdict(list)
+    for each in known:
+        if _is_qualified(each) and not _is_persons(each):
+            qualified[_before_comma(each)].append(each)
+    for short in known:
+        form = short.form
+        if form.after_comma or form.qualifier or form.ranks or _is_persons(short) or short.titles:
+            continue
+        found = qualified.get(entity_key(" ".join(form.surfaces)), ())
+        near = [each for each in found if each.documents.keys() & short.documents.keys()]
+        if len({each.form.words for each in near}) == 1:
+            for each in near:
+                if share_of_documents(short, each) == 1:
+                    reason = "the place without what it lies in; its documents name no other"
+                    yield pair_of(short.id, each.id, reason, 0.8)
+
+
+def _is_persons(each: Known) -> bool:
+    return "person" in each.kinds and each.form.words[0] not in NO_FIRST_NAMES
+
+
+def _before_comma(each: Known) -> str:
+    return entity_key(" ".join(each.form.surfaces[: len(each.form.words) - len(each.form.after_comma)]))
+
+
+def _introduced(short: Known, beside: Sequence[Known]) -> bool:
+    """Return whether the one document of a short name names a person in full before it."""
+    if len(short.documents) > 1 or short.kinds - {"organisation", "person"}:
+        return False
+    bearers = [each for each in beside if "person" in each.kinds and each.form.words[-1] == short.form.words[0]]
+    return any(_named_in_full_first(short, each) for each in bearers)
+
+
+def _thing(short: Known, names: Names) -> Iterator[Pair]:
+    """Yield "Lion" with "Cowardly Lion", where its documents have no other name with that word in it."""
+    word = short.form.words[0]
+    held = [each for each in names.holding.get(word, ()) if each.documents.keys() & short.documents.keys()]
+    most = max((each.entity.frequency for each in held), default=0)
+    held = [each for each in held if each.entity.frequency > 1 or most < _OFTEN]  # what a recogniser cut wrongly
+    if len({each.form.words for each in held}) != 1 or short.form.ranks or short.form.epithets:
+        return
+    for long in held:
+        often = min(short.entity.frequency, long.entity.frequency) >= _OFTEN
+        if often and _is_head(word, long) and share_of_documents(short, long) == 1:
+            reason = "its main word alone; its documents have no other name with that word"
+            yield pair_of(short.id, long.id, reason, 0.77, short=short.id)
+
+
+def _is_head(word: str, long: Known) -> bool:
+    """Return whether a word is what a name of two words says its bearer is."""
+    form = long.form
+    if form.after_comma or form.numbers or form.form is not None or long.titles or form.surfaces[0][:1].islower():
+        return False
+    return len(form.words) == 2 and form.words[1] == word
 
 
 def _is_qualified(each: Known) -> bool:
     words = each.form.words
-    return len(words) == 1 + len(each.form.after_comma) and not {"and", "of"} & set(words)
+    return bool(each.form.after_comma) and len(words) > len(each.form.after_comma) and not {"and", "of"} & set(words)
 
 
 def _about_bearer(short: Known, beside: Sequence[Known]) -> bool:
@@ -235,7 +302,9 @@ def _may_be_meant(each: Known, word: str) -> bool:
 
 
 def _named_in_full_first(short: Known, long: Known) -> bool:
-    return all(long.documents.get(id_, start + 1) < start for id_, start in short.documents.items())
+    """Return whether each document of a short name names the long one before it, or is titled with it."""
+    first = ((long.documents.get(id_), start) for id_, start in short.documents.items())
+    return all(at is not None and (at < start or at == -1) for at, start in first)
 
 
 def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:

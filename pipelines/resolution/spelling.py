@@ -8,7 +8,7 @@ from pipelines.resolution.forms import Form
 from pipelines.resolution.knowing import Known, Neighbours
 from pipelines.resolution.pairs import Pair, pair_of
 from pipelines.resolution.sounds import sound, spelt_near
-from pipelines.resolution.wordlists import WELL_KNOWN
+from pipelines.resolution.wordlists import STATES, TURNED, WELL_KNOWN
 from storage.text.normalise import entity_key
 
 _MOST_OF_A_KEY = 40
@@ -33,6 +33,10 @@ def spelt_alike(known: Sequence[Known], neighbours: Neighbours) -> Iterator[Pair
             base = 0.7 if exotic or len(left.form.words) > 1 else 0.5
             score = base + (0.1 if near or exotic else 0.05 * together)
             yield pair_of(left.id, right.id, "one name spelt from another alphabet in two ways", score)
+    for left, right in _with_one_key(known, _of_key):
+        if ("of" in left.form.words) != ("of" in right.form.words):
+            yield pair_of(left.id, right.id, 'the same words, with "of" and without', 0.82)
+    yield from _states(known)
     for left, right in _with_one_key(known, _swapped_key):
         if left.form.words == right.form.words[::-1] and left.form.words[0] != left.form.words[1]:
             near = bool(left.documents.keys() & right.documents.keys()) and left.kinds | right.kinds <= {
@@ -57,7 +61,8 @@ def _with_one_key(known: Iterable[Known], key_of: Callable[[Form], Hashable | No
 
 
 def _words_key(form: Form) -> Hashable | None:
-    return form.letters or None
+    spaced = all(len(word) == 1 and surface.isupper() for word, surface in zip(form.words, form.surfaces, strict=True))
+    return form.letters if len(form.letters) > 2 or len(form.words) == 1 or spaced else None
 
 
 def _same_words(left: Known, right: Known) -> Pair:
@@ -142,6 +147,34 @@ def _sounds_enough(left: Form, right: Form) -> bool:
         return True
     near = all(spelt_near(mine, yours) for mine, yours in different)
     return near and (len(different) < len(left.words) or min(map(len, left.words)) >= 6)
+
+
+def _of_key(form: Form) -> Hashable | None:
+    """Return the words of "Treaty of Versailles" and of "Versailles Treaty"."""
+    words = form.words
+    if form.qualifier or form.after_comma or len(words) not in (2, 3):
+        return None
+    if len(words) == 3 and words[1] == "of" and words[0] in TURNED:
+        return words[0], words[2]
+    return (words[1], words[0]) if len(words) == 2 and words[1] in TURNED else None
+
+
+def _states(known: Sequence[Known]) -> Iterator[Pair]:
+    """Yield a state's full name with its short one, where one document has both and no other state is so called."""
+    plain: defaultdict[tuple[str, ...], list[Known]] = defaultdict(list)
+    full: defaultdict[tuple[str, ...], list[Known]] = defaultdict(list)
+    for each in known:
+        words = each.form.words
+        at = words.index("of") if "of" in words else 0
+        if at and words[at - 1] in STATES and len(words) > at + 1:
+            full[words[at + 1 :]].append(each)
+        elif "place" in each.kinds and not each.form.qualifier and not each.form.after_comma:
+            plain[words].append(each)
+    for words, names in full.items():
+        for left in names:
+            for right in plain.get(words, ()) if len({each.form.words for each in names}) == 1 else ():
+                if left.documents.keys() & right.documents.keys():
+                    yield pair_of(left.id, right.id, "a state by its full name and by its short one", 0.78)
 
 
 def _swapped_key(form: Form) -> Hashable | None:

@@ -9,8 +9,8 @@ from pipelines.resolution.forms import Form
 from pipelines.resolution.knowing import Known, Placed
 from pipelines.resolution.pairs import Pair, pair_of
 from pipelines.resolution.people import agree, person_of
-from pipelines.resolution.wordlists import WORKS
-from storage.records import Document, Mention
+from pipelines.resolution.wordlists import SMALL_WORDS, WORKS
+from storage.records import Chunk, Document, Mention
 
 _FARTHEST = 140
 _AHEAD = 5
@@ -19,7 +19,8 @@ _AHEAD = 5
 _LANGUAGE = (
     r"(?:simplified |traditional |old |ancient |modern )?(?:Chinese|Japanese|Korean|Russian|Ukrainian|Arabic|Persian|"
     r"Hebrew|Greek|Hindi|Urdu|Bengali|Thai|Vietnamese|Turkish|German|French|Spanish|Italian|Portuguese|Polish|Czech|"
-    r"Hungarian|Dutch|Swedish|Norwegian|Danish|Finnish|Latin|Welsh|Irish|Bulgarian|Serbian|Georgian|Armenian|pinyin)"
+    r"Hungarian|Dutch|Swedish|Norwegian|Danish|Finnish|Latin|Welsh|Irish|Bulgarian|Serbian|Georgian|Armenian|pinyin|"
+    r"transliterated|transliteration|romanized|romanised|romanization|translated)"
 )
 _HOW = (
     r"(?:also|better|best|commonly|professionally|popularly|originally|formerly|previously|often|usually|sometimes|"
@@ -49,10 +50,12 @@ _ALSO_CALLED = "a text says that the one is also called the other"
 _USUALLY = re.compile(r"\b(?:better|best|commonly|professionally|popularly|generally)\b", re.IGNORECASE)
 """What says that the second name is the one by which the first is known."""
 
+_OR = re.compile(r"[\"”'’]?,?\s+or\s+(?:simply\s+)?(?:the\s+)?[\"“'‘]?", re.IGNORECASE)
 _BIRTH = re.compile(r"\b(?:born|née|né)\b", re.IGNORECASE)
 _OUTSIDE = re.compile(r"\([^()]*\)")
 _IS = re.compile(r"[\"”']?\s*(?:\(|,|is\b|was\b|are\b|were\b|–|—)")
 _LEAD_WITHIN = 14
+_SENTENCE = 250
 
 
 def stated(known: Sequence[Known], placed: Placed) -> tuple[list[Pair], set[tuple[str, str]]]:
@@ -75,9 +78,12 @@ def stated(known: Sequence[Known], placed: Placed) -> tuple[list[Pair], set[tupl
                 fits = (
                     reason != _ALSO_CALLED
                     or bool(left.titles)
+                    or place == 0
                     or _one_kind(left, right)
                     or left.form.words[-1] == right.form.words[-1]
                 )
+                if reason == _ALSO_CALLED and place + 2 < len(row):
+                    same += _or_the(left.id, second, row[row.index(second) + 1 :][:1], chunk)
                 if reason and fits and not (_BIRTH.search(_OUTSIDE.sub("", gap)) and _places(left, right)):
                     usual = left.id if _USUALLY.search(_OUTSIDE.sub("", gap)) else ""
                     same.append(pair_of(left.id, right.id, reason, 0.93, short=usual, told=True))
@@ -92,6 +98,14 @@ def _ends_there(name: str, after: str) -> bool:
 
 def _places(left: Known, right: Known) -> bool:
     return "place" in left.kinds | right.kinds
+
+
+def _or_the(left: str, second: Mention, following: Sequence[Mention], chunk: Chunk) -> Iterator[Pair]:
+    """Yield the pair of "X, also known as Y or Z" that X and Z are."""
+    for third in following:
+        gap = chunk.text[_end(second) - chunk.start : (third.start or 0) - chunk.start]
+        if _OR.fullmatch(gap) and third.entity_id not in {left, second.entity_id}:
+            yield pair_of(left, third.entity_id or "", _ALSO_CALLED, 0.93, told=True)
 
 
 def _end(mention: Mention) -> int:
@@ -135,8 +149,19 @@ def titled(known: Sequence[Known], placed: Placed, documents: Sequence[Document]
             work = set(title.form.qualifier.split()) & WORKS
             if not work and name.documents.keys() == {document.id} and len(heads[title.form.letters]) == 1:
                 yield pair_of(title.id, name.id, "the text of that title begins with the name", 0.85, told=True)
-        elif _is_fuller(title, name):
+        elif _is_fuller(title, name) or _known_as(title, document.text[_end(first) : _end(first) + _SENTENCE]):
             yield pair_of(title.id, name.id, "the text of that title begins with the full name", 0.9, told=True)
+
+
+def _plain(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in SMALL_WORDS]
+
+
+def _known_as(title: Known, text: str) -> bool:
+    """Return whether a text goes on with "known as" and its title, in its first sentences."""
+    name = re.escape(title.entity.name)
+    called = r"\b(?:known|called|nicknamed)\b(?:\s+\w+){0,3}?\s+(?:as\s+)?(?:the\s+)?[\"“'‘]?"
+    return re.search(rf"{called}{name}\b", text) is not None
 
 
 def _is_fuller(title: Known, name: Known) -> bool:
@@ -147,6 +172,8 @@ def _is_fuller(title: Known, name: Known) -> bool:
             return bool(agree(mine, yours))
         return mine.given[0] == yours.given[0] and mine.family in yours.given
     if abbreviates(title.form, name.form) or abbreviates(name.form, title.form):
+        return True
+    if title.form.qualifier and _plain([*title.form.words, *title.form.qualifier.split()]) == _plain(name.form.words):
         return True
     short, long = title.form.words, name.form.words
     if len(short) > len(long):

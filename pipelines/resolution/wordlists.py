@@ -63,6 +63,29 @@ NUMBER_WORDS = {
     for word in pair.split()
 }
 
+NO_FIRST_NAMES = frozenset({
+    "gmina", "mount", "lake", "river", "fort", "port", "camp", "cape", "san", "santa", "saint", "new", "old", "north",
+    "south", "east", "west", "northern", "southern", "eastern", "western", "upper", "lower", "great", "greater",
+    "grand",
+    "castle", "palace", "place", "plaza", "villa", "rio", "monte", "isle", "island", "battle", "university", "college",
+    "school", "club", "bank", "museum", "hotel", "house", "diocese", "county", "district", "province", "city", "town",
+    "village", "republic", "kingdom", "radio", "team", "royal", "national", "international", "first", "second", "big",
+    "les", "los", "las", "super", "hms", "uss", "ss", "operation", "project", "hurricane", "typhoon",
+})  # fmt: skip
+"""Words that begin the names of places, organisations and events, whatever a recogniser takes them for."""
+
+TURNED = frozenset({"treaty", "battle", "siege", "peace", "congress", "convention", "diocese", "archdiocese", "accord",
+                    "declaration", "synod", "duchy", "abbey", "port", "gulf", "bay", "strait", "isle",
+                    "county", "archbishop", "bishop"})  # fmt: skip
+"""What a name says its bearer is, which may stand before "of" or behind: the Treaty of Versailles. A University of
+Washington and a Washington University are two, so such words are not here.
+"""
+
+STATES = frozenset(
+    {"republic", "kingdom", "commonwealth", "federation", "principality", "sultanate", "state", "empire"}
+)
+"""What the full name of a state says that it is."""
+
 WORKS = frozenset({"film", "movie", "novel", "novella", "album", "song", "single", "ep", "series", "tv", "play",
 "opera",
                    "musical", "book", "poem", "game", "comic", "comics", "manga", "anime", "soundtrack", "magazine",
@@ -129,7 +152,8 @@ SOUNDS = (
     ("shch", "S"), ("tsch", "C"), ("tch", "C"), ("sch", "S"), ("dzh", "J"), ("kh", "h"), ("zh", "J"), ("ch", "C"),
     ("sh", "S"),
     ("ph", "f"), ("th", "t"), ("gh", "g"), ("ck", "k"), ("cz", "C"), ("ts", "z"), ("tz", "z"), ("qu", "k"), ("dj", "J"),
-    ("dh", "d"), ("ks", "x"), ("q", "k"), ("c", "k"), ("w", "v"), ("j", "J"), ("yo", "e"), ("yu", "u"), ("ya", "a"), ("ye", "e"),
+    ("dh", "d"), ("ks", "x"), ("q", "k"), ("c", "k"), ("w", "v"), ("j", "J"), ("yo", "e"), ("yu", "u"), ("ya", "a"),
+    ("ye", "e"),
     ("ue", "u"), ("oe", "o"), ("ae", "a"), ("ou", "u"), ("oo", "u"), ("iy", "i"), ("ii", "i"), ("ij", "i"), ("ei",
     "ai"), ("ay", "ai"), ("y", "i"),
 )  # fmt: skip

@@ -1,8 +1,8 @@
 """A graph that was brought along, joined with what the documents say.
 
 Things of both meet by their names (see `entity_key`): one name is one entity. What both state of two things with one
-predicate is one relation. The relations of documents keep their chunks; those of the graph alone have none. Of what a
-graph says besides, a relation that documents state too keeps what they say; its row of origins has the rest.
+predicate is one relation. The relations of documents keep their chunks; those of the graph alone have none. What a
+graph says of a thing or a relation stands before what documents say; of two weights the greater one counts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -60,7 +60,22 @@ def _relations(
         )
         for row, (source, said, target) in enumerate(rows)
     )
-    return sorted_by_id([*stated, *(each for each in added if each.id not in known)])
+    if not told:
+        return sorted_by_id([*stated, *(each for each in added if each.id not in known)])
+    by_id = {each.id: each for each in stated}
+    for each in added:
+        by_id[each.id] = _stated_too(by_id[each.id], each) if each.id in by_id else each
+    return sorted_by_id(by_id.values())
+
+
+def _stated_too(stated: Relation, brought: Relation) -> Relation:
+    """Return a relation of the documents that is one of the graph's too."""
+    return replace(
+        stated,
+        description=" ".join(filter(None, (brought.description, stated.description))),
+        weight=max(stated.weight, brought.weight),
+        strength=brought.strength if stated.strength is None else stated.strength,
+    )
 
 
 def _entities(found: Knowledge, graph: ImportedGraph, ids: Sequence[str]) -> list[Entity]:

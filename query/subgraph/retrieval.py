@@ -21,14 +21,20 @@ from query.types import Step
 from query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from query.walk.near_triples import around
 from query.walk.topics import link_topics, rows_of
+from storage.text.names import words
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Vector = npt.NDArray[np.float32]
 
 _MOST_OLD = 5
 """Nodes kept of earlier questions, the best, around which is looked too."""
 _MOST_RELATIONS = 10_000
 """Relations of a neighbourhood that are weighed: of more, those nearer to the start and then to the question."""
+_ALIKE = 10
+"""Relations of one predicate at one thing, in one direction, that may fill the room which the subgraph leaves."""
+_BESIDE = 200
+"""Relations that may fill it: more than a usual budget holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,8 @@ def retrieve_subgraph(
     graph = open_graph(context)
     rows, told = _topics(context, graph, question, topics)
     chosen = context.settings.gretriever
-    vector = context.embedder.embed_query(question)
+    bare = without_names(question, [graph.names[row] for row in rows])
+    vector, nameless = context.embedder.embed_queries([question, bare])
     near = _near_nodes(context, vector, max(chosen.top_k_nodes, 1))
     prizes = rank_prizes([*rows, *near], max(chosen.top_k_nodes, len(rows)))
     old, old_relations = _rows_kept(context, graph, kept)
@@ -59,7 +66,7 @@ def retrieve_subgraph(
         prizes[row] = max(prize, prizes.get(row, 0.0))
     starts = list(dict.fromkeys([*(rows or near), *list(old)[:_MOST_OLD]]))
     relations, distance = around(graph, starts, chosen.hops)
-    closeness = edge_closeness(context, graph, vector, relations)
+    closeness = edge_closeness(context, graph, vector, nameless, relations)
     relations, closeness = _bounded(graph, relations, closeness, distance)
     worth = edge_prizes(_texts(context, graph, relations), closeness, chosen.top_k_edges)
     if old_relations:
@@ -69,24 +76,57 @@ def retrieve_subgraph(
     part = best_part(graph, relations, here, worth, cost, chosen.solver)
     beside = (len(np.unique(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
     by_relation = {int(row): float(prize) for row, prize in zip(relations, worth, strict=True) if prize > 0}
+    room = beside_starts(graph, relations, closeness, distance) if chosen.fill else {}
     found = textualised(
-        graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, beside
+        graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, beside, room
     )
     return Retrieved(found, rows, (told, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
 
 
-def edge_closeness(context: Context, graph: KnowledgeGraph, vector: npt.NDArray[np.float32], relations: Ints) -> Floats:
+def without_names(question: str, names: Sequence[str]) -> str:
+    """Return a question without the words of some names, the question itself where no other word is in it.
+
+    >>> without_names("what is the capital of South Korea?", ["South_Korea"])
+    'what is the capital of'
+    """
+    held = {word.key for name in names for word in words(spoken(name))}
+    left = [question[word.start : word.end] for word in words(question) if word.key not in held]
+    return " ".join(left) if held and left else question
+
+
+def edge_closeness(
+    context: Context, graph: KnowledgeGraph, vector: Vector, nameless: Vector, relations: Ints
+) -> Floats:
     """Return the cosine of each relation with a question's vector, float64 (e,): of its own stored vector.
 
-    A relation without one, which a brought graph has, is as near as its predicate.
+    A relation without one, which a brought graph has, is as near as its predicate, which says no names: the mean of
+    its cosines with the question and with what the question says beside names (`nameless`).
     """
-    by_predicate = np.asarray(predicate_vectors(context) @ vector, np.float64)[graph.stated[relations]]
+    with_question = predicate_vectors(context) @ np.stack([vector, nameless]).mean(axis=0)
+    by_predicate = np.asarray(with_question, np.float64)[graph.stated[relations]]
     stored = context.index.vectors("relations")
     if stored.n_found and len(relations):
         own = np.asarray(stored.scores(vector[np.newaxis], relations)[0], np.float64)
         by_predicate = np.where(own > -1, own, by_predicate)
     rounded: Floats = np.round(by_predicate, 6)  # vectors of one text may differ in their last bits
     return rounded
+
+
+def beside_starts(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance: Ints) -> dict[int, float]:
+    """Return the relations at what a question begins with, the closest first, and how close they are.
+
+    Of one predicate at one thing, in one direction, at most ten; 200 in all.
+    """
+    sources, targets = graph.sources[relations], graph.targets[relations]
+    at = np.flatnonzero((distance[sources] == 0) | (distance[targets] == 0))
+    at = at[np.lexsort((relations[at], -closeness[at]))]
+    outgoing = distance[sources[at]] == 0
+    said = np.stack([np.where(outgoing, sources[at], targets[at]), graph.stated[relations[at]], outgoing], axis=1)
+    _, group = np.unique(said, axis=0, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], group[order])
+    few = np.sort(order[np.arange(len(at)) - first < _ALIKE])[:_BESIDE]
+    return {int(relations[place]): float(closeness[place]) for place in at[few]}
 
 
 def _texts(context: Context, graph: KnowledgeGraph, relations: Ints) -> Ints:
@@ -156,7 +196,7 @@ def _steps(
     best = sorted(prizes.items(), key=lambda each: (-each[1], each[0]))
     named = ", ".join(f"{spoken(graph.names[row])} ({prize:g})" for row, prize in best[:5])
     size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.beside[0]} and {found.beside[1]}"
-    left = len(before) - len(found.nodes)
+    left = len(np.setdiff1d(before, found.nodes))
     cut = f"; {left} nodes of least worth left out for want of room" if left > 0 else ""
     return (
         Step("prizes", f"nodes: {named or 'none'}; an edge costs {cost:g}"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +15,10 @@ from storage.text.tokens import count_tokens
 
 Ints = npt.NDArray[np.int64]
 
-_PAGE = 10
+_PAGE = 3
 """Edges of one predicate at one node that come before those of a lower prize: a long list does not push others out."""
+_ROOM = 1e-6
+"""What an edge is worth, times its closeness, that no prize speaks for: less than any prize."""
 _ROW = 3
 """Tokens of a row beside its texts, a rough count: the whole is counted in the end."""
 
@@ -37,6 +40,7 @@ def textualised(
     edge_prizes: Mapping[int, float],
     budget: int,
     beside: tuple[int, int],
+    room: Mapping[int, float] = MappingProxyType({}),
 ) -> FoundSubgraph:
     """Return a connected subgraph as text of at most `budget` tokens, its best parts first.
 
@@ -51,11 +55,14 @@ def textualised(
         edge_prizes: of relations, the same.
         budget: most tokens of the text.
         beside: see `FoundSubgraph`.
+        room: further relations, which fill the room that is left, with how close they are, -1 to 1.
     """
     if not nodes:
         return FoundSubgraph(TextualGraph((), ()), (), (), (), (), beside)
     best = min(nodes, key=lambda row: (-prizes.get(row, 0.0), row))
-    order = _in_order(graph, best, relations, prizes, edge_prizes)
+    worth = {row: _ROOM * (1 + closeness) for row, closeness in room.items()} | dict(edge_prizes)
+    relations = list(dict.fromkeys([*relations, *room]))
+    order = _in_order(graph, best, relations, prizes, worth)
     kept: list[int] = []
     place = {best: 0}
     left = budget - count_tokens(node_text(graph, best)) - 4 * _ROW
@@ -69,8 +76,7 @@ def textualised(
         for end in new:
             place[end] = len(place)
         kept.append(relation)
-    held = set(nodes)
-    alone = [row for row in nodes if not relations and row not in place and row in held]
+    alone = [row for row in nodes if not relations and row not in place]
     for row in alone:  # without any relation the nodes stand side by side
         place[row] = len(place)
     found = _told(graph, list(place), kept, prizes, edge_prizes, beside)

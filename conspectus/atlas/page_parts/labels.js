@@ -97,25 +97,33 @@ function regionLabels() {
   }
 }
 
-/** A name in the dot where that is large enough, else beside it. */
+/** Dots that a name beside another dot would hide, or seem to belong to. */
+let inTheWay = [];
+const hides = (e, x, y, w, h) =>
+  inTheWay.some((dot) => dot.e !== e && Math.hypot(Math.max(Math.abs(dot.sx - x) - w, 0), Math.max(Math.abs(dot.sy - y) - h, 0)) < dot.sr);
+
+/** A name in the dot where there is room for all of it, else beside it where that hides no other, else cut. */
 function entityLabel(e, { force = false, strong = false } = {}) {
   const sr = entities.r[e] * camera.k, sx = screenX(entities.x[e]), sy = screenY(entities.y[e]);
   const weight = strong ? 700 : 500;
-  if (sr > 17) {
+  const within = (cut) => {
     const size = Math.round(Math.min(Math.max(sr / 4, 10), 19));
     pen.font = `${weight} ${size}px ${theme.sans}`;
     const most = sr > 60 ? 3 : Math.max(Math.floor((sr * 1.3) / size), 1);
     const lines = wrapped(entities.name[e], sr * (most > 2 ? 1.6 : 1.75), most);
+    if (!cut && lines.some((line) => line.endsWith("…"))) return false;
     return put(lines, sx, sy, size, theme.paper, { haloed: false, force });
-  }
+  };
+  if (sr > 15 && within(sr > 30)) return true;
   const size = strong ? 15 : 11;
   pen.font = `${weight} ${size}px ${theme.sans}`;
   const lines = wrapped(entities.name[e], strong ? 240 : 120, 2);
   const w = Math.max(...lines.map(wide)) / 2, h = lines.length * size * 0.58, off = Math.max(sr, 2) + 4;
   for (const [dx, dy] of [[0, off + h], [0, -off - h], [off + w, 0], [-off - w, 0]]) {
-    if (put(lines, sx + dx, sy + dy, size, theme.ink)) return true;
+    if ((strong || !hides(e, sx + dx, sy + dy, w, h)) && put(lines, sx + dx, sy + dy, size, theme.ink)) return true;
   }
-  return force && put(lines, sx, sy + off + h, size, theme.ink, { force });
+  if (force) return put(lines, sx, sy + off + h, size, theme.ink, { force });
+  return sr > 18 && within(true);
 }
 
 function drawLabels() {
@@ -123,6 +131,8 @@ function drawLabels() {
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   const strong = emphasised();
+  // Of what is told apart the others may be hidden: they are pale.
+  inTheWay = frame.dots.filter(({ e, sr }) => sr > 4 && (!strong || strong(e)));
   const done = new Set();
   const first = [state.entity, state.over?.entity ?? -1].filter((e) => e >= 0);
   for (const e of first) {

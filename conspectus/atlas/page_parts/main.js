@@ -210,7 +210,6 @@ function begin() {
   makeLevels();
   makeLegend();
   resize();
-  camera.k = wholeK();
   new ResizeObserver(resize).observe(stage);
   darkly.addEventListener("change", () => {
     readTheme();
@@ -220,9 +219,7 @@ function begin() {
   addEventListener("hashchange", () => {
     if (location.hash.replace(/^#$/, "") !== addressOf(state)) followAddress(true);
   });
-  requestAnimationFrame(() => {
-    draw();
-    setTimeout(() => followAddress(location.hash.length > 1)); // the map first, then the texts
-  });
+  followAddress(location.hash.length > 1);
+  setTimeout(texts, 50); // the map first, then the texts
 }
 begin();

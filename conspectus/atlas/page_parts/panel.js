@@ -46,12 +46,12 @@ function show(...inside) {
 
 function tellOverview() {
   const { documents, entities: n, relations: m, communities, reports } = data.counts;
-  const numbers = [[documents, "documents"], [n, "entities"], [m, "relations"], [communities, "communities"], [reports, "reports"]];
+  const numbers = [[documents, "document"], [n, "entity", "entities"], [m, "relation"], [communities, "community", "communities"], [reports, "report"]];
   const large = roots.filter((r) => regions.id[r] !== ALONE).sort((a, b) => regions.size[b] - regions.size[a]);
   show(
     make("p", { class: "kicker" }, "A map of an index"),
     make("h1", {}, spoken(data.title)),
-    make("div", { class: "numbers" }, ...numbers.map(([count, name]) => make("div", {}, make("b", {}, count.toLocaleString("en")), name))),
+    make("div", { class: "numbers" }, ...numbers.map(([count, one, many]) => make("div", {}, make("b", {}, count.toLocaleString("en")), count === 1 ? one : many ?? `${one}s`))),
     nEntities ? paragraph("Circles are communities: entities that belong together. The larger ones are divided into smaller ones. Dots are entities; the larger, the more others they have relations with.") : paragraph("There are no entities in this index, so there is nothing to map."),
     nEntities ? paragraph("Click a community for its report, a dot for what is known of it. Scroll to zoom, or search by name.") : null,
     data.notes.map(noted),
@@ -91,7 +91,7 @@ function tellRegion(r) {
     make("p", { class: "kicker" }, dot(rootColour(r)), alone ? "Entities" : `Community · level ${levelName(regions.level[r])}`),
     make("h1", {}, spoken(regions.title[r])),
     make("p", { class: "facts" }, fact(regions.size[r], "entity", "entities"), children[r].length ? fact(children[r].length, "part") : "", report ? make("span", {}, "rating ", make("b", {}, report.rating.toFixed(1))) : ""),
-    report ? null : paragraph(alone ? "These have no relation with another, and no sentence names them together." : "There is no report on this community.", { class: "note" }),
+    report ? null : paragraph(alone ? "No community of several entities holds these." : "There is no report on this community.", { class: "note" }),
     report?.summary && !report.findings.some((each) => each.explanation === report.summary) ? paragraph(report.summary, { class: "lead" }) : null,
     report?.findings.length ? section("Findings", report.findings.flatMap(tellFinding)) : null,
     report?.more ? make("p", { class: "source" }, `and ${counted(report.more, "more finding")}`) : null,

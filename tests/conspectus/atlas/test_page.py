@@ -1,6 +1,7 @@
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +13,7 @@ from conspectus import open as open_index
 from conspectus.atlas.content import Limits, content_of
 from conspectus.atlas.page import write_html
 from storage.index import Index
-from storage.records import Chunk, Document, Entity, Finding, Mention, Relation, Report, Span
+from storage.records import Chunk, Document, Entity, Finding, Mention, Merge, Relation, Report, Span
 from storage.settings import load_settings
 from tests.conspectus.atlas.samples import (
     HOSTILE,
@@ -193,6 +194,24 @@ def test_long_texts_are_cut_and_counted() -> None:
     assert content.texts["documents"]["title"] == ["d.txt"]
     assert content.map["regions"]["title"] == ["a, b"]
     assert "long texts are cut" in content.notes[0]
+
+
+def test_other_names_are_told_unless_they_were_taken_back(tmp_path: Path) -> None:
+    merges = [
+        Merge(f"m{row}", "Sherlock Holmes", "Sherlock Holmes", f"a{row}", alias, "names", 0.9, None, undone)
+        for row, (alias, undone) in enumerate([("Sherlock", False), ("Mr. Holmes", False), ("Mycroft", True)])
+    ]
+    _, drawn, _ = written(index_of(entity("Sherlock Holmes"), entity("Watson"), *merges), tmp_path / "map.html")
+    assert drawn["entities"]["also"] == {"0": ["Mr. Holmes", "Sherlock"]}
+
+
+def test_numbers_that_are_none_do_not_spoil_a_page(tmp_path: Path) -> None:
+    top = community("top", 0, ["a", "b"])
+    broken = replace(report(top, "Top", [], ""), rating=float("nan"))
+    joined = [relation("a", "b", weight=float("inf")), relation("b", "a", weight=float("nan"))]
+    _, drawn, texts = written(index_of(entity("a", 1), entity("b", 1), *joined, top, broken), tmp_path / "map.html")
+    assert drawn["relations"]["weight"] == [0, 0]
+    assert texts["reports"][0]["rating"] == 0
 
 
 @pytest.mark.parametrize("titles", [["One"], ["One", "Two"], ["1", "2", "3", "4"]])

@@ -51,8 +51,8 @@ def small() -> Tables:
             RelationshipRow("r3", 2, "ADA MIRREN", "北京大学", "She was given a prize.", 8.0, 3, ("u2",)),
         ],
         [
-            CommunityRow("m0", 0, 0, 0, -1, (1, 2), "Community 0", ("e1", "e2", "e4"), ("r1",), ("u1",), "2026-01-02", 3),
-            CommunityRow("m1", 1, 1, 1, 0, (), "Community 1", ("e1", "e2"), ("r1",), ("u1",), "2026-01-02", 2),
+            CommunityRow("m0", 0, 0, 0, -1, (1, 2), "Community 0", ("e1", "e2", "e4"), ("r1",), ("u1",), "2026-01", 3),
+            CommunityRow("m1", 1, 1, 1, 0, (), "Community 1", ("e1", "e2"), ("r1",), ("u1",), "2026-01", 2),
         ],
         [
             ReportRow(

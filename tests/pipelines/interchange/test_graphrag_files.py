@@ -120,9 +120,7 @@ def test_what_is_no_project_is_refused(tmp_path: Path) -> None:
         read_graphrag(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("table", "column"), [("entities", "title"), ("text_units", "text"), ("communities", "level")]
-)
+@pytest.mark.parametrize(("table", "column"), [("entities", "title"), ("text_units", "text"), ("communities", "level")])
 def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> None:
     path = write(small(), tmp_path) / f"{table}.parquet"
     changed(path, lambda found: found.drop_columns([column]))
@@ -159,9 +157,7 @@ def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
 
 def test_text_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
     write(small(), tmp_path)
-    broken = pa.Array.from_buffers(
-        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")]
-    )
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
     path = tmp_path / "documents.parquet"
     changed(path, lambda table: table.set_column(table.column_names.index("title"), "title", broken))
     with pytest.raises(InputError, match=r"documents\.parquet cannot be read: "):

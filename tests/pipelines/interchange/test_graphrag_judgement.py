@@ -49,7 +49,9 @@ def test_whatever_the_rows_are_the_tables_hold(tables: Tables) -> None:
         chunk = chunks[mention.chunk_id]
         if mention.start is not None and mention.end is not None:
             assert chunk.text[mention.start - chunk.start : mention.end - chunk.start] == mention.surface != ""
-    assert all({each.source_id, each.target_id} <= entities and set(each.chunk_ids) <= set(chunks) for each in told.relations)
+    assert all(
+        {each.source_id, each.target_id} <= entities and set(each.chunk_ids) <= set(chunks) for each in told.relations
+    )
     assert all(each.subject_id in entities and (each.object_id or each.subject_id) in entities for each in found.claims)
     levels: dict[int, list[str]] = {}
     of_id = {each.id: each for each in told.communities}
@@ -100,12 +102,32 @@ def test_a_name_within_a_longer_one_and_one_that_stands_nowhere() -> None:
         EntityRow("3", 2, "BOB", "PERSON", "", ("u1",), 1, 0),
     ]
     _, found, _ = judged(Tables(small().documents, small().text_units, entities, [], [], [], []))
-    matches = {each.entity_id: (each.match, each.surface) for each in found.knowledge.mentions}
+    matches = {(each.entity_id, each.match, each.surface) for each in found.knowledge.mentions}
     assert matches == {
-        entity_id("mirren"): ("exact", "Mirren"),
-        entity_id("ada mirren (director)"): ("alias", "Ada Mirren"),
-        entity_id("bob"): ("chunk", "BOB"),
+        (entity_id("mirren"), "exact", "Mirren"),
+        (entity_id("ada mirren (director)"), "alias", "Ada Mirren"),
+        (entity_id("ada mirren (director)"), "chunk", "ADA MIRREN (DIRECTOR)"),
+        (entity_id("bob"), "chunk", "BOB"),
     }
+
+
+def test_a_relation_stands_where_both_ends_are_named() -> None:
+    tables = small()
+    text = "Ada Mirren came. Then Ada Mirren filmed The Grey Heron Story, by the sea. Ada Mirren liked Grey Heron."
+    rows = [
+        replace(tables.relationships[0], target="HERON", description="She filmed by the sea."),
+        replace(tables.relationships[0], id="r9", target="PORT ALMA"),
+    ]
+    entities = [*tables.entities, EntityRow("e5", 4, "GREY HERON STORY", "FILM", "", ("u1",), 1, 0)]
+    unit = replace(tables.text_units[0], text=text)
+    document = replace(tables.documents[0], text=text)
+    _, found, told = judged(Tables([document], [unit], entities, rows, [], [], []))
+    surface = {each.relation_id: each.surface for each in found.knowledge.mentions if each.relation_id}
+    of_end = {each.target_id: surface[each.id] for each in told.relations}
+    assert of_end == {
+        entity_id("heron"): "Then Ada Mirren filmed The Grey Heron Story, by the sea.",
+        entity_id("port alma"): "",
+    }, "within a longer name too, the one nearest to the description, and else nowhere"
 
 
 def test_a_pair_is_one_relation_whichever_way_round() -> None:
@@ -223,7 +245,9 @@ def test_a_text_of_two_documents_has_one_id_and_two_chunks() -> None:
     tables = small()
     again = replace(tables.documents[0], id="d2", title="Again")
     units = [*tables.text_units, *(replace(each, document_id="d2") for each in tables.text_units)]
-    judgement, found, _ = judged(with_rows(with_rows(tables, "documents", [tables.documents[0], again]), "text_units", units))
+    judgement, found, _ = judged(
+        with_rows(with_rows(tables, "documents", [tables.documents[0], again]), "text_units", units)
+    )
     assert Counter(each.document_id for each in judgement.texts.chunks) == {"d": 2, "d2": 2}
     ada = [each for each in found.knowledge.mentions if each.entity_id == entity_id("ada mirren")]
     assert len({each.chunk_id for each in ada}) == 4

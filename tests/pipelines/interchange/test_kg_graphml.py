@@ -1,5 +1,6 @@
 """GraphML of other programs, and of nobody's friends."""
 
+import gzip
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -184,6 +185,15 @@ def test_what_is_no_graphml_is_one_line(tmp_path: Path, content: str, what: str)
     with pytest.raises(InputError, match=what) as caught:
         graph_of(tmp_path / "a.graphml")
     assert "\n" not in str(caught.value)
+
+
+def test_a_compressed_file_is_read_alike_and_a_damaged_one_is_one_line(tmp_path: Path) -> None:
+    whole = written(tmp_path / "a.graphml", '<node id="a"/>').read_bytes()
+    (tmp_path / "b.graphml.gz").write_bytes(gzip.compress(whole))
+    assert graph_of(tmp_path / "b.graphml.gz").names == ["a"]
+    (tmp_path / "b.graphml.gz").write_bytes(gzip.compress(whole)[:-9])
+    with pytest.raises(InputError, match="cannot be read"):
+        graph_of(tmp_path / "b.graphml.gz")
 
 
 def test_an_attribute_without_a_name_is_kept_as_any_other(tmp_path: Path) -> None:

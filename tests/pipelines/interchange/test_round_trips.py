@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from pipelines.interchange.graphml import write_graphml
 from pipelines.interchange.ntriples import write_ntriples
+from pipelines.steps.imported import origins
 from storage.records import Entity, Relation
 from tests.pipelines.interchange.made import graph_of, graphs, index_of, known
 
@@ -24,6 +25,7 @@ def test_a_graph_comes_back_from_graphml(rows: Rows) -> None:
         found = graph_of(file)
     assert found.failures == []
     assert (known(found).entities, known(found).relations) == rows
+    assert {each.item_id for each in origins(found, known(found))} == {each.id for each in (*rows[0], *rows[1])}
 
 
 @settings(max_examples=60, deadline=None)
@@ -35,3 +37,4 @@ def test_a_graph_comes_back_from_ntriples_whatever_signs_it_has(rows: Rows) -> N
         found = graph_of(file)
     assert found.failures == []
     assert (known(found).entities, known(found).relations) == rows
+    assert {each.item_id for each in origins(found, known(found))} == {each.id for each in (*rows[0], *rows[1])}

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.resolution.applied import applied
@@ -66,6 +66,7 @@ def test_relations_of_a_model_have_no_direction() -> None:
     assert (one.source_id, one.target_id, one.weight, one.strength) == ("c", "a", 4.0, 7.0)
 
 
+@settings(max_examples=50, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(IDS), st.sampled_from(IDS), st.sampled_from("pq"), st.integers(1, 3)),

@@ -10,9 +10,7 @@ NASA = "National Aeronautics and Space Administration"
 
 SAME: list[tuple[Sequence[str], set[str]]] = [
     (
-        [
-            "[Sherlock Holmes|PERSON] met [Mr. Holmes|PERSON]'s friend. [Holmes|PERSON] smiled. He knew [Sherlock|PERSON]."
-        ],
+        ["[Sherlock Holmes|PERSON] met [Mr. Holmes|PERSON]. [Holmes|PERSON] smiled. He knew [Sherlock|PERSON]."],
         {"Sherlock Holmes", "Mr. Holmes", "Holmes", "Sherlock"},
     ),
     ([f"The [{NASA}|ORG] ([NASA|ORG]) was founded in 1958.", "[NASA|ORG] flew."], {NASA, "NASA"}),
@@ -55,9 +53,7 @@ APART: list[Sequence[str]] = [
     ["[Oscar Hammerstein II|PERSON] wrote.", "[Oscar Hammerstein|PERSON] built."],
     ["[Springfield, Illinois|GPE] is a city, as [Springfield, Massachusetts|GPE] is. [Springfield|GPE] grew."],
     ["[North Carolina|GPE] borders [South Carolina|GPE]."],
-    [
-        "[George H. W. Bush|PERSON] is the father of [George W. Bush|PERSON]. [Bush|PERSON] won. [George Bush|PERSON] lost."
-    ],
+    ["[George H. W. Bush|PERSON] met [George W. Bush|PERSON]. [Bush|PERSON] won. [George Bush|PERSON] lost."],
     ["[Smith|PERSON] met [John Smith|PERSON] and [Mary Smith|PERSON]."],
     ["[Mrs. Cratchit|PERSON] cooked. [Bob Cratchit|PERSON] ate."],
     ["[Mr. Fezziwig|PERSON] danced with [Mrs. Fezziwig|PERSON]. [Fezziwig|PERSON] stopped."],

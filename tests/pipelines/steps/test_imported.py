@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 
 from pipelines.interchange.kg_collect import ImportedGraph
+from pipelines.interchange.kg_told import ForeignRow, ToldThing, ToldTriple
 from pipelines.steps.entities import Knowledge, entity_id
-from pipelines.steps.imported import join
+from pipelines.steps.imported import GRAPH_FILE, join, origins
 from storage.hashing import short_id
 from storage.records import Entity, Relation
 from storage.text.nlp import CONCEPT, NAME
@@ -12,7 +15,7 @@ def graph(*triples: tuple[str, str, str]) -> ImportedGraph:
     names = sorted({end for source, _, target in triples for end in (source, target)})
     predicates = sorted({predicate for _, predicate, _ in triples})
     rows = [(names.index(source), predicates.index(said), names.index(target)) for source, said, target in triples]
-    columns = np.array(rows, np.int64).T
+    columns = np.array(rows, np.int64).reshape(-1, 3).T
     return ImportedGraph(names, predicates, columns[0], columns[1], columns[2], [])
 
 
@@ -59,3 +62,42 @@ def test_a_graph_alone() -> None:
     found = join(Knowledge([], [], []), graph(("a", "p", "b"), ("b", "q", "a"), ("a", "p", "a")))
     assert [each.degree for each in sorted(found.entities, key=lambda each: each.name)] == [2, 1]
     assert len(found.relations) == 3
+
+
+def test_what_a_graph_says_stands_before_what_documents_say() -> None:
+    said = graph(("Heat", "made by", "Mann"), ("Mann", "lives in", "Rome"))
+    heat, mann, rome = (said.names.index(each) for each in ("Heat", "Mann", "Rome"))
+    row = ForeignRow("g.graphml", "n1", 3, {"born": "1943"})
+    said = replace(
+        said,
+        things={
+            heat: ToldThing(("movie",), "A film."),
+            mann: ToldThing(("person", "director"), "He directs.", (row,)),
+            rome: ToldThing((), "A city."),
+        },
+        told={0: ToldTriple(5.0, 8.0, "He made it."), 1: ToldTriple(0.5, None, "At home.")},
+    )
+    found = join(DOCUMENTS, said)
+    entities = {each.name: each for each in found.entities}
+    assert (entities["Heat"].types, entities["Heat"].description) == (("FILM", "movie"), "A film.")
+    assert (entities["Mann"].type, entities["Mann"].types) == ("person", ("person", "director", CONCEPT))
+    assert (entities["Rome"].types, entities["Rome"].description) == ((NAME,), "A city.")
+    made, lives = (next(each for each in found.relations if each.predicate == said) for said in ("made by", "lives in"))
+    assert (made.weight, made.strength, made.chunk_ids) == (5.0, 8.0, ("c1", "c2"))
+    assert made.description == "He made it. a sentence"
+    assert (lives.weight, lives.description, lives.chunk_ids) == (0.5, "At home.", ())
+    (origin,) = origins(said, found)
+    assert (origin.table, origin.item_id, origin.source_id, origin.ordinal) == (
+        "entities",
+        entities["Mann"].id,
+        "n1",
+        3,
+    )
+    assert origin.details == {"born": "1943", GRAPH_FILE: "g.graphml"}
+    assert origins(said, Knowledge([], [], [])) == [], "only of what is there"
+
+
+def test_a_thing_of_which_more_is_said_needs_no_triple() -> None:
+    alone = replace(graph(), names=["Alone"], things={0: ToldThing(("x",), "By itself.")})
+    (entity,) = join(Knowledge([], [], []), alone).entities
+    assert (entity.name, entity.type, entity.degree, entity.description) == ("Alone", "x", 0, "By itself.")

@@ -2,9 +2,8 @@
 
 import gzip
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +22,22 @@ Floats = npt.NDArray[np.float32]
 
 
 class Words:
-    """Unit vectors of texts from the checksums of their words: what a text says, and no language model."""
+    """Unit vectors of texts that say which of a few words they have: an encoder that reads relations, and no names."""
 
-    name, dimension, max_tokens = "words", 128, 1_000
+    name, max_tokens = "words", 1_000
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self._places = {word: place for place, word in enumerate(sorted(set(words)))}
+
+    @property
+    def dimension(self) -> int:
+        return len(self._places) + 1
 
     def embed(self, texts: Sequence[str]) -> Floats:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
+        vectors[:, -1] = 1
         for row, text in enumerate(texts):
-            for word in text.split():
-                vectors[row, crc32(word.encode()) % self.dimension] += 1
+            vectors[row, [self._places[word] for word in text.split() if word in self._places]] = 1
         made: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return made
 
@@ -65,13 +71,14 @@ def test_the_graph_token_alone_tells_more_than_the_commonest_stance(tmp_path: Pa
         opened.append(open_frozen(str(folder)))
         return opened[-1]
 
+    words = Words(word for each in data.training for edge in each.graph.edges for word in edge.text.split())
     shape = SoftShape(layers=2, width=64, text=False, answer_tokens=1)
-    plan = Plan(learning_rate=2e-3, batch=16, epochs=5, seeds=1)
-    report = train_gretriever(data, RememberedEncodings(Words()), open_model, shape, plan, tmp_path / "o", print)
+    plan = Plan(learning_rate=2e-3, batch=16, epochs=4, seeds=1)
+    report = train_gretriever(data, RememberedEncodings(words), open_model, shape, plan, tmp_path / "o", print)
     assert (report.n_training, report.n_validation, report.n_test) == (1327, 443, 442)
     assert report.majority == pytest.approx(0.575, abs=0.001)
     losses = [each.training_loss for each in report.runs[0].epochs]
     assert losses[-1] < losses[0] / 2
-    assert report.mean > report.majority + 0.04
-    assert report.shuffled < report.majority, "with the graphs of others no more than chance is left"
+    assert report.mean > report.majority + 0.06
+    assert abs(report.shuffled - 0.5) < 0.06, "with the graphs of others no more than chance is left"
     assert numbers_of(opened[0]) == numbers_of(open_frozen(str(folder))), "of the model itself not a bit has changed"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conspectus.show_gretriever import trained as shown
-from pipelines.evaluation.graphqa import GraphQa, GraphQuestion
+from pipelines.evaluation.graphqa import GraphQa, GraphQuestion, Size
 from pipelines.train.gretriever import plan_of, shape_of, train_gretriever
 from pipelines.train.gretriever_plan import Epoch, Plan, SeedRun, Trained, best_epoch, deviation, is_over
 from prompts.embedder import open_embedder
@@ -18,7 +18,8 @@ from query.subgraph.graph_encodings import RememberedEncodings
 from query.subgraph.soft_checkpoint import LEARNED, REPORT, read_made
 from query.subgraph.soft_shape import SoftShape
 from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from storage.errors import InputError, UsageError
+from storage.errors import InputError, SettingsError, UsageError
+from storage.records import Failure
 from storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings
 from tests.tiny_llama import save_llama
 
@@ -53,7 +54,7 @@ def stances(many: int) -> GraphQa:
         return GraphQuestion(str(number), graph, "Is it good?", ("support" if good else "counter",))
 
     every = tuple(made(number) for number in range(2 * many))
-    return GraphQa("stances", "accuracy", every[:many], every[many : many + many // 4], every[many + many // 4 :], 3, 2)
+    return GraphQa("stances", "accuracy", every[:many], every[many : many + many // 4], every[many + many // 4 :])
 
 
 def test_a_graph_token_tells_a_random_model_what_is_in_the_graph(tmp_path: Path) -> None:
@@ -88,7 +89,7 @@ def small(many: int = 12) -> GraphQa:
         return GraphQuestion(str(number), graph, f"Does a {animal} live there?", ("support" if good else "counter",))
 
     every = tuple(made(number) for number in range(2 * many))
-    return GraphQa("animals", "accuracy", every[:many], every[many : many + 4], every[many + 4 :], 2, 1)
+    return GraphQa("animals", "accuracy", every[:many], every[many : many + 4], every[many + 4 :])
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +146,8 @@ def test_the_report_is_of_all_seeds(llama: Path, tmp_path: Path) -> None:
     made = read_made(tmp_path / "out")
     assert (made.model, made.shape, made.embedder) == (str(llama), SHAPE, encodings().name)
     assert "commonest answer" in shown(report, tmp_path / "out")
-    with pytest.raises(UsageError, match="other settings"):
-        run(llama, tmp_path / "out", SHAPE, replace(plan, batch=2))
+    with pytest.raises(UsageError, match=r"another training \(heads was 2 and is 4, batch was 4 and is 2\)"):
+        run(llama, tmp_path / "out", replace(SHAPE, heads=4), replace(plan, batch=2))
 
 
 def test_a_state_of_something_else_is_told(llama: Path, tmp_path: Path) -> None:
@@ -155,6 +156,51 @@ def test_a_state_of_something_else_is_told(llama: Path, tmp_path: Path) -> None:
     state.write_bytes(b"nothing")
     with pytest.raises(InputError, match="remove it to begin anew"):
         run(llama, tmp_path / "out", SHAPE, Plan(seeds=1))
+
+
+def test_a_finished_seed_is_not_trained_again_and_a_broken_one_is_told(llama: Path, tmp_path: Path) -> None:
+    plan = Plan(learning_rate=1e-2, epochs=1, seeds=2)
+    whole = run(llama, tmp_path, SHAPE, plan)
+    assert run(llama, tmp_path, SHAPE, plan, stop="seed") == whole, "nothing is told, as nothing is done"
+    (tmp_path / LEARNED).unlink()
+    (tmp_path / "seeds" / "0" / LEARNED).unlink()
+    assert numbers(run(llama, tmp_path, SHAPE, plan)) == numbers(whole), "what was learned is missing: learned anew"
+    (tmp_path / "seeds" / "1" / "run.json").write_text('{"seed": 1, "best"', "utf-8")
+    with pytest.raises(InputError, match=r"run.json cannot be read: .*; remove it to train its seed anew"):
+        run(llama, tmp_path, SHAPE, plan)
+    (tmp_path / "training.json").write_text("{", "utf-8")
+    with pytest.raises(UsageError, match=r"training.json cannot be read"):
+        run(llama, tmp_path, SHAPE, plan)
+
+
+def test_steps_that_are_too_large_are_told(llama: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"learning_rate 1e\+30 is too large"):
+        run(llama, tmp_path, SHAPE, Plan(learning_rate=1e30, epochs=2, seeds=1))
+
+
+def test_a_training_that_gets_no_better_ends_before_its_last_epoch(llama: Path, tmp_path: Path) -> None:
+    told: list[str] = []
+    data, plan = small(), Plan(learning_rate=0.3, warm_up=0, epochs=30, patience=2, seeds=1)
+    report = train_gretriever(data, encodings(), lambda: open_frozen(str(llama)), SHAPE, plan, tmp_path, told.append)
+    one = report.runs[0]
+    assert len(one.epochs) == one.best + 2 < 30
+    assert one.validation_loss == min(each.validation_loss for each in one.epochs)
+    assert f"epoch {one.best} of {len(one.epochs)} (stopped early) kept" in told[-1]
+
+
+def test_what_was_lost_is_in_the_report(llama: Path, tmp_path: Path) -> None:
+    lost = (Failure("graphqa", "file:3", "no graph"),)
+    data = replace(small(), before=Size(30, 40, 500), after=Size(3, 4, 50), left_out=5, failures=lost)
+    plan = Plan(learning_rate=1e-2, epochs=1, seeds=1)
+    report = train_gretriever(
+        data, encodings(), lambda: open_frozen(str(llama)), SHAPE, plan, tmp_path, lambda line: None
+    )
+    text = shown(report, tmp_path)
+    assert "5 have no graph or no answer, 1 cannot be read" in text
+    assert "tokens               500.0      50.0    90.0%" in text
+    assert json.loads((tmp_path / REPORT).read_text("utf-8"))["failures"] == [
+        {"stage": "graphqa", "item_id": "file:3", "reason": "no graph", "detail": ""}
+    ]
 
 
 def test_training_stops_when_nothing_gets_better() -> None:

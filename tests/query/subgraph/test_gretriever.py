@@ -58,15 +58,31 @@ def test_it_reaches_as_far_as_it_may(films_index: Context) -> None:
 
 
 def test_settings_decide_on_its_size(films_index: Context) -> None:
-    few = retrieve_subgraph(with_settings(films_index, top_k_edges=1, top_k_nodes=1), QUESTION).subgraph
+    bare = {"top_k_nodes": 1, "fill": False}
+    few = retrieve_subgraph(with_settings(films_index, top_k_edges=1, **bare), QUESTION).subgraph
     many = retrieve_subgraph(with_settings(films_index, top_k_edges=7, edge_cost=0.1), QUESTION).subgraph
-    dear = retrieve_subgraph(with_settings(films_index, top_k_edges=0, top_k_nodes=1, edge_cost=100), QUESTION).subgraph
+    dear = retrieve_subgraph(with_settings(films_index, top_k_edges=0, edge_cost=100, **bare), QUESTION).subgraph
     assert 0 < len(few.relations) < len(many.relations)
     assert few.text.edges[0].text == "has genre"
     assert (dear.text.nodes, dear.relations) == (("Grey Heron",), ())
     short = retrieve_subgraph(with_settings(films_index, top_k_edges=7, context_tokens=64), QUESTION)
     assert 0 < len(short.subgraph.nodes) < len(many.nodes)
     assert "left out for want of room" in short.trace[-1].detail
+
+
+def test_what_is_at_the_topics_fills_the_room_the_closest_first(films_index: Context) -> None:
+    chosen = {"top_k_nodes": 1, "top_k_edges": 1}
+    bare = retrieve_subgraph(with_settings(films_index, fill=False, **chosen), QUESTION).subgraph
+    full = retrieve_subgraph(with_settings(films_index, **chosen), QUESTION).subgraph
+    graph = open_graph(films_index)
+    topic = full.nodes[0]
+    assert set(bare.relations) < set(full.relations)
+    assert set(graph.edges_of([topic]).relation.tolist()) <= set(full.relations)
+    more = [each for each in full.relations if each not in bare.relations]
+    assert [full.edge_prizes[full.relations.index(each)] for each in more] == [0.0] * len(more)
+    short = retrieve_subgraph(with_settings(films_index, context_tokens=64, **chosen), QUESTION).subgraph
+    assert set(bare.relations) <= set(short.relations)
+    assert len(short.relations) < len(full.relations)
 
 
 def test_given_topics_lead_and_unknown_ones_are_told(films_index: Context) -> None:

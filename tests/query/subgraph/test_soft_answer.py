@@ -18,9 +18,9 @@ from query.subgraph.soft_answer import read_written
 from query.subgraph.soft_checkpoint import LEARNED, REPORT, Made, as_rows, write_learned
 from query.subgraph.soft_prompt import SoftPrompt
 from query.subgraph.soft_shape import SoftShape
-from query.types import Answer, AnswersAbout
+from query.types import Answer, AnswersAbout, AnswersAfter, nobody
 from storage.errors import ConspectusError, MissingPart, SettingsError
-from storage.settings import SoftPromptSettings
+from storage.settings import SoftPromptSettings, load_settings
 from tests.query.subgraph.made import tiny
 
 QUESTION = "Who directed Grey Heron?"
@@ -66,6 +66,24 @@ def test_a_setting_makes_the_trained_prompt_answer(films_index: Context, tmp_pat
     assert (answer.usage.calls, answer.usage.units) == (0, len(answer.evidence.subgraph.nodes))
     assert ask(context, ("Grey Heron",)).text == ask(context, ("Grey Heron",)).text
     assert ask(films_index).method == "gretriever:offline"
+
+
+def test_a_conversation_keeps_the_subgraph_and_grows_it(films_index: Context, tmp_path: Path) -> None:
+    narrow = load_settings(overrides={"gretriever": {"top_k_edges": 1, "hops": 1, "edge_cost": 0.2}})
+    folder = checkpoint(tmp_path, films_index.embedder.name, films_index.embedder.dimension)
+    context = with_prompt(replace(films_index, settings=narrow), folder)
+    answerer = METHODS["gretriever"].answerer(context)
+    assert isinstance(answerer, AnswersAfter)
+    first = ask(context, ("Grey Heron",)).evidence.subgraph
+    assert first is not None
+    assert first.kept.nodes
+    question = "When was Salt Pans released?"
+    after = asyncio.run(answerer.answer_after(question, first.kept, nobody)).evidence.subgraph
+    alone = asyncio.run(answerer.answer(question, nobody)).evidence.subgraph
+    assert after is not None
+    assert alone is not None
+    assert "Grey Heron" in after.text.nodes
+    assert "Grey Heron" not in alone.text.nodes
 
 
 def test_an_answer_rests_on_the_edges_of_the_nodes_it_names(films_index: Context) -> None:

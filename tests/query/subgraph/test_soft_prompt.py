@@ -142,6 +142,26 @@ def test_the_frozen_model_never_drops_anything(folder: Path) -> None:
     assert not any(name.startswith("model.") and "lora_dropout" not in name for name in training)
 
 
+def test_a_model_in_bfloat16_learns_in_float32(folder: Path) -> None:
+    """As on CUDA: the frozen numbers are short, what learns is not."""
+    frozen = open_frozen(str(folder), "bfloat16", "cpu")
+    before = [each.clone() for each in frozen.model.parameters()]
+    made = SoftPrompt(frozen, replace(SHAPE, lora=True), WIDTH)
+    assert {each.dtype for each in made.learned().values()} == {torch.float32}
+    steps = torch.optim.AdamW(list(made.learned().values()), lr=1e-2)
+    losses = []
+    for _ in range(6):
+        loss = made.loss([asked(0), asked(1)], ["whales", "the sea"])
+        loss.backward()
+        steps.step()
+        steps.zero_grad()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0]
+    frozen_now = [each for name, each in made.model.named_parameters() if "lora_" not in name]
+    assert all(torch.equal(one, other) for one, other in zip(before, frozen_now, strict=True))
+    assert len(made.eval().write([asked(0)])) == 1
+
+
 @pytest.mark.parametrize(
     ("shape", "said"),
     [
@@ -195,6 +215,11 @@ def test_a_frozen_model_comes_from_this_machine_and_from_safetensors(folder: Pat
         open_frozen("")
     with pytest.raises(MissingPart, match="nobody/has-this-model"):
         open_frozen("nobody/has-this-model")
+    if not torch.cuda.is_available():
+        with pytest.raises(SettingsError, match="device is cuda, and torch sees no such device"):
+            open_frozen(str(folder), device="cuda")
+    assert open_frozen(str(folder), device="cpu").model.device.type == "cpu"
+    assert open_frozen(str(folder), "bfloat16", "cpu").model.dtype == torch.bfloat16
     for each in folder.iterdir():
         if each.suffix != ".safetensors":
             (tmp_path / each.name).write_bytes(each.read_bytes())
