@@ -4,9 +4,9 @@
     python -m benchmarks.atlas --index DIR
 
 Without --index an index is made up: four levels of communities, a report on each, most relations near. Told are the
-size of the page, the time from opening it to the first picture and to what the panel tells at first, and the time from
-a frame in which the map is drawn to the next, while the wheel zooms in to one entity and out again, and while the map is
-dragged. The browser is Chromium without a window and without a graphics card: one with a card is faster.
+size of the page, the time from opening it to the first picture, and the time from a frame in which the map is drawn to
+the next, while the wheel zooms in to one entity and out again, and while the map is dragged. The browser is Chromium
+without a window and without a graphics card: one with a card is faster.
 """
 
 import argparse

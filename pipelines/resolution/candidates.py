@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from pipelines.resolution.acronyms import acronyms
 from pipelines.resolution.barred import barred
+from pipelines.resolution.families import initialled
 from pipelines.resolution.knowing import Known, Neighbours, Placed
+from pipelines.resolution.named import names_of
 from pipelines.resolution.pairs import Pair, best_of
-from pipelines.resolution.shortened import initialled, names_of, parts
+from pipelines.resolution.shortened import parts
 from pipelines.resolution.slips import slips
 from pipelines.resolution.spelling import spelt_alike
 from pipelines.resolution.statements import stated, titled

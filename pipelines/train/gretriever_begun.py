@@ -1,10 +1,11 @@
 """What a folder was begun with: a training goes on only where it is the same."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from pipelines.evaluation.graphqa import GraphQa
 from pipelines.train.gretriever_plan import Plan
@@ -38,9 +39,10 @@ def begin(out: Path, made: Made, plan: Plan, data: GraphQa) -> None:
 
 def _read(file: Path) -> Any:  # noqa: ANN401  (any JSON value may stand in a file)
     try:
-        return json.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{file} cannot be read: {error}; name a folder that is new") from error
+        return TypeAdapter(Any).validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise UsageError(f"{file} cannot be read: {told}; name a folder that is new") from error
 
 
 def _changes(then: Any, now: Any) -> list[str]:  # noqa: ANN401

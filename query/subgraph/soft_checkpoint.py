@@ -1,9 +1,8 @@
 """The learned parts of a soft graph prompt on disk: numbers in safetensors, what they are in JSON; no pickle."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -27,6 +26,11 @@ class Made:
     embedder: str
     encoding_width: int
     shape: SoftShape
+
+    def __post_init__(self) -> None:
+        """Refuse a width that no vector has: ValueError."""
+        if self.encoding_width < 1:
+            raise ValueError(f"encodings are {self.encoding_width} wide")
 
 
 def write_learned(prompt: "SoftPrompt", file: Path) -> None:
@@ -60,11 +64,11 @@ def read_learned(prompt: "SoftPrompt", file: Path) -> None:
 def read_made(folder: Path) -> Made:
     """Return what `conspectus train gretriever` left in a folder; MissingPart where it did not."""
     try:
-        held = json.loads((folder / REPORT).read_text("utf-8"))
+        held = TypeAdapter(dict[str, Any]).validate_json((folder / REPORT).read_bytes())
         return TypeAdapter(Made).validate_python(held["made"])
     except FileNotFoundError as error:
         raise MissingPart(f"{folder} holds no {REPORT}; `conspectus train gretriever` makes one") from error
-    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
+    except (OSError, KeyError, ValidationError) as error:
         raise MissingPart(f"{folder / REPORT} cannot be read: {' '.join(str(error).split())[:200]}") from error
 
 

@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from storage.errors import SettingsError
+
 SEPARATOR = "|"
 """Between several answers, where a model writes them one behind the other."""
 
 Encoder = Literal["graph_transformer", "gat", "gcn", "none"]
+_COUNTED = ("layers", "heads", "width", "lora_rank", "text_tokens", "answer_tokens")
+_MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +28,8 @@ class SoftShape:
         without the projector                     projector False
         with LoRA                                 lora True
         LoRA alone                                lora True, encoder none, soft_tokens 0
+
+    SettingsError where a number is none that such a network can have.
     """
 
     encoder: Encoder = "graph_transformer"
@@ -40,6 +46,16 @@ class SoftShape:
     lora_dropout: float = 0.05
     text_tokens: int = 512
     answer_tokens: int = 32
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that cannot be: a checkpoint's come out of a file."""
+        least = {"soft_tokens": 0, "lora_alpha": 1} | dict.fromkeys(_COUNTED, 1)
+        for name, low in least.items():
+            if not low <= getattr(self, name) <= _MOST:
+                raise SettingsError(f"a soft prompt has {name} from {low} to {_MOST:,}, not {getattr(self, name)}")
+        for name in ("dropout", "lora_dropout"):
+            if not 0 <= getattr(self, name) < 1:
+                raise SettingsError(f"a soft prompt has {name} from 0 to less than 1, not {getattr(self, name)}")
 
     @property
     def learns(self) -> bool:

@@ -101,6 +101,7 @@ function resize() {
   canvas.width = Math.round(width * sharp);
   canvas.height = Math.round(height * sharp);
   pen.setTransform(sharp, 0, 0, sharp, 0, 0);
+  font = ""; // a canvas of a new size has forgotten its font
   if (atWhole && !flight) camera.k = wholeK();
   draw(); // at once: a canvas of a new size is empty
 }

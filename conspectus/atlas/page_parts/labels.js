@@ -1,15 +1,25 @@
 // Names on the map: the most important first, and none over another.
-const widths = new Map();
+const widths = new Map(); // of each font, of each text
 const RTL = /^[^\p{L}]*[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u;
 const NARROW = /[\u1100-\u11ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef]/;
 
+let font = "", widthsNow = new Map();
+/** Set the font, of which there are few: reading and setting it costs more than drawing a word. */
+function write(weight, size, family) {
+  const wanted = `${weight} ${size}px ${family}`;
+  if (wanted === font) return;
+  pen.font = font = wanted;
+  widthsNow = widths.get(wanted) ?? (widths.set(wanted, new Map()), widths.get(wanted));
+}
+/** The nearest size of those that are used. */
+const sized = (size) => [10, 11, 12, 14, 16, 18, 21].findLast((each) => each <= Math.max(size, 10));
+
 function wide(text) {
-  const key = pen.font + text;
-  let found = widths.get(key);
+  let found = widthsNow.get(text);
   if (found === undefined) {
-    if (widths.size > 20000) widths.clear();
+    if (widthsNow.size > 5000) widthsNow.clear();
     found = pen.measureText(text).width;
-    widths.set(key, found);
+    widthsNow.set(text, found);
   }
   return found;
 }
@@ -18,14 +28,17 @@ function wide(text) {
 function wrapped(text, most, lines) {
   const parts = NARROW.test(text) ? Array.from(text) : text.split(/(?<=[\s\-–])/u);
   const found = [];
-  let line = "";
+  let line = "", taken = 0;
   for (const part of parts) {
-    if (line && wide((line + part).trimEnd()) > most) {
+    const needed = wide(part);
+    if (line && taken + wide(part.trimEnd()) > most) {
       found.push(line.trimEnd());
       line = "";
+      taken = 0;
       if (found.length === lines) break;
     }
     line += part;
+    taken += needed;
   }
   if (line && found.length < lines) found.push(line.trimEnd());
   else if (found.length === lines) found[lines - 1] = `${found[lines - 1].replace(/[\s,;:]+$/u, "")}…`;
@@ -33,15 +46,14 @@ function wrapped(text, most, lines) {
 }
 
 function shortenedTo(text, most) {
-  if (wide(text) <= most) return text;
+  const whole = wide(text);
+  if (whole <= most) return text;
   const signs = Array.from(text);
-  let low = 0, high = signs.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (wide(`${signs.slice(0, middle).join("")}…`) <= most) low = middle;
-    else high = middle - 1;
+  for (let n = Math.ceil((signs.length * most) / whole); n > 0; n--) {
+    const cut = `${signs.slice(0, n).join("").trimEnd()}…`;
+    if (wide(cut) <= most) return cut;
   }
-  return `${signs.slice(0, low).join("").trimEnd()}…`;
+  return "…";
 }
 
 const taken = [];
@@ -87,12 +99,12 @@ function regionLabels() {
   middle.sort((a, b) => b.sr - a.sr);
   rims.sort((a, b) => b.sr - a.sr);
   for (const { r, sx, sy, sr } of middle.slice(0, 160)) {
-    const size = Math.round(Math.min(Math.max(9.5 + sr / 13, 11), 21));
-    pen.font = `600 ${size}px ${theme.serif}`;
+    const size = Math.max(sized(9.5 + sr / 13), 11);
+    write(600, size, theme.serif);
     put(wrapped(regions.title[r], Math.max(sr * 1.8, 72), sr > 34 ? 3 : 2), sx, sy, size, theme.ink);
   }
   for (const { r, sx, sy, sr } of rims.slice(0, 30)) {
-    pen.font = `italic 600 12px ${theme.serif}`;
+    write("italic 600", 12, theme.serif);
     put([shortenedTo(regions.title[r], Math.max(sr * 1.6, 90))], sx, sy - sr + 1, 12, theme.soft);
   }
 }
@@ -107,16 +119,16 @@ function entityLabel(e, { force = false, strong = false } = {}) {
   const sr = entities.r[e] * camera.k, sx = screenX(entities.x[e]), sy = screenY(entities.y[e]);
   const weight = strong ? 700 : 500;
   const within = (cut) => {
-    const size = Math.round(Math.min(Math.max(sr / 4, 10), 19));
-    pen.font = `${weight} ${size}px ${theme.sans}`;
+    const size = Math.min(sized(sr / 4), 18);
+    write(weight, size, theme.sans);
     const most = sr > 60 ? 3 : Math.max(Math.floor((sr * 1.3) / size), 1);
     const lines = wrapped(entities.name[e], sr * (most > 2 ? 1.6 : 1.75), most);
     if (!cut && lines.some((line) => line.endsWith("…"))) return false;
     return put(lines, sx, sy, size, theme.paper, { haloed: false, force });
   };
   if (sr > 15 && within(sr > 30)) return true;
-  const size = strong ? 15 : 11;
-  pen.font = `${weight} ${size}px ${theme.sans}`;
+  const size = strong ? 16 : 11;
+  write(weight, size, theme.sans);
   const lines = wrapped(entities.name[e], strong ? 240 : 120, 2);
   const w = Math.max(...lines.map(wide)) / 2, h = lines.length * size * 0.58, off = Math.max(sr, 2) + 4;
   for (const [dx, dy] of [[0, off + h], [0, -off - h], [off + w, 0], [-off - w, 0]]) {
@@ -144,9 +156,9 @@ function drawLabels() {
     for (const e of near) done.add(e) && entityLabel(e);
   } else if (state.over?.region >= 0) {
     const r = state.over.region, sr = regions.r[r] * camera.k;
-    pen.font = `700 13px ${theme.serif}`;
+    write(700, 14, theme.serif);
     // A region that is too small to have its name in it shows it while the pointer is there.
-    if (sr < 22) put(wrapped(regions.title[r], 220, 2), screenX(regions.x[r]), screenY(regions.y[r]) - sr - 16, 13, theme.mark);
+    if (sr < 22) put(wrapped(regions.title[r], 220, 2), screenX(regions.x[r]), screenY(regions.y[r]) - sr - 16, 14, theme.mark);
   }
   if (!strong) regionLabels();
   const dots = frame.dots.filter(({ e, sr }) => sr > 6.5 && !done.has(e) && (strong ? strong(e) : opened(regionOf[e]) && inTheOpen(regionOf[e])));

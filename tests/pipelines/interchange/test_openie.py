@@ -30,7 +30,7 @@ DOCS = [
     {
         "idx": 17,
         "passage": "Mora is a town in Dalarna. Ada Maule left Mora in 1871.",
-        "extracted_entities": ["Mora", "Dalarna"],
+        "extracted_entities": ["Mora", "Mora (town)", "Dalarna"],
         "extracted_triples": [["Mora", "is a town in", "Dalarna"], ["Mora", "is a", "small town"]],
     },
     {
@@ -83,6 +83,14 @@ def test_passages_are_documents_by_their_text_with_and_without_a_title(corpus: P
     )
     assert done.rows["chunks"] > 3, "they are divided among the chunks"
     assert said(tmp_path / "i") == TRIPLES
+
+
+def test_a_title_is_a_title_though_it_looks_like_a_sentence(tmp_path: Path) -> None:
+    write_rows(tmp_path / "corpus.jsonl", [{"id": "a", "title": "Who ran the mill?", "text": "Ada Maule ran it."}])
+    passage = {"passage": "Who ran the mill?\nAda Maule ran it.", "extracted_entities": ["Ada Maule"]}
+    done = build(tmp_path / "i", written(tmp_path / "r.json", [passage]), tmp_path / "corpus.jsonl")
+    assert done.failures == ()
+    assert done.notes[0] == "1 of 1 chunks as r.json has them"
 
 
 def test_without_an_input_the_passages_are_the_documents(tmp_path: Path) -> None:

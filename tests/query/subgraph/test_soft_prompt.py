@@ -1,7 +1,8 @@
 """A soft prompt over a tiny random model: what learns in each variant, and what the model is given."""
 
 import hashlib
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from query.subgraph.soft_checkpoint import (
     LEARNED,
     REPORT,
     Made,
+    as_rows,
     open_trained,
     read_learned,
     read_made,
@@ -205,8 +207,23 @@ def test_a_checkpoint_of_something_else_is_told(folder: Path, tmp_path: Path) ->
         read_learned(prompt(folder, SHAPE), tmp_path / "broken")
     with pytest.raises(MissingPart, match=f"no {REPORT}"):
         read_made(tmp_path)
-    (tmp_path / REPORT).write_text('{"made": {"model": 1}}', "utf-8")
-    with pytest.raises(MissingPart, match="cannot be read"):
+    for text in ('{"made": {"model": 1}}', "[]", "[" * 100_000, "{"):
+        (tmp_path / REPORT).write_text(text, "utf-8")
+        with pytest.raises(MissingPart, match="cannot be read"):
+            read_made(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("heads", 0), ("layers", 0), ("width", -4), ("width", 10**12), ("lora_dropout", 1.0)]
+)
+def test_numbers_in_a_checkpoint_that_cannot_be_are_told(folder: Path, tmp_path: Path, key: str, value: float) -> None:
+    rows = as_rows(made_of(open_frozen(str(folder))))
+    rows["shape"] = asdict(SHAPE) | {key: value}
+    (tmp_path / REPORT).write_text(json.dumps({"made": rows}), "utf-8")
+    with pytest.raises(SettingsError, match=f"a soft prompt has {key} from"):
+        read_made(tmp_path)
+    (tmp_path / REPORT).write_text(json.dumps({"made": rows | {"shape": asdict(SHAPE), "encoding_width": 0}}), "utf-8")
+    with pytest.raises(MissingPart, match="0 wide"):
         read_made(tmp_path)
 
 
