@@ -1,4 +1,4 @@
-"""A part of a name for a place or a thing: "Leland" for "Leland, North Carolina", the "Lion" for the "Cowardly Lion"."""
+"""A part of a name for a place or a thing: "Leland" for "Leland, North Carolina", "Lion" for "Cowardly Lion"."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence

@@ -5,6 +5,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import torch
 from safetensors.numpy import load_file
 
 from tests.command_line import conspectus, start
@@ -89,11 +90,21 @@ def test_a_training_on_a_suite_that_was_killed_goes_on_and_answers(suite: Path, 
     assert answer["method"] == "gretriever:soft"
     assert any("the trained model writes" in str(each) for each in answer["trace"])
 
-    for override, said in (
-        (f"soft_prompt.folder={tmp_path / 'nothing'}", "holds no gretriever.json"),
-        (f"soft_prompt.folder={suite}", "holds no gretriever.json"),
+    for override, status, said in (
+        (f"soft_prompt.folder={tmp_path / 'nothing'}", 7, "holds no gretriever.json"),
+        (f"soft_prompt.folder={suite}", 7, "holds no gretriever.json"),
+        ("soft_prompt.model=another", 7, "no causal model"),
+        *([] if torch.cuda.is_available() else [("soft_prompt.device=cuda", 2, "torch sees no such device")]),
     ):
-        refused = conspectus(*ask, "--set", override)
-        assert refused.status == 7
+        refused = conspectus(*ask, "--set", f"soft_prompt.folder={tmp_path / 'soft'}", "--set", override)
+        assert refused.status == status, refused.err
         assert said in refused.err
         assert refused.err.count("\n") == 1
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a device")
+def test_training_on_cuda_without_a_device_is_told(suite: Path, llama: Path, tmp_path: Path) -> None:
+    done = conspectus(*command(suite, llama, tmp_path / "soft"), "--set", "train_gretriever.device=cuda")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "torch sees no such device" in done.err
+    assert not (tmp_path / "soft").exists()

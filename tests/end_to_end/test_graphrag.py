@@ -10,14 +10,19 @@ import pytest
 
 import conspectus as package
 from pipelines.interchange.graphrag_rows import TABLES as THEIRS
+from prompts.fake import FakeServer, Rule
+from query.context import Context
 from query.methods import METHODS
+from storage.errors import ModelError
 from storage.index import Index
 from storage.manifest import current_version
 from storage.records import Claim, Entity, Failure, Origin, Relation, Report
 from storage.settings import load_settings
 from storage.tables import TABLES
 from tests.command_line import conspectus
-from tests.pipelines.interchange.graphrag_tables import EXCERPT, small, write
+from tests.contracts.test_answerers import check
+from tests.pipelines.interchange.graphrag_tables import EXCERPT, FIRST, small, write
+from tests.query.thinking import READ, THINK
 
 QUESTION = "What was Marley to Scrooge?"
 
@@ -83,6 +88,22 @@ def test_every_method_works_on_it(films: Path, name: str) -> None:
     assert all(each.quote for each in answer.citations)
     if METHODS[name].retriever:
         assert index.retrieve("Who filmed Grey Heron?", name).passages
+
+
+@pytest.mark.parametrize("name", ["global", "local", "ppr", "tog2", "gretriever", "drift", "ircot"])
+def test_methods_work_on_it_with_a_model(films: Path, tmp_path: Path, name: str) -> None:
+    with FakeServer([Rule("Ada Mirren filmed it [1].", READ), Rule("So the answer is: Ada Mirren.", THINK)]) as server:
+        index = Index.open(films)
+        index.root = tmp_path
+        llm = {"model": "m", "base_url": server.url, "attempts": 1}
+        context = Context(index, load_settings(overrides={"llm": llm}))
+        try:
+            answer = check(context, name, "Who filmed Grey Heron?")
+        except ModelError:  # what it said at random is no answer to this prompt
+            return
+        assert ":offline" not in answer.method
+        if name in ("ppr", "ircot"):
+            assert [each.quote for each in answer.citations] == [FIRST]
 
 
 def test_what_came_in_goes_out_and_comes_in_again(imported: Path, tmp_path: Path) -> None:

@@ -163,3 +163,23 @@ def test_odd_input(texts: list[str]) -> None:
 def test_many_names_with_one_key_take_no_quadratic_time() -> None:
     texts = [" ".join(f"[{chr(65 + i % 26)}{i}x Smith|PERSON]" for i in range(1000))]
     assert len(resolved(texts).merges) == 0
+
+
+_ODD = st.text(st.characters(exclude_characters="[]|", exclude_categories=("Cs",)), min_size=1, max_size=25)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(_ODD, st.sampled_from(["PERSON", "ORG", "GPE", "NAME", "CONCEPT"])), max_size=12))
+def test_any_names_can_be_resolved(names: list[tuple[str, str]]) -> None:
+    text = " and ".join(f"[{name}|{kind}]" for name, kind in names if name.strip())
+    done = resolved([text, text])
+    ids = {each.id for each in done.found.knowledge.entities}
+    assert all(each.entity_id in ids and each.alias_id not in ids for each in done.merges)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["A" * 5000, "a." * 500, "(" * 300, '"' * 300, "I" * 200, "1" * 400, "é" * 900, "X " * 400, "٣٤ محمد", "\u200e"],
+)
+def test_long_and_odd_names_take_no_time(name: str) -> None:
+    assert resolved([f"[{name}|PERSON] met [{name} b|ORG] ({name})."]).failures == []

@@ -69,3 +69,23 @@ def test_a_thing_joined_to_itself_alone(tmp_path: Path) -> None:
     found = retrieve_subgraph(context, "What does Ouroboros eat?").subgraph
     assert found.text.nodes == ("Ouroboros",)
     assert ask(context, "gretriever", "What does Ouroboros eat?").text
+
+
+@BOTH
+def test_a_filter_narrows_what_is_found(build: Build, method: str) -> None:
+    films_told = [
+        ("Grey Heron", "Grey Heron was directed by Ada Mirren. Ada Mirren was born in Port Alma."),
+        ("Salt Pans", "Salt Pans was directed by Otto Brand. Otto Brand was born in Lower Quay."),
+    ]
+    index = Conspectus(build(films_told))
+    question = "Who directed Grey Heron?"
+    whole = index.ask(question, method)
+    assert whole.evidence.subgraph is not None
+    assert "Ada Mirren" in whole.evidence.subgraph.text.nodes
+    narrowed = index.ask(question, method, where='title = "Salt Pans"')
+    assert narrowed.evidence.subgraph is not None
+    assert not {"Ada Mirren", "Port Alma"} & set(narrowed.evidence.subgraph.text.nodes)
+    assert {each.title for each in narrowed.evidence.passages} <= {"Salt Pans"}
+    nothing = index.ask(question, method, where='title = "Nowhere"')
+    assert nothing.text == UNKNOWN
+    assert nothing.evidence.passages == ()
