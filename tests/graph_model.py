@@ -7,6 +7,7 @@ from itertools import pairwise
 from prompts.fake.asked import FakeRequest
 
 NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)+\b")
+PAIR = re.compile(r"^Pair (\d+)$", re.MULTILINE)
 
 
 def reply(request: FakeRequest) -> str:
@@ -14,6 +15,8 @@ def reply(request: FakeRequest) -> str:
     form = json.dumps(request.body.get("response_format", "")) + request.last
     if "findings" in form:
         return report(request.prompt)
+    if "Answer for every pair, by its number." in request.prompt:
+        return json.dumps({"votes": [{"pair": int(each), "same": False} for each in PAIR.findall(request.prompt)]})
     if '"required": ["description"]' in form:
         return json.dumps({"description": "Everything of it in one sentence."})
     if '"enum"' in form or '"const"' in form:

@@ -104,6 +104,8 @@ def ask(
     if level and method not in {"auto", "global"}:
         raise UsageError(f"the method {method!r} has no --level; only global has")
     check_folder_of("--show", picture)
+    if picture and picture.suffix.lower() not in {".svg", ".html"}:
+        raise UsageError(f"--show {picture}: a drawing is SVG or HTML; name a file that ends in .svg or .html")
     topics = topic or []
     history = read_session(session) if session else None
     opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)

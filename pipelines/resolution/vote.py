@@ -1,7 +1,7 @@
 """A language model's vote on pairs of names that the rules leave open."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pydantic import BaseModel
@@ -24,6 +24,7 @@ STAGE = "resolve"
 YES, NO = "yes", "no"
 
 _PAIRS_A_CALL = 10
+_ONE_IN = 6
 _SENTENCES = 2
 _SENTENCE_CHARACTERS = 300
 _NAME_CHARACTERS = 200
@@ -53,13 +54,13 @@ async def voted(
 ) -> tuple[list[Pair], list[Failure]]:
     """Return the pairs with the votes of a model, and what it did not say.
 
-    Asked are those with a score from `settings.doubt` up to `settings.sure`, ten in a call, in the order of the names.
+    Asked are those with a score from `settings.doubt` up to `settings.sure`, up to ten a call, in the order of names.
     A yes raises a pair's score to `sure`, a no makes it 0; a pair without a vote keeps its own.
     """
     of_id = {each.id: each for each in known}
     open_ = [each for each in pairs if settings.doubt <= each.score < settings.sure and not each.told]
     open_.sort(key=lambda each: (sorted((of_id[each.left].entity.name, of_id[each.right].entity.name)), each.reason))
-    batches = [open_[start : start + _PAIRS_A_CALL] for start in range(0, len(open_), _PAIRS_A_CALL)]
+    batches = list(_batches(open_, of_id))
     shown = _Shown(of_id, chunks, mentions, open_)
     progress("vote on names", 0, len(batches))
     done = 0
@@ -86,6 +87,23 @@ async def voted(
     return [_counted(each, votes, settings) for each in pairs], sorted(
         set(failures), key=lambda each: (each.item_id, each.detail)
     )
+
+
+def _batches(pairs: Sequence[Pair], of_id: Mapping[str, Known]) -> Iterator[list[Pair]]:
+    """Yield the pairs in order, up to ten in a batch.
+
+    Where a batch begins, the names of its first pair decide, so that a new pair changes the prompt of its own batch
+    only, and the replies to the others stay remembered.
+    """
+    batch: list[Pair] = []
+    for each in pairs:
+        names = sorted((of_id[each.left].entity.name, of_id[each.right].entity.name))
+        if batch and (len(batch) == _PAIRS_A_CALL or int(digest(*names)[:8], 16) % _ONE_IN == 0):
+            yield batch
+            batch = []
+        batch.append(each)
+    if batch:
+        yield batch
 
 
 def _counted(pair: Pair, votes: Mapping[tuple[str, str], bool], settings: ResolutionSettings) -> Pair:

@@ -79,3 +79,12 @@ def test_the_command_line_draws(name: str, start: str, root: Path, tmp_path: Pat
     assert done.status == 0, done.err
     assert "Drama [1]" in done.out
     assert path.read_text("utf-8").startswith(start)
+
+
+@pytest.mark.parametrize("name", ["graph.png", "graph"])
+def test_another_form_is_refused_before_anything_is_asked(name: str, root: Path, tmp_path: Path) -> None:
+    done = command("ask", QUESTION, "--method", "gretriever", "--index", str(root), "--show", str(tmp_path / name))
+    assert done.status == 2
+    assert ".svg or .html" in done.err
+    assert not done.out
+    assert not (tmp_path / name).exists()

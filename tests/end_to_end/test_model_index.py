@@ -13,7 +13,7 @@ from pipelines.index import BuildReport, build_index
 from prompts.fake import FakeServer, Faults
 from storage.errors import BudgetReached, NeedsModel
 from storage.index import Index
-from storage.records import Entity, Relation, Report
+from storage.records import Entity, Merge, Relation, Report
 from storage.settings import Settings, load_settings
 from storage.verify import verify
 from tests.conftest import ENCYCLOPEDIA
@@ -108,11 +108,12 @@ def test_malformed_and_failed_replies_are_rows_and_the_rest_is_right(
     spoilt = build(corpus, tmp_path / "spoilt", chosen(server))
     assert verify(Index.open(tmp_path / "spoilt")) == []
     assert spoilt.failures
-    assert {each.stage for each in spoilt.failures} <= {"extract", "summarise", "report", "merge"}
+    assert {each.stage for each in spoilt.failures} <= {"extract", "resolve", "summarise", "report", "merge"}
     server.change(faults=Faults())
     whole = build(corpus, tmp_path / "whole", chosen(server))
     assert not whole.failures
     names = {each.name for each in Index.open(tmp_path / "whole").rows(Entity)}
+    names |= {each.alias for each in Index.open(tmp_path / "whole").rows(Merge)}
     assert {each.name for each in Index.open(tmp_path / "spoilt").rows(Entity)} <= names, "no record was invented"
 
 
