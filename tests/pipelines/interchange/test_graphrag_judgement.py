@@ -113,7 +113,7 @@ def test_a_name_within_a_longer_one_and_one_that_stands_nowhere() -> None:
 
 def test_a_relation_stands_where_both_ends_are_named() -> None:
     tables = small()
-    text = "Ada Mirren came. Then Ada Mirren filmed The Grey Heron Story, by the sea. Ada Mirren liked Grey Heron."
+    text = "Ada Mirren met Grey Heron. Then Ada Mirren filmed The Grey Heron Story, by the sea."
     rows = [
         replace(tables.relationships[0], target="HERON", description="She filmed by the sea."),
         replace(tables.relationships[0], id="r9", target="PORT ALMA"),
@@ -278,3 +278,16 @@ def test_microsofts_own_tables() -> None:
     exact = [each for each in found.knowledge.mentions if each.match == "exact"]
     assert len(exact) > 80
     assert all(isinstance(each, Chunk) for each in judgement.texts.chunks)
+
+
+def test_a_community_has_the_relations_within_it() -> None:
+    _, _, told = judged(small())
+    for community in told.communities:
+        inside = {each.id for each in told.relations if {each.source_id, each.target_id} <= set(community.entity_ids)}
+        assert set(community.relation_ids) == inside
+
+
+def test_a_strength_that_nobody_stated_is_none() -> None:
+    rows = [replace(small().relationships[0], weight=2.0)]
+    _, _, told = judged(with_rows(small(), "relationships", rows))
+    assert [(each.weight, each.strength) for each in told.relations] == [(2.0, None)]
