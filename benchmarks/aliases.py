@@ -3,13 +3,13 @@
     OMP_NUM_THREADS=1 python benchmarks/aliases.py DATA [--half develop] [--indexes .conspectus/aliases]
 
 DATA is a folder with the question sets that benchmarks/data/aliases.jsonl names (`hotpotqa/corpus.jsonl`, ..., and
-`books/*.txt`). The pairs were labelled by reading the texts: whether the two names are one thing's. Half of them were
-there while the rules were made, the other half was held back. A pair counts as merged where both names ended in one
-entity; a pair of which a name was not extracted cannot be merged, counts as not merged, and is told apart. The built
-indexes are kept, so that a second run pays for what changed.
+`books/*.txt`). The pairs were labelled by reading the texts: whether the two names are one thing's. Those of MuSiQue
+were held back while the rules were made (docs/resolution.md says what came of it), the others were not. A pair counts
+as merged where both names ended in one entity; a pair of which a name was not extracted cannot be merged, counts as not
+merged, and is told apart. The built indexes are kept, so that a second run pays for what changed.
 
-The texts are quoted from HotpotQA and AdvHotpotQA (CC BY-SA 4.0), HippoRAG's case studies (MIT), MINE (kg-gen, MIT)
-and two books in the public domain.
+The texts are quoted from HotpotQA and AdvHotpotQA (CC BY-SA 4.0), MuSiQue (CC BY 4.0), HippoRAG's case studies (MIT),
+MINE (kg-gen, MIT) and two books in the public domain.
 """
 
 import argparse

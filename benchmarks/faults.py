@@ -18,7 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.index import BuildReport, build_index
+from pipelines.build_report import BuildReport
+from pipelines.index import build_index
 from prompts.fake import FakeServer, Faults
 from prompts.fake.asked import FakeRequest
 from prompts.fake.faults import FaultKind

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.index import build_index, read_input
+from pipelines.index import build_index
+from pipelines.input import read_input
 from pipelines.judgement_offline import OfflineJudgement
 from pipelines.runner import RunHere
 from pipelines.steps.chunks import split_documents

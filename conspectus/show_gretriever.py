@@ -28,8 +28,8 @@ def trained(report: Trained, out: Path) -> str:
             _HEAD,
             *rows,
             f"{report.metric} {report.mean:.4f} ± {report.deviation:.4f} "
-            f"({report.lenient:.4f} as the authors of GraphQA count); {report.shuffled:.4f} with the graphs of other questions; "
-            f"{report.majority:.4f} for the commonest answer",
+            f"({report.lenient:.4f} as the authors of GraphQA count); "
+            f"{report.shuffled:.4f} with the graphs of other questions; {report.majority:.4f} for the commonest answer",
             f"seed {report.kept} is kept in {out}; ask with it: --method gretriever --set soft_prompt.folder={out}",
         ]
     )

@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.index import BuildReport, build_from, check_maker
+from pipelines.brought import check_maker
+from pipelines.build_report import BuildReport
+from pipelines.index import build_from
 from pipelines.runner import Progress, Runner, no_progress
 from pipelines.steps.documents import read_documents
 from pipelines.steps.readers.inputs import STAGE

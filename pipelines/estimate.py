@@ -13,7 +13,7 @@ from pipelines.estimation.rehearsal import Corpus, Rehearsal, look_up, rehearse
 from pipelines.estimation.sampling import EXTRACTION, Spread, draw, extended, spread
 from pipelines.estimation.seconds import Pace
 from pipelines.fingerprint import fingerprint_of
-from pipelines.index import read_input
+from pipelines.input import read_input
 from pipelines.lost import can_be_retried
 from pipelines.resolution.marks import fingerprinted, kept_marks, merges_of
 from pipelines.resolution.vote import STAGE as VOTE

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.estimate import Estimate, estimate_read
-from pipelines.index import read_input
+from pipelines.input import read_input
 from pipelines.steps.chunks import split_documents
 from pipelines.steps.extraction_nlp import unannotated
 from pipelines.steps.vectors import STAGE as EMBED

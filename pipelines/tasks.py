@@ -18,7 +18,8 @@ from prefect.client.orchestration import get_client
 from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from pipelines.index import build_index, summary
+from pipelines.build_report import summary
+from pipelines.index import build_index
 from storage.errors import ConspectusError, SettingsError, UsageError
 from storage.settings import Settings, load_settings
 

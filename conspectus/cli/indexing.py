@@ -133,7 +133,8 @@ def index(
 
         done = run_flow(inputs, index, chosen, retry_failed=retry_failed)
     else:
-        from pipelines.index import build_index, summary
+        from pipelines.build_report import summary
+        from pipelines.index import build_index
         from pipelines.runner import RunHere
 
         with progress(quiet) as report:

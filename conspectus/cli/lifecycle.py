@@ -47,8 +47,8 @@ def add(
     is named by its path below the input, as by `conspectus index`: `add docs` gives the files of docs the names that
     `index docs` gave them. Settings must be those that the index was made with.
     """
+    from pipelines.build_report import summary
     from pipelines.changes import add_documents
-    from pipelines.index import summary
     from pipelines.runner import RunHere
 
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
@@ -80,8 +80,8 @@ def remove(
     The new version is that of indexing the others. Older versions and the memo still hold what was removed until:
     conspectus prune --purge. Settings must be those that the index was made with.
     """
+    from pipelines.build_report import summary
     from pipelines.changes import remove_documents
-    from pipelines.index import summary
     from pipelines.runner import RunHere
 
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)

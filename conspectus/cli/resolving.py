@@ -72,7 +72,7 @@ def resolve(
         _list(index, names or [], as_json=as_json)
         return
 
-    from pipelines.index import summary
+    from pipelines.build_report import summary
     from pipelines.resolution import undoing
     from pipelines.runner import RunHere
 

@@ -10,7 +10,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pipelines.index import Brought, BuildReport, build_from, summary
+from pipelines.brought import Brought
+from pipelines.build_report import BuildReport, summary
+from pipelines.index import build_from
 from pipelines.interchange.graphrag_documents import texts_of
 from pipelines.interchange.graphrag_files import read_graphrag
 from pipelines.interchange.graphrag_judgement import GraphragJudgement

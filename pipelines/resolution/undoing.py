@@ -4,8 +4,9 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from pipelines.build_report import BuildReport
 from pipelines.changes import held_documents
-from pipelines.index import BuildReport, build_from
+from pipelines.index import build_from
 from pipelines.resolution.marks import Mark, Marks, kept_marks
 from pipelines.runner import Progress, Runner, no_progress
 from storage.errors import UsageError

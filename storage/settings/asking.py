@@ -198,7 +198,9 @@ class GRetrieverSettings(Section):
         description="what an edge takes, less where the best edge is worth less: how far to reach",
     )
     hops: int = Field(2, ge=1, description="how far from what the question names the subgraph may reach")
-    fill: bool = Field(True, description="relations at what the question names, the closest, fill the room that is left")
+    fill: bool = Field(
+        True, description="relations at what the question names, the closest, fill the room that is left"
+    )
     context_tokens: int = Field(
         512, ge=64, description="most tokens of the subgraph as text; `triples` takes as many triples as these hold"
     )

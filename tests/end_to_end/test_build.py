@@ -17,7 +17,8 @@ from typing import TypeVar
 import pytest
 
 from conspectus.api import open_index
-from pipelines.index import BuildReport, build_index
+from pipelines.build_report import BuildReport
+from pipelines.index import build_index
 from pipelines.runner import RunHere
 from storage.index import Index
 from storage.publishing import build_lock

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from conspectus.api import open_index
-from pipelines.index import BuildReport, build_index
+from pipelines.build_report import BuildReport
+from pipelines.index import build_index
 from prompts.fake import FakeServer, Faults
 from storage.errors import BudgetReached, NeedsModel
 from storage.index import Index

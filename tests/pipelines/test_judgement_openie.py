@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from conspectus.api import open_index
+from pipelines.build_report import BuildReport
 from pipelines.estimate import estimate
-from pipelines.index import BuildReport, build_index
+from pipelines.index import build_index
 from prompts.fake import FakeRequest, FakeServer
 from storage.errors import NeedsModel, SettingsError, UsageError
 from storage.index import Index

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.index import BuildReport, build_index
+from pipelines.build_report import BuildReport
+from pipelines.index import build_index
 from pipelines.interchange.openie import write_openie
 from storage.errors import InputError
 from storage.index import Index
