@@ -78,7 +78,7 @@ def ask(
         Path | None,
         typer.Option(
             "--show",
-            help="Draw the walk over the graph, or gretriever's subgraph, into this file: SVG, a subgraph also HTML.",
+            help="Draw the walk over the graph, or the subgraph, into this file: SVG or PNG, a subgraph also HTML.",
             metavar="FILE",
             dir_okay=False,
         ),
@@ -104,8 +104,7 @@ def ask(
     if level and method not in {"auto", "global"}:
         raise UsageError(f"the method {method!r} has no --level; only global has")
     check_folder_of("--show", picture)
-    if picture and picture.suffix.lower() not in {".svg", ".html"}:
-        raise UsageError(f"--show {picture}: a drawing is SVG or HTML; name a file that ends in .svg or .html")
+    _check_form(picture)
     topics = topic or []
     history = read_session(session) if session else None
     opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
@@ -122,7 +121,31 @@ def ask(
     if session:  # an answer may be paid for: it is shown even where it cannot be written down
         append_turn(session, turn_of(answer))
     if picture:
-        picture.write_text(opened.draw(answer, "html" if picture.suffix.lower() == ".html" else "svg"), "utf-8")
+        _draw(opened, answer, picture)
+
+
+def _check_form(picture: Path | None) -> None:
+    """Refuse a drawing that cannot be made before an answer is paid for."""
+    if picture is None:
+        return
+    form = picture.suffix.lower()
+    if form not in {".svg", ".html", ".png"}:
+        raise UsageError(f"--show {picture}: name a file that ends in .svg, .html or .png")
+    if form == ".png":
+        from conspectus.png import BLANK, png_of
+
+        png_of(BLANK)
+
+
+def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
+    form = picture.suffix.lower()
+    drawn = opened.draw(answer, "html" if form == ".html" else "svg")
+    if form == ".png":
+        from conspectus.png import png_of
+
+        picture.write_bytes(png_of(drawn))
+    else:
+        picture.write_text(drawn, "utf-8")
 
 
 def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":

@@ -81,10 +81,19 @@ def test_the_command_line_draws(name: str, start: str, root: Path, tmp_path: Pat
     assert path.read_text("utf-8").startswith(start)
 
 
-@pytest.mark.parametrize("name", ["graph.png", "graph"])
+def test_the_command_line_draws_pixels(root: Path, tmp_path: Path) -> None:
+    path = tmp_path / "graph.png"
+    done = command("ask", QUESTION, "--method", "gretriever", "--index", str(root), "--show", str(path))
+    if "needs a font" in done.err:
+        pytest.skip(done.err)
+    assert done.status == 0, done.err
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", ["graph.pdf", "graph"])
 def test_another_form_is_refused_before_anything_is_asked(name: str, root: Path, tmp_path: Path) -> None:
     done = command("ask", QUESTION, "--method", "gretriever", "--index", str(root), "--show", str(tmp_path / name))
     assert done.status == 2
-    assert ".svg or .html" in done.err
+    assert ".svg, .html or .png" in done.err
     assert not done.out
     assert not (tmp_path / name).exists()
