@@ -203,7 +203,8 @@ def _made(
     unchanged: bool = False,
 ) -> Estimate:
     paces = {False: _pace(settings.llm, latency), True: _pace(settings.embedding_server, latency)}
-    in_order = sorted(spreads, key=lambda each: (_ORDER.index(each.expected.step), each.expected.model))
+    asking = [each for each in spreads if each.high.calls or each.expected.remembered]
+    in_order = sorted(asking, key=lambda each: (_ORDER.index(each.expected.step), each.expected.model))
     steps = tuple(_step(each, paces[each.expected.step == EMBED]) for each in in_order)
     total = _total(steps)
     return Estimate(
@@ -233,7 +234,7 @@ def _step(each: Spread, pace: Pace) -> StepEstimate:
         remembered=spent.remembered,
         prompt_tokens=spent.prompt_tokens,
         completion_tokens=spent.completion_tokens,
-        cost=spent.cost if spent.calls else 0.0,
+        cost=spent.cost if spent.calls or not spent.remembered else 0.0,
         seconds=round(
             pace.seconds(spent.calls, spent.prompt_tokens + spent.completion_tokens, spent.completion_tokens), 1
         ),

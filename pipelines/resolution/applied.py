@@ -12,6 +12,7 @@ from storage.text.nlp import CONCEPT
 from storage.text.normalise import entity_key
 
 TITLE = "TITLE"
+_TELLING_LEAST = frozenset({TITLE, CONCEPT})
 
 
 def applied(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[Knowledge, dict[str, str]]:
@@ -144,18 +145,25 @@ def _entities(
     for id_, group in members.items():
         own = next(each for each in group if each.id == id_)
         if id_ in grown:
-            types = _types(group)
+            types = _types(own, group)
             told = sorted({each.description for each in group} - {""})
             own = replace(own, type=types[0], types=types, frequency=len(chunks[id_]), description=" ".join(told))
         merged.append(replace(own, degree=degrees.get(id_, 0)))
     return sorted_by_id(merged)
 
 
-def _types(group: Sequence[Entity]) -> tuple[str, ...]:
-    """Return all types of a group, the one of most chunks first; what says least (a title, a phrase) last."""
+def _types(own: Entity, group: Sequence[Entity]) -> tuple[str, ...]:
+    """Return the types of a group, the one of most chunks first; what says least (a title, a phrase) last.
+
+    A short form is easily mistaken for something else ("Haddon" for a firm), so the kept name's types hold where they
+    say something, but for those of names that are more frequent.
+    """
+    tells = own.type not in _TELLING_LEAST
     votes: Counter[str] = Counter()
     for each in group:
+        if each is not own and tells and each.frequency <= own.frequency:
+            continue
         votes[each.type] += each.frequency
         for other in each.types[1:]:
             votes[other] += 0
-    return tuple(sorted(votes, key=lambda kind: (kind in {TITLE, CONCEPT}, -votes[kind], kind)))
+    return tuple(sorted(votes, key=lambda kind: (kind in _TELLING_LEAST, -votes[kind], kind)))
