@@ -234,7 +234,7 @@ def _step(each: Spread, pace: Pace) -> StepEstimate:
         remembered=spent.remembered,
         prompt_tokens=spent.prompt_tokens,
         completion_tokens=spent.completion_tokens,
-        cost=spent.cost if spent.calls or not spent.remembered else 0.0,
+        cost=spent.cost if spent.calls else 0.0,
         seconds=round(
             pace.seconds(spent.calls, spent.prompt_tokens + spent.completion_tokens, spent.completion_tokens), 1
         ),
