@@ -126,7 +126,8 @@ def support(found: Answer, trace: bool) -> str:
 
 
 def _triple(each: CitedTriple) -> list[str]:
-    return ["", f"[{each.number}] {visible(f'{each.source} | {each.predicate} | {each.target}')}"]
+    said = " | ".join(filter(None, (each.source, each.predicate, each.target)))  # a model's relations have no predicate
+    return ["", f"[{each.number}] {visible(said)}"]
 
 
 def citations(made: Sequence[Citation]) -> list[str]:

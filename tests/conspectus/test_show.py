@@ -1,6 +1,7 @@
 """Untrusted text on a terminal."""
 
 from conspectus import show
+from query.types import CitedTriple
 from storage.records import Failure
 
 
@@ -13,3 +14,8 @@ def test_control_signs_are_written_out() -> None:
 
 def test_what_is_said_cannot_move_the_cursor() -> None:
     assert show.said("one\n\x1b[31mtwo") == "one\n\\x1b[31mtwo"
+
+
+def test_a_triple_without_a_predicate_is_told_by_its_ends() -> None:
+    assert show._triple(CitedTriple(2, "r", "Marley", "", "Scrooge")) == ["", "[2] Marley | Scrooge"]
+    assert show._triple(CitedTriple(1, "r", "Ada", "born_in", "Tarn")) == ["", "[1] Ada | born_in | Tarn"]
