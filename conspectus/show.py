@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pipelines.migration import Migrated
     from pipelines.tuning.tune import Tuning
 
+_LONG_QUOTE = 900
+"""Characters of a quote up to which it is printed whole."""
+
 
 def build(done: Mapping[str, Any]) -> str:
     """Return what a build did in a few lines."""
@@ -135,8 +138,16 @@ def citations(made: Sequence[Citation]) -> list[str]:
     lines = []
     for each in made:
         lines += ["", f"[{each.number}] {visible(each.title)} ({_where(each.uri, each)})"]
-        lines.append(f'    "{_one_line(each.quote)}"')
+        lines.append(f'    "{_shown(_one_line(each.quote))}"')
     return lines
+
+
+def _shown(quote: str) -> str:
+    """Return a quote as it is printed: of a long one, a whole passage say, both ends; --json has all of it."""
+    if len(quote) <= _LONG_QUOTE:
+        return quote
+    head, tail = quote[: _LONG_QUOTE * 2 // 3].rsplit(" ", 1)[0], quote[-_LONG_QUOTE // 3 :].split(" ", 1)[-1]
+    return f"{head} [{len(quote) - len(head) - len(tail):,} characters] {tail}"
 
 
 def _took(usage: Usage) -> str:

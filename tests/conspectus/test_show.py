@@ -1,5 +1,7 @@
 """Untrusted text on a terminal."""
 
+import re
+
 from conspectus import show
 from query.types import CitedTriple
 from storage.records import Failure
@@ -19,3 +21,15 @@ def test_what_is_said_cannot_move_the_cursor() -> None:
 def test_a_triple_without_a_predicate_is_told_by_its_ends() -> None:
     assert show._triple(CitedTriple(2, "r", "Marley", "", "Scrooge")) == ["", "[2] Marley | Scrooge"]
     assert show._triple(CitedTriple(1, "r", "Ada", "born_in", "Tarn")) == ["", "[1] Ada | born_in | Tarn"]
+
+
+def test_of_a_long_quote_both_ends_are_printed() -> None:
+    assert show._shown("word " * 100) == "word " * 100
+    cut = show._shown("first " + "word " * 1000 + "last")
+    assert cut.startswith("first word ")
+    assert cut.endswith(" word last")
+    assert len(cut) < 950
+    told = re.search(r" \[([\d,]+) characters\] ", cut)
+    assert told
+    assert len(cut) - len(told[0]) + int(told[1].replace(",", "")) == len("first " + "word " * 1000 + "last")
+    assert len(show._shown("x" * 5000)) < 950
