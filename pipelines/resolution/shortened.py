@@ -12,7 +12,7 @@ from pipelines.resolution.named import Names, is_name
 from pipelines.resolution.pairs import Pair, pair_of
 from pipelines.resolution.people import agree, person_of
 from pipelines.resolution.things import places, thing
-from pipelines.resolution.wordlists import COUPLE, FEMALE
+from pipelines.resolution.wordlists import COUPLE, FEMALE, WITH_FIRST_NAME
 
 _LEAST_SHARE = 0.8
 _FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "household"})
@@ -78,9 +78,7 @@ def _person(short: Known, word: str, beside: Sequence[Known], names: Names) -> I
     female = ranks & FEMALE
     for long in whole:
         family = long.form.words[-1] == word
-        if (
-            not family and ranks - {"king", "queen", "prince", "princess", "pope", "sir", "dame", "lady", "lord"}
-        ) or not _fits(short, long):
+        if (not family and ranks - WITH_FIRST_NAME) or not _fits(short, long):
             continue
         # Who is known to be of the other sex than a rank says is no rival.
         bearers = [each for each in whole if _fits(short, each)]

@@ -18,6 +18,8 @@ HONORIFICS = MALE | FEMALE | frozenset({
 })  # fmt: skip
 """What stands before a person's name and is no part of it."""
 
+WITH_FIRST_NAME = frozenset({"king", "queen", "prince", "princess", "pope", "sir", "dame", "lady", "lord"})
+"""Ranks that stand before a first name alone; the others stand before a family name."""
 COUPLE = frozenset({"mrs", "mme", "madame", "frau", "senora", "signora"})
 """Before a whole name these may name the wife of its bearer."""
 
