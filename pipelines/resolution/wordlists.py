@@ -20,6 +20,7 @@ HONORIFICS = MALE | FEMALE | frozenset({
 
 WITH_FIRST_NAME = frozenset({"king", "queen", "prince", "princess", "pope", "sir", "dame", "lady", "lord"})
 """Ranks that stand before a first name alone; the others stand before a family name."""
+
 COUPLE = frozenset({"mrs", "mme", "madame", "frau", "senora", "signora"})
 """Before a whole name these may name the wife of its bearer."""
 
