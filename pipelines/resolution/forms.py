@@ -12,6 +12,7 @@ from pipelines.resolution.wordlists import (
     CORPORATE,
     EPITHETS,
     GENERATIONS,
+    HEADINGS,
     HONORIFICS,
     NUMBER_WORDS,
     POST_NOMINALS,
@@ -22,6 +23,7 @@ _WORD = re.compile(r"&|[^\W_]+(?:[’'`][^\W\d_]+)*(?:\.(?=[^\W\d_]\.))?[+#]*", 
 _INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?|\b[^\W\d_](?:\.[^\W\d_])+\b")
 _QUALIFIER = re.compile(r"(?P<head>.*\S)\s*[(（](?P<inside>[^()（）]*)[)）]\s*")
 _QUOTED = re.compile(r"(?P<first>\w.*\S)\s+[\"“'‘(](?P<called>[^\"“”()]+?)[.,]?[\"”'’)]\s+(?P<last>\S.*)")
+_VOCATIVE = re.compile(r"(?:O|Oh)\s+(?=[^\W\d_])")
 _ROMAN = re.compile(r"(?=[ivxlc])(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
@@ -64,6 +66,12 @@ class Form:
         plain = "".join(sign for sign in self.surfaces[0] if sign.isalnum())
         return 2 <= len(plain) <= 10 and plain.isalpha() and plain.isupper()
 
+    @property
+    def is_heading(self) -> bool:
+        """Whether the name begins with a heading of a book: Chapter I. Down the Rabbit-Hole."""
+        begins = len(self.words) > 1 and self.words[0] in HEADINGS
+        return begins and (self.words[1] in {"i", "v", "x"} or number_of(self.words[1]) is not None)
+
 
 @lru_cache(maxsize=100_000)
 def folded(text: str) -> str:
@@ -88,7 +96,11 @@ def form_of(name: str) -> Form:
     """
     qualifier = ""
     head = name = html.unescape(name)
-    found = _QUALIFIER.fullmatch(name)
+    epithets: list[str] = []
+    vocative = _VOCATIVE.match(head)
+    if vocative:  # "O Mouse!"; O. Henry has a full stop
+        head, epithets = head[vocative.end() :], ["o"]
+    found = _QUALIFIER.fullmatch(head)
     if found:
         head, inside = found["head"], found["inside"]
         qualifier = "" if _is_acronym_of(inside, head) else " ".join(folded(inside).split())
@@ -108,7 +120,6 @@ def form_of(name: str) -> Form:
     article = len(words) > 1 and words[0][0] in ARTICLES
     words = words[article:]
     ranks: list[str] = []
-    epithets: list[str] = []
     while len(words) > 1 and words[0][0] in HONORIFICS | EPITHETS and words[1][0] not in {"of", "and"}:
         (ranks if words[0][0] in HONORIFICS else epithets).append(words[0][0])
         words = words[1:]

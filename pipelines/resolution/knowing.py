@@ -54,6 +54,8 @@ class Known:
     @property
     def is_person(self) -> bool:
         """Whether it is taken for a person's name: by its type, a date of birth, a rank, or by pronouns alone."""
+        if self.form.is_heading:
+            return False
         if "person" in self.kinds or self.born or self.form.ranks:
             return True
         return bool(self.gender) and not self.kinds and NAME in self.entity.types

@@ -24,6 +24,9 @@ WITH_FIRST_NAME = frozenset({"king", "queen", "prince", "princess", "pope", "sir
 COUPLE = frozenset({"mrs", "mme", "madame", "frau", "senora", "signora"})
 """Before a whole name these may name the wife of its bearer."""
 
+HEADINGS = frozenset({"chapter", "section", "part", "act", "scene", "book", "volume", "letter", "appendix", "canto"})
+"""Before a number or a numeral these begin a heading, which extractors take for a name with what follows."""
+
 EPITHETS = frozenset({"young", "younger", "old", "older", "little", "poor", "dear", "tiny", "elder", "late"})
 
 POST_NOMINALS = frozenset({"phd", "md", "esq", "esquire", "obe", "mbe", "cbe", "kbe", "frs", "kcb", "gcb", "qc", "kc",

@@ -39,10 +39,12 @@ SAME: list[tuple[Sequence[str], set[str]]] = [
     (["[Cliff Mills|PERSON] and [Anna Poe|PERSON] spoke. Then [Mills|PERSON] left."], {"Mills", "Cliff Mills"}),
     (["The [U.S.|GPE] voted.", "The [United States|GPE] signed."], {"U.S.", "United States"}),
     (["[Franz Müller|PERSON] was also [Franz Mueller|PERSON] there."], {"Franz Mueller", "Franz Müller"}),
+    (["[Bill|PERSON] climbed. [O Bill|PERSON] came down. He was a lizard."], {"Bill", "O Bill"}),
     (["[Satō Takuma|PERSON] raced. [Takuma Sato|PERSON] won."], {"Satō Takuma", "Takuma Sato"}),
 ]
 
 APART: list[Sequence[str]] = [
+    ["[CHAPTER I. Down|PERSON] was read. [Down|PERSON] she fell."],
     ["[Apollo 11|NAME] landed.", "[Apollo 13|NAME] did not."],
     ["[Apollo|NAME] was a god. [Apollo 11|NAME] landed."],
     ["[Henry IV|PERSON] was the father of [Henry V|PERSON]."],
