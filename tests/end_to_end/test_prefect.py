@@ -209,7 +209,8 @@ def test_the_command_line_runs_as_a_flow_where_an_api_is_configured(
     again = run(prefect, *PROGRAM, "index", str(tmp_path / "missing"), "--index", str(flow), status=3)
     assert again.stdout == ""
     assert "Traceback" not in again.stderr
-    assert again.stderr.splitlines()[-1] == f"conspectus: no such file or folder: {tmp_path / 'missing'}"
+    # On a busy machine Prefect may say after it that it is still sending events.
+    assert f"conspectus: no such file or folder: {tmp_path / 'missing'}" in again.stderr.splitlines()
     assert pickled(prefect) == []
 
 
