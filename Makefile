@@ -29,10 +29,16 @@ test: lint
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m 'not clock'
 	$(BIN)/pytest -m clock
 
-lint: $(INSTALLED)
+lint: $(INSTALLED) .tree/conspectus
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# One folder of links in which the package looks as it does when it is installed: what mypy reads.
+.tree/conspectus: $(wildcard conspectus/*)
+	@rm -rf .tree && mkdir -p .tree/conspectus
+	@for entry in conspectus/* storage prompts query pipelines; do \
+	  ln -s "../../$$entry" ".tree/conspectus/$${entry##*/}"; done
 
 format: $(INSTALLED)
 	$(BIN)/ruff format .
@@ -44,4 +50,4 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@touch $@
 
 clean:
-	rm -rf .venv .conspectus build *.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .tree .conspectus build *.egg-info .mypy_cache .ruff_cache .pytest_cache

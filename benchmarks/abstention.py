@@ -25,12 +25,12 @@ from pathlib import Path
 from sensemaking import indexes_of
 
 from conspectus import Index, Settings, build, load_settings
-from pipelines.evaluation.rows import rows_of
-from pipelines.evaluation.suites import Question, Suite, read_suite
-from query.whole import closeness_to_whole, support
-from storage.records import Chunk, Entity
-from storage.text.names import words
-from storage.text.nlp import CONCEPT
+from conspectus.pipelines.evaluation.rows import rows_of
+from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite
+from conspectus.query.whole import closeness_to_whole, support
+from conspectus.storage.records import Chunk, Entity
+from conspectus.storage.text.names import words
+from conspectus.storage.text.nlp import CONCEPT
 
 WHOLE = (
     "Summarize the whole meeting.",

@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.index import build_index
-from pipelines.steps.entities import entity_id
-from storage.index import Index
-from storage.manifest import current_manifest
-from storage.records import Entity, Merge
-from storage.settings import Settings, load_settings
-from storage.text.normalise import entity_key
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import current_manifest
+from conspectus.storage.records import Entity, Merge
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.text.normalise import entity_key
 
 PAIRS = Path(__file__).parent / "data" / "aliases.jsonl"
 

@@ -12,7 +12,7 @@ import random
 from pathlib import Path
 
 from conspectus import Index, build, load_settings
-from pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
 
 
 def sampled(suite: Suite, count: int) -> list[Question]:

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from conspectus.atlas.page import write_html
-from storage.index import Index
+from conspectus.storage.index import Index
 from tests.conspectus.atlas.chromium import PROGRAM, Page, chromium
 from tests.conspectus.atlas.samples import large_index
 

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.evaluation.suites import Question, read_questions
-from prompts.embedder import open_embedder
-from query.grounding import support
-from query.support import Source, closeness, missing, quotes
-from query.types import Passage
-from storage.settings import CitationSettings, EmbeddingServerSettings, EmbeddingSettings
-from storage.text.bm25 import Bm25
+from conspectus.pipelines.evaluation.suites import Question, read_questions
+from conspectus.prompts.embedder import open_embedder
+from conspectus.query.grounding import support
+from conspectus.query.support import Source, closeness, missing, quotes
+from conspectus.query.types import Passage
+from conspectus.storage.settings import CitationSettings, EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.text.bm25 import Bm25
 
 SEED = 5
 NEAREST = 10

@@ -3,7 +3,7 @@
     python benchmarks/client.py              two minutes
     python benchmarks/client.py --minute 60 --minutes 2.5    limits in real minutes, not in such of six seconds: ten
 
-The server is `python -m prompts.fake` in a process of its own. "CPU ms/call" is the processor time of this process
+The server is `python -m conspectus.prompts.fake` in a process of its own. "CPU ms/call" is the processor time of this process
 for a call: bare is the openai package alone, ours the client over it (memo, limiter, tries, accounting).
 """
 
@@ -18,11 +18,11 @@ from pathlib import Path
 
 import openai
 
-from prompts.client import ModelClient, address_of
-from prompts.fake import fake_process
-from prompts.llm import Message, Request
-from storage.memo import Memo
-from storage.settings import LlmSettings
+from conspectus.prompts.client import ModelClient, address_of
+from conspectus.prompts.fake import fake_process
+from conspectus.prompts.llm import Message, Request
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
 
 CALLS = 1000
 PROMPT = "word " * 600

@@ -24,11 +24,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conspectus import Conversation, Index, build, load_settings
-from pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
-from pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
-from query.shaping import shape
-from storage.records import Document
-from storage.text.normalise import title_names
+from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
+from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+from conspectus.query.shaping import shape
+from conspectus.storage.records import Document
+from conspectus.storage.text.normalise import title_names
 
 K = 5
 FORMS = (

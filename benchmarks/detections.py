@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
 
-from pipelines.evaluation.graph_answers import answered, set_quality
-from pipelines.evaluation.metrics import bootstrap
-from pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
-from query.context import Context
-from query.walk.fasttog import FastToG
-from query.walk.graph import KnowledgeGraph
-from query.walk.local_search import Candidate, LocalSearch, Members, Searched
-from storage.index import Index
-from storage.settings import load_settings, parse_override
+from conspectus.pipelines.evaluation.graph_answers import answered, set_quality
+from conspectus.pipelines.evaluation.metrics import bootstrap
+from conspectus.pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
+from conspectus.query.context import Context
+from conspectus.query.walk.fasttog import FastToG
+from conspectus.query.walk.graph import KnowledgeGraph
+from conspectus.query.walk.local_search import Candidate, LocalSearch, Members, Searched
+from conspectus.storage.index import Index
+from conspectus.storage.settings import load_settings, parse_override
 
 DETECTIONS = ("louvain", "girvan_newman", "agglomerative", "spectral", "hierarchy", "random")
 

@@ -23,15 +23,15 @@ from pathlib import Path
 
 from estimate_models import Model, models
 
-from pipelines.estimate import Estimate, estimate
-from pipelines.estimation.names import names_in
-from pipelines.estimation.tokens import server_tokens
-from pipelines.index import build_index
-from prompts.fake import FakeServer
-from prompts.records import read_records
-from prompts.usage import Spending
-from storage.settings import Settings, load_settings
-from storage.text.tokens import token_spans
+from conspectus.pipelines.estimate import Estimate, estimate
+from conspectus.pipelines.estimation.names import names_in
+from conspectus.pipelines.estimation.tokens import server_tokens
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeServer
+from conspectus.prompts.records import read_records
+from conspectus.prompts.usage import Spending
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.text.tokens import token_spans
 
 HERE = Path(__file__).parent
 PASSAGES = 150

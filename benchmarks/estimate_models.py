@@ -14,10 +14,10 @@ from pathlib import Path
 
 import speed_model
 
-from prompts.fake import FakeReply, FakeRequest
-from prompts.fake.chance import Dice, unit
-from prompts.fake.lengths import length
-from prompts.fake.prose import prose
+from conspectus.prompts.fake import FakeReply, FakeRequest
+from conspectus.prompts.fake.chance import Dice, unit
+from conspectus.prompts.fake.lengths import length
+from conspectus.prompts.fake.prose import prose
 
 Model = Callable[[FakeRequest], str | FakeReply]
 

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from conspectus import load_settings
-from pipelines.evaluation.answers import Embed
-from pipelines.evaluation.extraction_quality import (
+from conspectus.pipelines.evaluation.answers import Embed
+from conspectus.pipelines.evaluation.extraction_quality import (
     TripleCounts,
     alike_name,
     check_facts,
@@ -30,11 +30,11 @@ from pipelines.evaluation.extraction_quality import (
     sentence_graph,
     spelt_out,
 )
-from pipelines.evaluation.metrics import bootstrap
-from pipelines.evaluation.suites import read_questions
-from pipelines.evaluation.text_graphs import Extract, TextGraph, offline_extractor, read_texts, read_triples
-from prompts.embedder import open_embedder
-from storage.settings import Settings
+from conspectus.pipelines.evaluation.metrics import bootstrap
+from conspectus.pipelines.evaluation.suites import read_questions
+from conspectus.pipelines.evaluation.text_graphs import Extract, TextGraph, offline_extractor, read_texts, read_triples
+from conspectus.prompts.embedder import open_embedder
+from conspectus.storage.settings import Settings
 
 
 def embedding(settings: Settings) -> Embed:

@@ -18,15 +18,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.build_report import BuildReport
-from pipelines.index import build_index
-from prompts.fake import FakeServer, Faults
-from prompts.fake.asked import FakeRequest
-from prompts.fake.faults import FaultKind
-from storage.index import Index
-from storage.records import Chunk, Failure, Mention
-from storage.settings import Settings, load_settings
-from storage.verify import verify
+from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeServer, Faults
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.faults import FaultKind
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Failure, Mention
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.verify import verify
 from tests.graph_model import reply
 
 ERRORS: tuple[FaultKind, ...] = ("429", "500", "timeout", "drop")

@@ -36,8 +36,8 @@ def every(index: Path, folder: Path) -> Iterator[Target]:
 
 def small_index(folder: Path) -> Path:
     """Build an index with something in every table that needs no model."""
-    from pipelines.index import build_index
-    from storage.settings import load_settings
+    from conspectus.pipelines.index import build_index
+    from conspectus.storage.settings import load_settings
     from tests.samples import PASSAGES
 
     rows = [json.dumps({"title": title, "text": text}) for title, text in PASSAGES.items()]

@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.interchange.graphrag_write import write_graphrag
-from storage.index import Index
+from conspectus.pipelines.interchange.graphrag_write import write_graphrag
+from conspectus.storage.index import Index
 
 _LONGEST = 600.0
 """Seconds for one export."""

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import EPSILON, forward_push, power_iteration
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.pagerank import EPSILON, forward_push, power_iteration
 
 if TYPE_CHECKING:
     from multiprocessing import Queue

@@ -203,8 +203,8 @@ MAKERS: dict[str, tuple[str, Callable[[Path, int], None]]] = {
 
 def measure(path: Path, split: bool) -> None:
     """Read a file, and print what that took as JSON."""
-    from pipelines.steps.documents import read_documents
-    from storage.settings import ChunkSettings, InputSettings
+    from conspectus.pipelines.steps.documents import read_documents
+    from conspectus.storage.settings import ChunkSettings, InputSettings
 
     began = time.perf_counter()
     documents, failures = read_documents([path], InputSettings())
@@ -212,7 +212,7 @@ def measure(path: Path, split: bool) -> None:
     began = time.perf_counter()
     chunks = 0
     if split:
-        from pipelines.steps.chunks import split_documents
+        from conspectus.pipelines.steps.chunks import split_documents
 
         chunks = len(split_documents(documents, ChunkSettings()))
     result = {

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from conspectus import build, load_settings
-from pipelines.evaluation.suites import read_suite, suite_index
+from conspectus.pipelines.evaluation.suites import read_suite, suite_index
 
 
 def main() -> None:

@@ -13,14 +13,14 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.evaluation.graphqa import read_graphqa
-from pipelines.train.gretriever import train_gretriever
-from pipelines.train.gretriever_plan import Plan
-from prompts.embedder import open_embedder
-from query.subgraph.frozen_model import open_frozen
-from query.subgraph.graph_encodings import RememberedEncodings
-from query.subgraph.soft_shape import SoftShape
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.pipelines.evaluation.graphqa import read_graphqa
+from conspectus.pipelines.train.gretriever import train_gretriever
+from conspectus.pipelines.train.gretriever_plan import Plan
+from conspectus.prompts.embedder import open_embedder
+from conspectus.query.subgraph.frozen_model import open_frozen
+from conspectus.query.subgraph.graph_encodings import RememberedEncodings
+from conspectus.query.subgraph.soft_shape import SoftShape
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from tests.tiny_llama import save_llama
 
 BASE = SoftShape(layers=2, width=128, answer_tokens=1)

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from prompts.fake.process import FakeProcess
-from prompts.fake.recorded import Measures
+from conspectus.prompts.fake.process import FakeProcess
+from conspectus.prompts.fake.recorded import Measures
 
 HERE = Path(__file__).parent
 IN_FLIGHT = 32
@@ -42,8 +42,8 @@ def model_server(latency: float) -> Iterator[FakeProcess]:
 
 def index_here(url: str, corpus: Path, index: Path) -> dict[str, float]:
     """Index a corpus in this process and return what it took."""
-    from pipelines.index import build_index
-    from storage.settings import load_settings
+    from conspectus.pipelines.index import build_index
+    from conspectus.storage.settings import load_settings
 
     settings = load_settings(
         overrides={

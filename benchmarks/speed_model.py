@@ -12,8 +12,8 @@ import re
 import sys
 from itertools import pairwise
 
-from prompts.fake import FakeReply, FakeServer
-from prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake import FakeReply, FakeServer
+from conspectus.prompts.fake.asked import FakeRequest
 
 NAME = re.compile(r"\b[A-Z][\w'-]+(?:[ ](?:of |the )?[A-Z][\w'-]+)*")
 DIMENSIONS = 384

@@ -20,19 +20,19 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.evaluation.graph_answers import name_key
-from pipelines.evaluation.suites import read_questions
-from query.context import Context
-from query.retrieve.triples import nearest_triples, triple_line
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.retrieval import retrieve_subgraph
-from query.subgraph.textualise import edge_text, node_text
-from query.walk.graph import open_graph, sentence
-from query.walk.near_triples import around
-from query.walk.topics import link_topics, rows_of
-from storage.index import Index
-from storage.settings import load_settings, parse_override
-from storage.text.tokens import count_each, count_tokens
+from conspectus.pipelines.evaluation.graph_answers import name_key
+from conspectus.pipelines.evaluation.suites import read_questions
+from conspectus.query.context import Context
+from conspectus.query.retrieve.triples import nearest_triples, triple_line
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.retrieval import retrieve_subgraph
+from conspectus.query.subgraph.textualise import edge_text, node_text
+from conspectus.query.walk.graph import open_graph, sentence
+from conspectus.query.walk.near_triples import around
+from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.storage.index import Index
+from conspectus.storage.settings import load_settings, parse_override
+from conspectus.storage.text.tokens import count_each, count_tokens
 
 
 def holds(found: FoundSubgraph, answers: tuple[str, ...]) -> bool:

@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from pipelines.steps.synonyms import find_synonyms
-from prompts.embedder import open_embedder
-from storage.settings import SynonymSettings, load_settings
+from conspectus.pipelines.steps.synonyms import find_synonyms
+from conspectus.prompts.embedder import open_embedder
+from conspectus.storage.settings import SynonymSettings, load_settings
 
 Floats = NDArray[np.float32]
 Pairs = set[tuple[int, int]]

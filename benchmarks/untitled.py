@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from conspectus import Index, build, load_settings
-from pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
-from pipelines.evaluation.rows import rows_of
-from query.methods import find_retriever
-from query.types import Passage
+from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
+from conspectus.pipelines.evaluation.rows import rows_of
+from conspectus.query.methods import find_retriever
+from conspectus.query.types import Passage
 
 METHODS = ("bm25", "dense", "hybrid", "ppr")
 RANKS = (2, 5, 20)

@@ -18,19 +18,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.index import build_index
-from pipelines.input import read_input
-from pipelines.judgement_offline import OfflineJudgement
-from pipelines.runner import RunHere
-from pipelines.steps.chunks import split_documents
-from pipelines.steps.communities import Before, divide
-from pipelines.steps.sentences import place_sentences, sentences_of
-from storage.graph.edges import Edges, canonical_edges
-from storage.graph.leiden import modularity
-from storage.index import Index
-from storage.memo import Memo
-from storage.records import Community, Entity, Report
-from storage.settings import Settings, load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.input import read_input
+from conspectus.pipelines.judgement_offline import OfflineJudgement
+from conspectus.pipelines.runner import RunHere
+from conspectus.pipelines.steps.chunks import split_documents
+from conspectus.pipelines.steps.communities import Before, divide
+from conspectus.pipelines.steps.sentences import place_sentences, sentences_of
+from conspectus.storage.graph.edges import Edges, canonical_edges
+from conspectus.storage.graph.leiden import modularity
+from conspectus.storage.index import Index
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Community, Entity, Report
+from conspectus.storage.settings import Settings, load_settings
 
 Row = dict[str, str]
 AFTER = ("communities.parquet", "reports.parquet", "vectors/reports")
@@ -174,7 +174,7 @@ def divided(place: Path, changes: Changes, settings: Settings, memo: Memo, befor
 
 def divided_anew(world: World, settings: Settings) -> World:
     """Return the same with communities that know nothing of those before."""
-    from storage.graph.leiden import hierarchical_leiden
+    from conspectus.storage.graph.leiden import hierarchical_leiden
 
     edges, chosen = world.edges, settings.communities
     hierarchy = hierarchical_leiden(
@@ -199,7 +199,7 @@ def divided_anew(world: World, settings: Settings) -> World:
 
 def joined(before: Before) -> Edges:
     """Return what joins the entities."""
-    from pipelines.steps.communities import edges_of
+    from conspectus.pipelines.steps.communities import edges_of
 
     row_of = {each.id: row for row, each in enumerate(before.entities)}
     return canonical_edges(len(row_of), *edges_of(row_of, before.relations, before.named))

@@ -17,17 +17,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pipelines.evaluation.suites import read_suite, suite_index
-from query.context import Context
-from query.retrieve import hipporag
-from query.retrieve.hipporag import HippoRag1, HippoRag2
-from query.retrieve.memory import open_memory
-from query.retrieve.ppr import PprRetriever
-from query.types import Step
-from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import forward_push, personalized_pagerank, power_iteration
-from storage.index import Index
-from storage.settings import load_settings
+from conspectus.pipelines.evaluation.suites import read_suite, suite_index
+from conspectus.query.context import Context
+from conspectus.query.retrieve import hipporag
+from conspectus.query.retrieve.hipporag import HippoRag1, HippoRag2
+from conspectus.query.retrieve.memory import open_memory
+from conspectus.query.retrieve.ppr import PprRetriever
+from conspectus.query.types import Step
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.pagerank import forward_push, personalized_pagerank, power_iteration
+from conspectus.storage.index import Index
+from conspectus.storage.settings import load_settings
 
 Floats = NDArray[np.float64]
 TOP = 20

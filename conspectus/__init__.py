@@ -7,10 +7,10 @@ print(index.ask("Who wrote the novel that the film was made from?").text)
 """
 
 from conspectus.api import Chat, Index, add, build, import_graphrag, open_index, redo_merges, remove, undo_merges
-from query.conversation import Conversation
-from query.types import Answer, Citation, Evidence, Passage
-from storage.errors import ConspectusError
-from storage.settings import Settings, load_settings
+from conspectus.query.conversation import Conversation
+from conspectus.query.types import Answer, Citation, Evidence, Passage
+from conspectus.storage.errors import ConspectusError
+from conspectus.storage.settings import Settings, load_settings
 
 open = open_index  # noqa: A001  (conspectus.open reads as gzip.open does)
 

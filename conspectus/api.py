@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from query.conversation import Conversation
-from query.types import Answer, Evidence, Say, nobody
-from storage.errors import UsageError
-from storage.settings import Settings, load_settings
+from conspectus.query.conversation import Conversation
+from conspectus.query.types import Answer, Evidence, Say, nobody
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from pipelines.interchange.exported import Exported
-    from query.context import Context
-    from query.explain.types import Explanation
-    from query.walk.trace import WalkTrace
-    from storage.records import Merge, Report
-    from storage.verify import Problem
+    from conspectus.pipelines.interchange.exported import Exported
+    from conspectus.query.context import Context
+    from conspectus.query.explain.types import Explanation
+    from conspectus.query.walk.trace import WalkTrace
+    from conspectus.storage.records import Merge, Report
+    from conspectus.storage.verify import Problem
 
 QUESTIONS_AT_ONCE = 64
 """Questions of `retrieve_many` that are on their way together."""
@@ -79,10 +79,10 @@ class Index:
     ) -> Answer:
         """The same for code that is asynchronous already."""
         from conspectus.narrowing import narrow, told
-        from query.methods import find_method
-        from query.shaping import ShapedAnswerer
-        from query.types import AnswersAbout
-        from query.verified import verified
+        from conspectus.query.methods import find_method
+        from conspectus.query.shaping import ShapedAnswerer
+        from conspectus.query.types import AnswersAbout
+        from conspectus.query.verified import verified
 
         context = narrow(self.context, where, access)
         answerer = find_method(method).answerer(context)
@@ -126,8 +126,8 @@ class Index:
     ) -> Evidence:
         """The same for code that is asynchronous already."""
         from conspectus.narrowing import narrow, told_of
-        from query.methods import find_retriever
-        from query.shaping import ShapedRetriever
+        from conspectus.query.methods import find_retriever
+        from conspectus.query.shaping import ShapedRetriever
 
         _check_k(k)
         context = narrow(self.context, where, access)
@@ -163,8 +163,8 @@ class Index:
     ) -> list[Evidence]:
         """The same for code that is asynchronous already."""
         from conspectus.narrowing import narrow, told_of
-        from prompts.together import together
-        from query.methods import find_retriever
+        from conspectus.prompts.together import together
+        from conspectus.query.methods import find_retriever
 
         _check_k(k)
         context = narrow(self.context, where, access)
@@ -195,7 +195,7 @@ class Index:
         narrow the index (see `permitted`).
         """
         from conspectus.narrowing import narrow
-        from query.explain.explain import explain
+        from conspectus.query.explain.explain import explain
 
         context = narrow(self.context, where, access)
         return _wait(explain(context, question, method, k, passage=passage, chunk=chunk, paths=paths))
@@ -207,7 +207,7 @@ class Index:
         """
         from conspectus.subgraph_drawing import subgraph_html, subgraph_svg
         from conspectus.walk_drawing import walk_svg
-        from query.walk.graph import open_graph
+        from conspectus.query.walk.graph import open_graph
 
         found = answer.evidence.subgraph
         if found is not None:
@@ -220,14 +220,14 @@ class Index:
     def walk_text(self, answer: Answer) -> str:
         """Return the same walk decision by decision, for people to read."""
         from conspectus.walks import text
-        from query.walk.graph import open_graph
+        from conspectus.query.walk.graph import open_graph
 
         return text(_walk_of(answer), open_graph(self._asked(answer)))
 
     def walk_json(self, answer: Answer) -> dict[str, Any]:
         """Return the same walk as plain values, with the ids and names of what it went over."""
         from conspectus.walks import as_json
-        from query.walk.graph import open_graph
+        from conspectus.query.walk.graph import open_graph
 
         return as_json(_walk_of(answer), open_graph(self._asked(answer)))
 
@@ -263,7 +263,7 @@ class Index:
 
         None of an index that is narrowed: they may name what other documents say.
         """
-        from storage.records import Merge
+        from conspectus.storage.records import Merge
 
         rows = self.permitted().context.index.rows(Merge)
         return sorted(rows, key=lambda each: (each.name, each.alias, each.id))
@@ -292,7 +292,7 @@ class Index:
 
         UsageError for one that is narrowed: it is not on disk.
         """
-        from storage.verify import verify
+        from conspectus.storage.verify import verify
 
         if self.context.narrowed:
             raise UsageError(f"the index is narrowed ({self.context.narrowed}); verify the whole one")
@@ -336,15 +336,15 @@ class Chat:
 
 def open_index(path: str | Path, settings: Settings | None = None) -> Index:
     """Open the current version of an index; IndexNotFound or IndexCorrupt where there is none to open."""
-    from query.context import Context
-    from storage.index import Index as Stored
+    from conspectus.query.context import Context
+    from conspectus.storage.index import Index as Stored
 
     return Index(Context(Stored.open(path), settings or load_settings()))
 
 
 def build(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings: Settings | None = None) -> Index:
     """Make the index at `index` equal to the documents in `inputs` and open it."""
-    from pipelines.index import build_index
+    from conspectus.pipelines.index import build_index
 
     settings = settings or load_settings()
     build_index([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
@@ -356,7 +356,7 @@ def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | 
 
     InputError where its tables cannot be read, UsageError where the index was built from documents.
     """
-    from pipelines.interchange.graphrag import import_graphrag as imported
+    from conspectus.pipelines.interchange.graphrag import import_graphrag as imported
 
     settings = settings or load_settings()
     imported(Path(folder), Path(index), settings)
@@ -368,7 +368,7 @@ def add(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings: 
 
     The result is that of building it from all of them. UsageError where the index was made with other settings.
     """
-    from pipelines.changes import add_documents
+    from conspectus.pipelines.changes import add_documents
 
     settings = settings or load_settings()
     add_documents([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
@@ -380,7 +380,7 @@ def remove(names: Sequence[str] | str, index: str | Path, settings: Settings | N
 
     The result is that of building it from the others. UsageError where a name is of none, or none would be left.
     """
-    from pipelines.changes import remove_documents
+    from conspectus.pipelines.changes import remove_documents
 
     settings = settings or load_settings()
     remove_documents([names] if isinstance(names, str) else names, Path(index), settings)
@@ -414,7 +414,7 @@ def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: 
     A name is that of an alias, that of what is kept, or an id. UsageError where one names no merge, and where the index
     was made with other settings.
     """
-    from pipelines.resolution.undoing import undo
+    from conspectus.pipelines.resolution.undoing import undo
 
     settings = settings or load_settings()
     undo([names] if isinstance(names, str) else names, Path(index), settings)
@@ -423,7 +423,7 @@ def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: 
 
 def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
     """Merge again what was taken back, all for None, and open the index; the rest is as for `undo_merges`."""
-    from pipelines.resolution.undoing import redo
+    from conspectus.pipelines.resolution.undoing import redo
 
     settings = settings or load_settings()
     redo([names] if isinstance(names, str) else names, Path(index), settings)

@@ -6,12 +6,12 @@ from itertools import groupby
 from typing import Any
 
 from conspectus import show
-from query.answer.hierarchy import Hierarchy, hierarchy_of
-from query.citations import Citations
-from query.context import Context
-from query.types import Citation
-from storage.errors import UsageError
-from storage.records import Community, Report
+from conspectus.query.answer.hierarchy import Hierarchy, hierarchy_of
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Citation
+from conspectus.storage.errors import UsageError
+from conspectus.storage.records import Community, Report
 
 
 @dataclass(frozen=True, slots=True)

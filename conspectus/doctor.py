@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from storage.errors import ConspectusError, IndexNotFound, ModelUnavailable
-from storage.settings import Settings
+from conspectus.storage.errors import ConspectusError, IndexNotFound, ModelUnavailable
+from conspectus.storage.settings import Settings
 
 State = Literal["ok", "off", "warning", "failed"]
 
@@ -54,7 +54,7 @@ def _language_model(settings: Settings, calls: bool) -> Iterator[Check]:
     if not llm.model:
         yield Check(name, "off", "none is configured (llm.model), and none is needed")
         return
-    from prompts.client import ModelClient, address_of
+    from conspectus.prompts.client import ModelClient, address_of
 
     ModelClient(llm)  # says what is missing
     where = f"{llm.model} at {address_of(llm).shown}"
@@ -62,7 +62,7 @@ def _language_model(settings: Settings, calls: bool) -> Iterator[Check]:
     if not calls:
         yield Check(name, "ok", f"{where}, {key}; not asked")
         return
-    from prompts.probe import probe
+    from conspectus.prompts.probe import probe
 
     found = asyncio.run(probe(llm))
     if found.problem:
@@ -96,7 +96,7 @@ def _structured(how: str) -> Check:
 
 
 def _embedding(settings: Settings, calls: bool) -> Iterator[Check]:
-    from prompts.embedder import open_embedder
+    from conspectus.prompts.embedder import open_embedder
 
     if settings.embedding.provider == "endpoint" and not calls:
         yield Check("embedding", "ok", f"{settings.embedding.model} at an endpoint; not asked")
@@ -112,14 +112,14 @@ def _rerank(settings: Settings) -> Iterator[Check]:
     if not settings.rerank.model:
         yield Check("rerank", "off", "no cross-encoder is configured (rerank.model)")
         return
-    from prompts.reranker import open_reranker
+    from conspectus.prompts.reranker import open_reranker
 
     open_reranker(settings.rerank.model).scores("Where is it?", ["It is here."])
     yield Check("rerank", "ok", settings.rerank.model)
 
 
 def _extraction(settings: Settings) -> Iterator[Check]:
-    from storage.text.annotators import open_annotator
+    from conspectus.storage.text.annotators import open_annotator
 
     pipeline = settings.extraction.pipeline
     if pipeline == "regex":
@@ -174,7 +174,7 @@ def _disk(index: Path) -> Iterator[Check]:
 
 
 def _index(index: Path) -> Iterator[Check]:
-    from storage.index import Index
+    from conspectus.storage.index import Index
 
     try:
         manifest = Index.open(index).manifest

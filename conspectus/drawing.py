@@ -11,10 +11,10 @@ from html import escape
 from itertools import pairwise
 
 from conspectus.layering import layered
-from pipelines.steps.readers.names import visible
-from query.explain.subgraph import Placed, subgraph
-from query.explain.types import Explained, Explanation
-from storage.errors import UsageError
+from conspectus.pipelines.steps.readers.names import visible
+from conspectus.query.explain.subgraph import Placed, subgraph
+from conspectus.query.explain.types import Explained, Explanation
+from conspectus.storage.errors import UsageError
 
 _BOX, _HEIGHT, _GAP, _ROW = 250, 46, 180, 78
 """Width and height of a box, the space between columns, the height of a row."""

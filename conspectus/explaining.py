@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Any
 
-from pipelines.steps.readers.names import visible
-from query.explain.subgraph import subgraph
-from query.explain.types import Explained, Explanation, Node, Path
+from conspectus.pipelines.steps.readers.names import visible
+from conspectus.query.explain.subgraph import subgraph
+from conspectus.query.explain.types import Explained, Explanation, Node, Path
 
 _FULL = 0.995
 """Shares from here on are all there is, to what is shown."""

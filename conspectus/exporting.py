@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.placing import placing
-from storage.errors import UsageError
+from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipelines.interchange.exported import Exported
-    from storage.index import Index
+    from conspectus.pipelines.interchange.exported import Exported
+    from conspectus.storage.index import Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,37 +28,37 @@ class Export:
 
 
 def _graphrag(index: "Index", to: Path) -> "Exported":
-    from pipelines.interchange.graphrag_write import write_graphrag
+    from conspectus.pipelines.interchange.graphrag_write import write_graphrag
 
     return write_graphrag(index, to)
 
 
 def _graphml(index: "Index", to: Path) -> "Exported":
-    from pipelines.interchange.graphml import write_graphml
+    from conspectus.pipelines.interchange.graphml import write_graphml
 
     return write_graphml(index, to)
 
 
 def _ntriples(index: "Index", to: Path) -> "Exported":
-    from pipelines.interchange.ntriples import write_ntriples
+    from conspectus.pipelines.interchange.ntriples import write_ntriples
 
     return write_ntriples(index, to)
 
 
 def _openie(index: "Index", to: Path) -> "Exported":
-    from pipelines.interchange.openie import write_openie
+    from conspectus.pipelines.interchange.openie import write_openie
 
     return write_openie(index, to)
 
 
 def _csv(index: "Index", to: Path) -> "Exported":
-    from pipelines.interchange.csv_tables import write_csv
+    from conspectus.pipelines.interchange.csv_tables import write_csv
 
     return write_csv(index, to)
 
 
 def _spreadsheet(index: "Index", to: Path) -> "Exported":
-    from pipelines.interchange.csv_tables import write_spreadsheet_csv
+    from conspectus.pipelines.interchange.csv_tables import write_spreadsheet_csv
 
     return write_spreadsheet_csv(index, to)
 

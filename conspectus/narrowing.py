@@ -5,10 +5,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from query.context import Context
-from query.permitted.documents import Filter, asked, permitted_documents
-from query.types import Answer, Evidence, Step
-from storage.index import Index
+from conspectus.query.context import Context
+from conspectus.query.permitted.documents import Filter, asked, permitted_documents
+from conspectus.query.types import Answer, Evidence, Step
+from conspectus.storage.index import Index
 
 KEPT = 8
 """Narrowed indexes that an open one keeps: those that were asked last."""
@@ -54,7 +54,7 @@ def _step(context: Context) -> Step:
 
 
 def _view(context: Context, documents: frozenset[str], graph: bool) -> Index:
-    from pipelines.permitted.view import permitted
+    from conspectus.pipelines.permitted.view import permitted
 
     return permitted(context.index, documents, context.embedder, graph=graph)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from storage.errors import UsageError
+from conspectus.storage.errors import UsageError
 
 
 @contextmanager

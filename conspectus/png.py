@@ -1,6 +1,6 @@
 """A drawing as PNG, by resvg (the extra `png`)."""
 
-from storage.errors import MissingPart
+from conspectus.storage.errors import MissingPart
 
 _SANS = ("Helvetica", "Arial", "DejaVu Sans", "Liberation Sans", "Noto Sans", "FreeSans", "Verdana", "Segoe UI")
 """Fonts without serifs that systems come with; of the first that is there the letters are, and others lend theirs."""

@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pipelines.steps.readers.names import visible
-from query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
-from storage.manifest import Manifest
-from storage.records import Failure
-from storage.tables import TABLES
+from conspectus.pipelines.steps.readers.names import visible
+from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
+from conspectus.storage.manifest import Manifest
+from conspectus.storage.records import Failure
+from conspectus.storage.tables import TABLES
 
 if TYPE_CHECKING:
     from conspectus.doctor import Check
-    from pipelines.migration import Migrated
-    from pipelines.tuning.tune import Tuning
+    from conspectus.pipelines.migration import Migrated
+    from conspectus.pipelines.tuning.tune import Tuning
 
 _LONG_QUOTE = 900
 """Characters of a quote up to which it is printed whole."""

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from pipelines.interchange.exported import Exported
+from conspectus.pipelines.interchange.exported import Exported
 
 
 def exported(done: Exported, to: Path) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipelines.train.gretriever_plan import Trained
+from conspectus.pipelines.train.gretriever_plan import Trained
 
 _HEAD = (
     f"{'seed':>6}{'epochs':>8}{'kept':>6}{'training loss':>15}{'validation loss':>17}{'score':>8}{'lenient':>9}"

@@ -5,10 +5,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.steps.readers.names import visible
+from conspectus.pipelines.steps.readers.names import visible
 
 if TYPE_CHECKING:
-    from storage.records import Merge
+    from conspectus.storage.records import Merge
 
 
 def merges(index: Path, rows: Sequence["Merge"]) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipelines.train.graph2text import Quality, Trained
+from conspectus.pipelines.train.graph2text import Quality, Trained
 
 _HEAD = f"{'':24}{'texts':>7}{'ROUGE-1':>9}{'ROUGE-2':>9}{'ROUGE-L':>9}{'factual':>9}{'relational':>12}{'words':>7}"
 

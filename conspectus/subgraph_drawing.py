@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from conspectus.drawing import INK, LINE, PALE, cut, words_at, xml
 from conspectus.layering import layered
-from query.subgraph.found import FoundSubgraph
-from query.walk.graph import spoken
-from storage.errors import UsageError
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.walk.graph import spoken
+from conspectus.storage.errors import UsageError
 
 _WIDE, _HIGH, _GAP, _ROW = 210, 40, 190, 58
 """Width and height of a node, the space between columns, and the height of a row."""

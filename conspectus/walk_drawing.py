@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from conspectus.drawing import HEADING, INK, LINE, PALE, cut, heading, words_at, wrapped, xml
-from query.walk.graph import KnowledgeGraph, spoken
-from query.walk.trace import Chain, Hop, WalkTrace
-from storage.errors import UsageError
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
+from conspectus.query.walk.trace import Chain, Hop, WalkTrace
+from conspectus.storage.errors import UsageError
 
 _WIDE, _GAP = 210, 170
 """Width of a frame, and the space between columns."""

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from pipelines.steps.readers.names import visible
-from query.walk.graph import KnowledgeGraph, spoken
-from query.walk.trace import Chain, Considered, Decision, Hop, WalkTrace
+from conspectus.pipelines.steps.readers.names import visible
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
+from conspectus.query.walk.trace import Chain, Considered, Decision, Hop, WalkTrace
 
 
 def text(walk: WalkTrace, graph: KnowledgeGraph) -> str:

@@ -7,7 +7,7 @@ from contextvars import copy_context
 from functools import cache
 from typing import ParamSpec, Protocol, TypeVar
 
-from prompts.loop import Waits
+from conspectus.prompts.loop import Waits
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")

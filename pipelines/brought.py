@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.judgement import Judgement
-from storage.errors import UsageError
-from storage.manifest import Manifest
-from storage.records import Chunk
+from conspectus.pipelines.judgement import Judgement
+from conspectus.storage.errors import UsageError
+from conspectus.storage.manifest import Manifest
+from conspectus.storage.records import Chunk
 
 IMPORTED = "imported"
 """The section of a manifest's settings that says which program an index was imported from."""

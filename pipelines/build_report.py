@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.lost import LostShare, lost_shares
-from prompts.retrying import Retried
-from prompts.usage import Spending
-from storage.manifest import Manifest
-from storage.records import Failure
+from conspectus.pipelines.lost import LostShare, lost_shares
+from conspectus.prompts.retrying import Retried
+from conspectus.prompts.usage import Spending
+from conspectus.storage.manifest import Manifest
+from conspectus.storage.records import Failure
 
 
 @dataclass(frozen=True, slots=True)

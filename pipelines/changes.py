@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.brought import check_maker
-from pipelines.build_report import BuildReport
-from pipelines.index import build_from
-from pipelines.runner import Progress, Runner, no_progress
-from pipelines.steps.documents import read_documents
-from pipelines.steps.readers.inputs import STAGE
-from storage.errors import IndexNotFound, UsageError
-from storage.index import Index
-from storage.manifest import Manifest, current_version
-from storage.records import Document, Failure
-from storage.settings import Settings
+from conspectus.pipelines.brought import check_maker
+from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.index import build_from
+from conspectus.pipelines.runner import Progress, Runner, no_progress
+from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.steps.readers.inputs import STAGE
+from conspectus.storage.errors import IndexNotFound, UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest, current_version
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.settings import Settings
 
 _MOST_NAMED = 3
 

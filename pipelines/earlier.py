@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from pipelines.steps.communities import Before, Earlier
-from pipelines.steps.sentences import place_sentences
-from storage.index import Index
-from storage.manifest import Manifest, damaged_files
-from storage.records import Chunk, Community, Document, Entity, Mention, Relation
-from storage.settings import CommunitySettings, Settings
+from conspectus.pipelines.steps.communities import Before, Earlier
+from conspectus.pipelines.steps.sentences import place_sentences
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest, damaged_files
+from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
+from conspectus.storage.settings import CommunitySettings, Settings
 
 
 def earlier_of(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:

@@ -5,29 +5,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.earlier import earlier_of
-from pipelines.estimation.embedding import embedding, without_model
-from pipelines.estimation.habits import Habits, bounds
-from pipelines.estimation.observed import certainty, chunks_of_the_version, later_replies, learn
-from pipelines.estimation.rehearsal import Corpus, Rehearsal, look_up, rehearse
-from pipelines.estimation.sampling import EXTRACTION, Spread, draw, extended, spread
-from pipelines.estimation.seconds import Pace
-from pipelines.fingerprint import fingerprint_of
-from pipelines.input import read_input
-from pipelines.lost import can_be_retried
-from pipelines.resolution.marks import fingerprinted, kept_marks, merges_of
-from pipelines.resolution.vote import STAGE as VOTE
-from pipelines.steps.chunks import split_documents
-from prompts.endpoint_embedder import STEP as EMBED
-from prompts.usage import Spending
-from storage.errors import UsageError
-from storage.hashing import digest
-from storage.index import Index
-from storage.manifest import current_manifest, damaged_files
-from storage.memo import Memo
-from storage.memo_reader import MemoReader
-from storage.records import Chunk, Document, Failure
-from storage.settings import EmbeddingServerSettings, LlmSettings, Settings
+from conspectus.pipelines.earlier import earlier_of
+from conspectus.pipelines.estimation.embedding import embedding, without_model
+from conspectus.pipelines.estimation.habits import Habits, bounds
+from conspectus.pipelines.estimation.observed import certainty, chunks_of_the_version, later_replies, learn
+from conspectus.pipelines.estimation.rehearsal import Corpus, Rehearsal, look_up, rehearse
+from conspectus.pipelines.estimation.sampling import EXTRACTION, Spread, draw, extended, spread
+from conspectus.pipelines.estimation.seconds import Pace
+from conspectus.pipelines.fingerprint import fingerprint_of
+from conspectus.pipelines.input import read_input
+from conspectus.pipelines.lost import can_be_retried
+from conspectus.pipelines.resolution.marks import fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.resolution.vote import STAGE as VOTE
+from conspectus.pipelines.steps.chunks import split_documents
+from conspectus.prompts.endpoint_embedder import STEP as EMBED
+from conspectus.prompts.usage import Spending
+from conspectus.storage.errors import UsageError
+from conspectus.storage.hashing import digest
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import current_manifest, damaged_files
+from conspectus.storage.memo import Memo
+from conspectus.storage.memo_reader import MemoReader
+from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.settings import EmbeddingServerSettings, LlmSettings, Settings
 
 _ORDER = (*EXTRACTION, VOTE, "summarise", "report", EMBED)
 """Steps as a build begins them."""

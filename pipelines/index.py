@@ -6,26 +6,26 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.beside import beside
-from pipelines.brought import IMPORTED, Brought, check_maker
-from pipelines.build_report import BuildReport, reported
-from pipelines.collecting import rarely_collecting
-from pipelines.earlier import earlier_of
-from pipelines.fingerprint import fingerprint_of, tool_versions
-from pipelines.input import read_input
-from pipelines.interchange.kg import read_graph
-from pipelines.judging import extractor_of, judgement_of
-from pipelines.lost import can_be_retried
-from pipelines.resolution.marks import Deciding, fingerprinted, kept_marks, merges_of
-from pipelines.resolution.resolve import Resolved, resolve
-from pipelines.runner import Progress, RunHere, Runner, no_progress
-from pipelines.shelf import Shelf
-from pipelines.steps.chunks import split_documents
-from pipelines.steps.communities import not_divided
-from pipelines.steps.graph import walk
-from pipelines.steps.imported import ids_of_graph, join, origins
-from pipelines.steps.synonyms import find_synonyms
-from pipelines.steps.vectors import (
+from conspectus.pipelines.beside import beside
+from conspectus.pipelines.brought import IMPORTED, Brought, check_maker
+from conspectus.pipelines.build_report import BuildReport, reported
+from conspectus.pipelines.collecting import rarely_collecting
+from conspectus.pipelines.earlier import earlier_of
+from conspectus.pipelines.fingerprint import fingerprint_of, tool_versions
+from conspectus.pipelines.input import read_input
+from conspectus.pipelines.interchange.kg import read_graph
+from conspectus.pipelines.judging import extractor_of, judgement_of
+from conspectus.pipelines.lost import can_be_retried
+from conspectus.pipelines.resolution.marks import Deciding, fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.resolution.resolve import Resolved, resolve
+from conspectus.pipelines.runner import Progress, RunHere, Runner, no_progress
+from conspectus.pipelines.shelf import Shelf
+from conspectus.pipelines.steps.chunks import split_documents
+from conspectus.pipelines.steps.communities import not_divided
+from conspectus.pipelines.steps.graph import walk
+from conspectus.pipelines.steps.imported import ids_of_graph, join, origins
+from conspectus.pipelines.steps.synonyms import find_synonyms
+from conspectus.pipelines.steps.vectors import (
     Embedding,
     Windows,
     chunk_text,
@@ -35,15 +35,15 @@ from pipelines.steps.vectors import (
     report_text,
     rows_to_embed,
 )
-from prompts.embedder import open_embedder
-from prompts.retrying import Retried
-from storage.index import Index
-from storage.manifest import Manifest, current_manifest, damaged_files
-from storage.memo import Memo
-from storage.publishing import build_lock, publish, staging
-from storage.records import Document, Entity, Failure, Relation, Synonym
-from storage.settings import Settings
-from storage.tables import sorted_by_id
+from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.retrying import Retried
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest, current_manifest, damaged_files
+from conspectus.storage.memo import Memo
+from conspectus.storage.publishing import build_lock, publish, staging
+from conspectus.storage.records import Document, Entity, Failure, Relation, Synonym
+from conspectus.storage.settings import Settings
+from conspectus.storage.tables import sorted_by_id
 
 Reading = Callable[[Manifest | None], tuple[list[Document], list[Failure]]]
 """Gives the documents, sorted by id, and what could not be read."""

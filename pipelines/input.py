@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines.steps.documents import read_documents
-from pipelines.steps.openie_results import GRAPHML, read_passages
-from storage.errors import InputError, UsageError
-from storage.records import Document, Failure
-from storage.settings import Settings
+from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.steps.openie_results import GRAPHML, read_passages
+from conspectus.storage.errors import InputError, UsageError
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.settings import Settings
 
 
 def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[Document], list[Failure]]:

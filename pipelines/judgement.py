@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pipelines.steps.entities import Knowledge
-from prompts.llm import LanguageModel
-from prompts.retrying import Retried
-from prompts.usage import Spending
-from storage.records import Chunk, Claim, Community, Document, Entity, Failure, Origin, Relation, Report
-from storage.text.nlp import Annotation
+from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.retrying import Retried
+from conspectus.prompts.usage import Spending
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Origin, Relation, Report
+from conspectus.storage.text.nlp import Annotation
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,28 +5,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from pipelines.judgement import Described, Found, Told
-from pipelines.runner import Progress
-from pipelines.steps.communities import Division, Earlier, divide
-from pipelines.steps.descriptions_model import Summaries
-from pipelines.steps.entities import with_descriptions
-from pipelines.steps.extraction_model import Guidance, extract_chunks
-from pipelines.steps.merge_model import merge_extractions
-from pipelines.steps.report_elements import Elements
-from pipelines.steps.reports import report_communities
-from pipelines.steps.reports_model import write_reports
-from pipelines.steps.sentences import Sentences, sentences_of
-from prompts.client import ModelClient
-from prompts.llm import LanguageModel
-from prompts.loop import wait_for
-from prompts.retrying import Remembering, Retried, Retrying
-from prompts.together import together
-from prompts.usage import Meter, Spending
-from storage.hashing import digest
-from storage.memo import Memo
-from storage.records import Chunk, Community, Document, Entity, Failure, Mention, Relation, Report
-from storage.settings import Settings, read_tuned
-from storage.text.nlp import NAME, Annotation, Phrase
+from conspectus.pipelines.judgement import Described, Found, Told
+from conspectus.pipelines.runner import Progress
+from conspectus.pipelines.steps.communities import Division, Earlier, divide
+from conspectus.pipelines.steps.descriptions_model import Summaries
+from conspectus.pipelines.steps.entities import with_descriptions
+from conspectus.pipelines.steps.extraction_model import Guidance, extract_chunks
+from conspectus.pipelines.steps.merge_model import merge_extractions
+from conspectus.pipelines.steps.report_elements import Elements
+from conspectus.pipelines.steps.reports import report_communities
+from conspectus.pipelines.steps.reports_model import write_reports
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.loop import wait_for
+from conspectus.prompts.retrying import Remembering, Retried, Retrying
+from conspectus.prompts.together import together
+from conspectus.prompts.usage import Meter, Spending
+from conspectus.storage.hashing import digest
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Community, Document, Entity, Failure, Mention, Relation, Report
+from conspectus.storage.settings import Settings, read_tuned
+from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
 
 class MeteredModel(Remembering, Protocol):

@@ -3,19 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.judgement import Described, Found, Told
-from pipelines.runner import Runner
-from pipelines.steps.communities import Earlier, divide
-from pipelines.steps.descriptions import describe
-from pipelines.steps.entities import merge, with_descriptions
-from pipelines.steps.extraction_nlp import annotate_chunks
-from pipelines.steps.reports import report_communities
-from pipelines.steps.sentences import sentences_of
-from prompts.retrying import Retried
-from prompts.usage import Spending
-from storage.memo import Memo
-from storage.records import Chunk, Document
-from storage.settings import Settings
+from conspectus.pipelines.judgement import Described, Found, Told
+from conspectus.pipelines.runner import Runner
+from conspectus.pipelines.steps.communities import Earlier, divide
+from conspectus.pipelines.steps.descriptions import describe
+from conspectus.pipelines.steps.entities import merge, with_descriptions
+from conspectus.pipelines.steps.extraction_nlp import annotate_chunks
+from conspectus.pipelines.steps.reports import report_communities
+from conspectus.pipelines.steps.sentences import sentences_of
+from conspectus.prompts.retrying import Retried
+from conspectus.prompts.usage import Spending
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.judgement import Described, Found, Told
-from pipelines.judgement_model import AskedModel, MeteredModel, leads
-from pipelines.judgement_offline import OfflineJudgement
-from pipelines.runner import Progress, Runner
-from pipelines.steps.communities import Earlier
-from pipelines.steps.entities import Knowledge
-from pipelines.steps.extraction_nlp import annotate_chunks
-from pipelines.steps.openie import Annotated, OpenExtraction, merge_open
-from pipelines.steps.openie_file import by_chunk, read_open
-from pipelines.steps.openie_model import extract_open
-from pipelines.steps.openie_passages import placed
-from pipelines.steps.openie_results import read_results
-from prompts.client import ModelClient
-from prompts.llm import LanguageModel
-from prompts.loop import wait_for
-from prompts.retrying import Retried
-from prompts.usage import Spending
-from storage.memo import Memo
-from storage.records import Chunk, Document, Failure, Mention
-from storage.settings import Settings, read_tuned
-from storage.text.nlp import CONCEPT, Annotation
+from conspectus.pipelines.judgement import Described, Found, Told
+from conspectus.pipelines.judgement_model import AskedModel, MeteredModel, leads
+from conspectus.pipelines.judgement_offline import OfflineJudgement
+from conspectus.pipelines.runner import Progress, Runner
+from conspectus.pipelines.steps.communities import Earlier
+from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.pipelines.steps.extraction_nlp import annotate_chunks
+from conspectus.pipelines.steps.openie import Annotated, OpenExtraction, merge_open
+from conspectus.pipelines.steps.openie_file import by_chunk, read_open
+from conspectus.pipelines.steps.openie_model import extract_open
+from conspectus.pipelines.steps.openie_passages import placed
+from conspectus.pipelines.steps.openie_results import read_results
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.loop import wait_for
+from conspectus.prompts.retrying import Retried
+from conspectus.prompts.usage import Spending
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Document, Failure, Mention
+from conspectus.storage.settings import Settings, read_tuned
+from conspectus.storage.text.nlp import CONCEPT, Annotation
 
 
 class OpenieModelJudgement:

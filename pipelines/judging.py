@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from pipelines.judgement import Judgement
-from pipelines.judgement_offline import OfflineJudgement
-from pipelines.runner import Progress, Runner
-from pipelines.steps.communities import Earlier
-from storage.memo import Memo
-from storage.settings import Settings
+from conspectus.pipelines.judgement import Judgement
+from conspectus.pipelines.judgement_offline import OfflineJudgement
+from conspectus.pipelines.runner import Progress, Runner
+from conspectus.pipelines.steps.communities import Earlier
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import Settings
 
 
 def judgement_of(
@@ -15,15 +15,15 @@ def judgement_of(
 ) -> Judgement:
     """Return the judgement of the settings, for one build; with `retry_failed` what failed is asked again."""
     if settings.extraction.openie:
-        from pipelines.judgement_openie import OpenieFileJudgement
+        from conspectus.pipelines.judgement_openie import OpenieFileJudgement
 
         return OpenieFileJudgement(settings, memo, run, earlier)
     if settings.extracts_with and settings.extraction.method == "openie":
-        from pipelines.judgement_openie import OpenieModelJudgement
+        from conspectus.pipelines.judgement_openie import OpenieModelJudgement
 
         return OpenieModelJudgement(settings, memo, run, progress, retry=retry_failed, earlier=earlier)
     if settings.extracts_with:
-        from pipelines.judgement_model import ModelJudgement
+        from conspectus.pipelines.judgement_model import ModelJudgement
 
         return ModelJudgement(settings, memo, progress, retry=retry_failed, earlier=earlier)
     return OfflineJudgement(settings, memo, run, earlier)

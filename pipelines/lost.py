@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from storage.records import Failure
+from conspectus.storage.records import Failure
 
 READ, EXTRACT, RESOLVE, SUMMARISE, REPORT = "read", "extract", "resolve", "summarise", "report"
 KG = "kg"

@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pipelines.index import build_from
-from pipelines.runner import Progress, RunHere, no_progress
-from pipelines.steps.readers.inputs import STAGE
-from pipelines.steps.vectors import Embedding, predicate_texts
-from storage.errors import IndexCorrupt
-from storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_version, damaged_files, read_manifest
-from storage.memo import Memo
-from storage.publishing import build_lock, publish, staging
-from storage.records import Document, Failure, Relation
-from storage.settings import EmbeddingSettings, Settings, VectorSettings
-from storage.settings.whole import INDEX_SECTIONS
-from storage.tables import TABLES, read_older_table, read_table, write_table
-from storage.vectors.windowed import write_windowed
+from conspectus.pipelines.index import build_from
+from conspectus.pipelines.runner import Progress, RunHere, no_progress
+from conspectus.pipelines.steps.readers.inputs import STAGE
+from conspectus.pipelines.steps.vectors import Embedding, predicate_texts
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_version, damaged_files, read_manifest
+from conspectus.storage.memo import Memo
+from conspectus.storage.publishing import build_lock, publish, staging
+from conspectus.storage.records import Document, Failure, Relation
+from conspectus.storage.settings import EmbeddingSettings, Settings, VectorSettings
+from conspectus.storage.settings.whole import INDEX_SECTIONS
+from conspectus.storage.tables import TABLES, read_older_table, read_table, write_table
+from conspectus.storage.vectors.windowed import write_windowed
 
 _OLDEST = 1
 _WITH_ALL_TABLES = 2

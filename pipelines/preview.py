@@ -5,20 +5,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.estimate import Estimate, estimate_read
-from pipelines.input import read_input
-from pipelines.steps.chunks import split_documents
-from pipelines.steps.extraction_nlp import unannotated
-from pipelines.steps.vectors import STAGE as EMBED
-from pipelines.steps.vectors import chunk_text
-from prompts.embedder import open_embedder
-from storage.errors import UsageError
-from storage.hashing import digest
-from storage.index import Index
-from storage.manifest import MEMO, current_manifest
-from storage.memo_reader import MemoReader
-from storage.records import Chunk, Document
-from storage.settings import Settings
+from conspectus.pipelines.estimate import Estimate, estimate_read
+from conspectus.pipelines.input import read_input
+from conspectus.pipelines.steps.chunks import split_documents
+from conspectus.pipelines.steps.extraction_nlp import unannotated
+from conspectus.pipelines.steps.vectors import STAGE as EMBED
+from conspectus.pipelines.steps.vectors import chunk_text
+from conspectus.prompts.embedder import open_embedder
+from conspectus.storage.errors import UsageError
+from conspectus.storage.hashing import digest
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import MEMO, current_manifest
+from conspectus.storage.memo_reader import MemoReader
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import Settings
 
 _SHOWN = 20
 """Uris named of each kind of change."""

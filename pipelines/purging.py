@@ -8,25 +8,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.estimation.sampling import EXTRACTION
-from pipelines.steps.descriptions_model import STAGE as SUMMARISE
-from pipelines.steps.extraction_nlp import STAGE as EXTRACT
-from pipelines.steps.openie_model import NER, TRIPLES
-from pipelines.steps.reports_model import STAGE as REPORT
-from pipelines.steps.vectors import STAGE as EMBED
-from pipelines.steps.vectors import chunk_text, entity_text, predicate_texts, relation_text, report_text
-from prompts.embedder import open_embedder
-from prompts.replies import KIND as REPLY
-from prompts.replies import step_source
-from storage.errors import IndexUnusable
-from storage.hashing import digest
-from storage.index import Index
-from storage.manifest import MEMO
-from storage.memo import Memo
-from storage.pruning import Pruned, prune
-from storage.publishing import build_lock
-from storage.records import Chunk, Document, Entity, Relation, Report
-from storage.settings import EmbeddingSettings, Settings
+from conspectus.pipelines.estimation.sampling import EXTRACTION
+from conspectus.pipelines.steps.descriptions_model import STAGE as SUMMARISE
+from conspectus.pipelines.steps.extraction_nlp import STAGE as EXTRACT
+from conspectus.pipelines.steps.openie_model import NER, TRIPLES
+from conspectus.pipelines.steps.reports_model import STAGE as REPORT
+from conspectus.pipelines.steps.vectors import STAGE as EMBED
+from conspectus.pipelines.steps.vectors import chunk_text, entity_text, predicate_texts, relation_text, report_text
+from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.replies import KIND as REPLY
+from conspectus.prompts.replies import step_source
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.hashing import digest
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import MEMO
+from conspectus.storage.memo import Memo
+from conspectus.storage.pruning import Pruned, prune
+from conspectus.storage.publishing import build_lock
+from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
+from conspectus.storage.settings import EmbeddingSettings, Settings
 
 INDEXING = (*EXTRACTION, NER, TRIPLES, SUMMARISE, REPORT)
 """Steps of a build: what their replies were made from is known in full. An answer's is known in part only."""

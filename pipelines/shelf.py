@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pipelines.steps.vectors import Windows
-from storage.graph.adjacency import Adjacency
-from storage.index import SPARSE_VECTORS
-from storage.settings import Settings
-from storage.tables import TABLES, write_table
-from storage.text.bm25 import write_bm25
-from storage.vectors.windowed import write_windowed
+from conspectus.pipelines.steps.vectors import Windows
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.index import SPARSE_VECTORS
+from conspectus.storage.settings import Settings
+from conspectus.storage.tables import TABLES, write_table
+from conspectus.storage.text.bm25 import write_bm25
+from conspectus.storage.vectors.windowed import write_windowed
 
 
 class Shelf:

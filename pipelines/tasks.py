@@ -18,10 +18,10 @@ from prefect.client.orchestration import get_client
 from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from pipelines.build_report import summary
-from pipelines.index import build_index
-from storage.errors import ConspectusError, SettingsError, UsageError
-from storage.settings import Settings, load_settings
+from conspectus.pipelines.build_report import summary
+from conspectus.pipelines.index import build_index
+from conspectus.storage.errors import ConspectusError, SettingsError, UsageError
+from conspectus.storage.settings import Settings, load_settings
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

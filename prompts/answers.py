@@ -8,8 +8,8 @@ from typing import TypeVar, Union, get_args, get_origin
 
 from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
 
-from prompts.mending import Cut, Reading, Value, read_values, without_thinking
-from storage.errors import BadAnswer
+from conspectus.prompts.mending import Cut, Reading, Value, read_values, without_thinking
+from conspectus.storage.errors import BadAnswer
 
 T = TypeVar("T", bound=BaseModel)
 

@@ -7,11 +7,11 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, create_model
 
-from prompts.answers import read_answer, read_choice
-from prompts.dialect import schema_text
-from prompts.llm import LanguageModel, Message, Reply, Request
-from prompts.render import render
-from storage.errors import BadAnswer
+from conspectus.prompts.answers import read_answer, read_choice
+from conspectus.prompts.dialect import schema_text
+from conspectus.prompts.llm import LanguageModel, Message, Reply, Request
+from conspectus.prompts.render import render
+from conspectus.storage.errors import BadAnswer
 
 Answer = TypeVar("Answer", bound=BaseModel)
 

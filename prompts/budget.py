@@ -11,10 +11,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from prompts.llm import Message
-from prompts.usage import cost
-from storage.errors import BudgetReached, SettingsError
-from storage.settings import Price
+from conspectus.prompts.llm import Message
+from conspectus.prompts.usage import cost
+from conspectus.storage.errors import BudgetReached, SettingsError
+from conspectus.storage.settings import Price
 
 _TEMPLATE = 64
 _TEMPLATE_A_MESSAGE = 16

@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from prompts.address import Address
-from prompts.budget import Budget, Reserve, most_prompt_tokens
-from prompts.completions import Rate, read_completion
-from prompts.dialect import Dialect, wanted_schema
-from prompts.llm import Reply, Request
-from prompts.loop import on_the_loop, once_a_process, the_loop
-from prompts.render import render
-from prompts.replies import ReplyMemo, reply_key, step_source
-from prompts.server import Call, Outcome, open_server
-from prompts.sharing import Shared
-from prompts.tries import BadRequest
-from prompts.usage import Meter, Spending, cost, record
-from storage.errors import IndexUnusable, NeedsModel
-from storage.memo import Memo
-from storage.settings import LlmSettings
+from conspectus.prompts.address import Address
+from conspectus.prompts.budget import Budget, Reserve, most_prompt_tokens
+from conspectus.prompts.completions import Rate, read_completion
+from conspectus.prompts.dialect import Dialect, wanted_schema
+from conspectus.prompts.llm import Reply, Request
+from conspectus.prompts.loop import on_the_loop, once_a_process, the_loop
+from conspectus.prompts.render import render
+from conspectus.prompts.replies import ReplyMemo, reply_key, step_source
+from conspectus.prompts.server import Call, Outcome, open_server
+from conspectus.prompts.sharing import Shared
+from conspectus.prompts.tries import BadRequest
+from conspectus.prompts.usage import Meter, Spending, cost, record
+from conspectus.storage.errors import IndexUnusable, NeedsModel
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
 
 PATH = "/chat/completions"
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from prompts.llm import Reply
-from prompts.tries import TryAgain
+from conspectus.prompts.llm import Reply
+from conspectus.prompts.tries import TryAgain
 
 _MOST_TOKENS = 1_000_000_000
 """No reply takes more: a server that says so does not count."""

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from prompts.llm import Request
-from prompts.render import render
+from conspectus.prompts.llm import Request
+from conspectus.prompts.render import render
 
 StructuredOutput = Literal["json_schema", "json_object", "none"]
 

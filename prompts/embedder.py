@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from prompts.endpoint_embedder import EndpointEmbedder
-from prompts.local_embedder import SentenceTransformerEmbedder
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.prompts.endpoint_embedder import EndpointEmbedder
+from conspectus.prompts.local_embedder import SentenceTransformerEmbedder
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 Floats = npt.NDArray[np.float32]
 

@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prompts.address import Address
-from prompts.budget import Reserve
-from prompts.foreign_tokens import foreign_spans
-from prompts.kept_vectors import KeptVectors
-from prompts.loop import wait_for
-from prompts.server import Call, ModelServer, Outcome, open_server
-from prompts.tries import BadRequest
-from prompts.usage import Meter, Spending, record
-from prompts.vectors import Vectors, read_vectors
-from prompts.windows import cut, storable
-from storage.errors import ModelRefused, ModelUnavailable, SettingsError
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.prompts.address import Address
+from conspectus.prompts.budget import Reserve
+from conspectus.prompts.foreign_tokens import foreign_spans
+from conspectus.prompts.kept_vectors import KeptVectors
+from conspectus.prompts.loop import wait_for
+from conspectus.prompts.server import Call, ModelServer, Outcome, open_server
+from conspectus.prompts.tries import BadRequest
+from conspectus.prompts.usage import Meter, Spending, record
+from conspectus.prompts.vectors import Vectors, read_vectors
+from conspectus.prompts.windows import cut, storable
+from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 Floats = npt.NDArray[np.float32]
 
@@ -106,7 +106,7 @@ class EndpointEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens of a text with its prefix, by our own cautious count (`prompts.foreign_tokens`)."""
+        """Most tokens of a text with its prefix, by our own cautious count (`conspectus.prompts.foreign_tokens`)."""
         return int(self._embedding.max_input_tokens * _MARGIN)
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -4,7 +4,7 @@ Our own tokenizer takes a word in a script that it does not know for one token, 
 characters beyond ASCII are counted one by one, and so are long words, three to a token.
 """
 
-from storage.text.tokens import LONGEST, token_spans
+from conspectus.storage.text.tokens import LONGEST, token_spans
 
 _BYTES_A_TOKEN = 3
 

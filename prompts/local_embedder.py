@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from prompts.kept_vectors import KeptVectors
-from prompts.offline import offline
-from prompts.threads import single_threads
-from prompts.windows import cut, storable
-from storage.errors import MissingPart, SettingsError
-from storage.hashing import digest, file_digest
+from conspectus.prompts.kept_vectors import KeptVectors
+from conspectus.prompts.offline import offline
+from conspectus.prompts.threads import single_threads
+from conspectus.prompts.windows import cut, storable
+from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.hashing import digest, file_digest
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

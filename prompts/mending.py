@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NoReturn
 
-from prompts.lexing import Lexed, Token, lex
+from conspectus.prompts.lexing import Lexed, Token, lex
 
 LONGEST_MENDED = 500_000
 """Characters: a longer text that is not strict JSON is not searched for what is wrong with it."""

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
-from prompts.answers import read_answer
-from prompts.client import ModelClient, address_of
-from prompts.llm import Message, Request
-from prompts.loop import on_the_loop
-from prompts.render import render
-from prompts.server import open_server
-from storage.errors import BadAnswer, ModelError
-from storage.settings import LlmSettings
+from conspectus.prompts.answers import read_answer
+from conspectus.prompts.client import ModelClient, address_of
+from conspectus.prompts.llm import Message, Request
+from conspectus.prompts.loop import on_the_loop
+from conspectus.prompts.render import render
+from conspectus.prompts.server import open_server
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.settings import LlmSettings
 
 _SHORT = 256
 """Tokens of an answer: enough for a model that thinks before it says a word."""

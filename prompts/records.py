@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from prompts.mending import without_thinking
+from conspectus.prompts.mending import without_thinking
 
 FIELD = "<|>"
 RECORD = "##"

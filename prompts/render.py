@@ -11,7 +11,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from prompts.fence import fence_for
+from conspectus.prompts.fence import fence_for
 
 _PLACE = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 
@@ -19,7 +19,7 @@ _PLACE = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 @cache
 def prompt_text(name: str) -> str:
     """Return the text of a prompt by its path below this package, without a suffix: "form/json"."""
-    return files("prompts").joinpath(f"{name}.txt").read_text("utf-8").strip()
+    return files("conspectus.prompts").joinpath(f"{name}.txt").read_text("utf-8").strip()
 
 
 def render(name: str, **values: str) -> str:

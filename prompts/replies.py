@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from prompts.batched import Batched
-from prompts.llm import Reply, Request
-from storage.errors import IndexUnusable
-from storage.hashing import digest
-from storage.memo import Memo
+from conspectus.prompts.batched import Batched
+from conspectus.prompts.llm import Reply, Request
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.hashing import digest
+from conspectus.storage.memo import Memo
 
 KIND = "reply"
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from prompts.local_embedder import plain_tokenizer
-from prompts.offline import offline
-from prompts.threads import single_threads
-from prompts.windows import cut, storable
-from storage.errors import MissingPart, SettingsError
+from conspectus.prompts.local_embedder import plain_tokenizer
+from conspectus.prompts.offline import offline
+from conspectus.prompts.threads import single_threads
+from conspectus.prompts.windows import cut, storable
+from conspectus.storage.errors import MissingPart, SettingsError
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
 
-from prompts.llm import LanguageModel, Reply, Request
-from storage.errors import BadAnswer, ModelError
+from conspectus.prompts.llm import LanguageModel, Reply, Request
+from conspectus.storage.errors import BadAnswer, ModelError
 
 Value = TypeVar("Value")
 

@@ -11,13 +11,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from prompts.address import OPENAI, Address
-from prompts.budget import Reserve
-from prompts.limits import Limiter, Slot
-from prompts.loop import once_a_process
-from prompts.streams import Pieces, broken_stream
-from prompts.tries import TryAgain, judge, pause
-from storage.errors import BudgetReached, IndexUnusable, ModelRefused, ModelUnavailable, SettingsError
+from conspectus.prompts.address import OPENAI, Address
+from conspectus.prompts.budget import Reserve
+from conspectus.prompts.limits import Limiter, Slot
+from conspectus.prompts.loop import once_a_process
+from conspectus.prompts.streams import Pieces, broken_stream
+from conspectus.prompts.tries import TryAgain, judge, pause
+from conspectus.storage.errors import BudgetReached, IndexUnusable, ModelRefused, ModelUnavailable, SettingsError
 
 if TYPE_CHECKING:
     import openai
@@ -62,7 +62,7 @@ class Call(Generic[Value]):
 
 
 class ModelServer:
-    """A server at an address. It belongs to the loop of `prompts.loop`.
+    """A server at an address. It belongs to the loop of `conspectus.prompts.loop`.
 
     SettingsError where the address needs a key and the environment holds none.
     """

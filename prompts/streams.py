@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from prompts.tries import TryAgain
+from conspectus.prompts.tries import TryAgain
 
 if TYPE_CHECKING:
     from openai.types.chat import ChatCompletionChunk

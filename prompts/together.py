@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
-from storage.errors import ModelError
+from conspectus.storage.errors import ModelError
 
 Result = TypeVar("Result")
 

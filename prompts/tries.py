@@ -6,8 +6,8 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING
 
-from prompts.address import Address
-from storage.errors import ModelRefused
+from conspectus.prompts.address import Address
+from conspectus.storage.errors import ModelRefused
 
 if TYPE_CHECKING:
     import openai

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
-from storage.settings import Price
+from conspectus.storage.settings import Price
 
 _TOKENS_PRICED = 1_000_000
 """Prices are for a million tokens."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prompts.tries import TryAgain
+from conspectus.prompts.tries import TryAgain
 
 Floats = npt.NDArray[np.float32]
 

@@ -1,6 +1,6 @@
-"""Records written in the format that `prompts.records` reads."""
+"""Records written in the format that `conspectus.prompts.records` reads."""
 
-from prompts.records import COMPLETE, FIELD, RECORD, ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.records import COMPLETE, FIELD, RECORD, ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 
 _NOTHING = "NONE"
 _MARKS = (RECORD, FIELD[:2], FIELD[-2:], "\n")

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from query.context import Context
-from storage.records import Entity, Merge
-from storage.text.normalise import entity_key
+from conspectus.query.context import Context
+from conspectus.storage.records import Entity, Merge
+from conspectus.storage.text.normalise import entity_key
 
 
 def alias_rows(context: Context) -> Mapping[str, int]:

@@ -1,9 +1,9 @@
 """Numbered citations that resolve: every quote is the document's own text at its span."""
 
-from query.context import Context
-from query.types import Citation
-from storage.places import described, places_between, sections_at
-from storage.records import Document, Span
+from conspectus.query.context import Context
+from conspectus.query.types import Citation
+from conspectus.storage.places import described, places_between, sections_at
+from conspectus.storage.records import Document, Span
 
 
 class Citations:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import regex
 
-from query.nothing import SIGNS, behind_nothing, may_be_nothing
-from storage.text.sentences import sentence_spans
+from conspectus.query.nothing import SIGNS, behind_nothing, may_be_nothing
+from conspectus.storage.text.sentences import sentence_spans
 
 _MARK = regex.compile(r"(\s*)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _PERHAPS_A_MARK = regex.compile(r"\s*+(?:\[[\d\s,;]*+)?$")
@@ -19,7 +19,7 @@ class Citing:
     """Takes an answer piece by piece and gives it back with its citations, as soon as each is certain.
 
     A sentence is cited by what stands before its marks, which may be before or behind the full stop. What is dropped
-    leaves no empty mark. Of a reply that begins with the word for nothing (see `query.nothing`) what stands behind it
+    leaves no empty mark. Of a reply that begins with the word for nothing (see `conspectus.query.nothing`) what stands behind it
     is given back, and `is_nothing` tells so.
     """
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from prompts.client import open_client
-from prompts.embedder import Embedder, open_embedder
-from prompts.llm import LanguageModel
-from query.types import Passage
-from storage.hashing import digest
-from storage.index import Index
-from storage.places import described
-from storage.records import Chunk, Document, Place
-from storage.settings import EmbeddingSettings, Settings
+from conspectus.prompts.client import open_client
+from conspectus.prompts.embedder import Embedder, open_embedder
+from conspectus.prompts.llm import LanguageModel
+from conspectus.query.types import Passage
+from conspectus.storage.hashing import digest
+from conspectus.storage.index import Index
+from conspectus.storage.places import described
+from conspectus.storage.records import Chunk, Document, Place
+from conspectus.storage.settings import EmbeddingSettings, Settings
 
 if TYPE_CHECKING:
-    from storage.text.bm25 import Bm25
-    from storage.vectors.windowed import WindowedIndex
+    from conspectus.storage.text.bm25 import Bm25
+    from conspectus.storage.vectors.windowed import WindowedIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from query.subgraph.kept import NOTHING_KEPT, Kept
-from query.types import Answer
-from storage.hashing import digest
-from storage.text.tokens import count_tokens, token_spans
+from conspectus.query.subgraph.kept import NOTHING_KEPT, Kept
+from conspectus.query.types import Answer
+from conspectus.storage.hashing import digest
+from conspectus.storage.text.tokens import count_tokens, token_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from math import fsum
 
 import regex
 
-from query.types import Passage
-from storage.records import Span
-from storage.text.names import words
-from storage.text.sentences import sentence_spans
+from conspectus.query.types import Passage
+from conspectus.storage.records import Span
+from conspectus.storage.text.names import words
+from conspectus.storage.text.sentences import sentence_spans
 
 _MARK = regex.compile(r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
 _BEHIND = " \t\r\n.!?。！？…"

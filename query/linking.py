@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from query.aliases import alias_rows
-from query.context import Context
-from storage.records import Entity, Name
-from storage.text.names import NameMatcher, words
-from storage.text.nlp import CONCEPT
-from storage.text.normalise import entity_key
+from conspectus.query.aliases import alias_rows
+from conspectus.query.context import Context
+from conspectus.storage.records import Entity, Name
+from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.normalise import entity_key
 
 
 @dataclass(frozen=True, slots=True)

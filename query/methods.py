@@ -4,36 +4,36 @@ import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from prompts.llm import LanguageModel
-from query.answer.auto import AutoAnswerer
-from query.answer.direct import Direct
-from query.answer.drift import Drift
-from query.answer.drift_offline import ExtractiveDrift
-from query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
-from query.answer.global_model import MapReduce
-from query.answer.global_search import ExtractiveVectorSearch, GlobalSearch
-from query.answer.local import ExtractiveLocalSearch, LocalRetriever, LocalSearch
-from query.answer.read import ExtractiveReader
-from query.answer.read_model import ModelReader
-from query.answer.selection import EveryPassage, LevelReports, Selector
-from query.answer.vector_search import VectorSearch
-from query.context import Context
-from query.retrieve.bm25 import Bm25Retriever
-from query.retrieve.dense import DenseRetriever
-from query.retrieve.hipporag import HippoRag1, HippoRag2
-from query.retrieve.hybrid import HybridRetriever
-from query.retrieve.ircot import IrcotRetriever
-from query.retrieve.ppr import PprRetriever
-from query.retrieve.rerank import RerankRetriever
-from query.retrieve.triples import Triples, TriplesRetriever
-from query.subgraph.gretriever import GRetriever, GRetrieverRetriever
-from query.subgraph.soft_answer import SoftGRetriever
-from query.types import Answerer, Retriever
-from query.walk.fasttog import FastToG
-from query.walk.one_step import Cok, OneStep, nearest_groups, nearest_triples
-from query.walk.tog import Tog
-from query.walk.tog2 import Tog2, Tog2Retriever
-from storage.errors import NeedsModel, UnknownMethod
+from conspectus.prompts.llm import LanguageModel
+from conspectus.query.answer.auto import AutoAnswerer
+from conspectus.query.answer.direct import Direct
+from conspectus.query.answer.drift import Drift
+from conspectus.query.answer.drift_offline import ExtractiveDrift
+from conspectus.query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
+from conspectus.query.answer.global_model import MapReduce
+from conspectus.query.answer.global_search import ExtractiveVectorSearch, GlobalSearch
+from conspectus.query.answer.local import ExtractiveLocalSearch, LocalRetriever, LocalSearch
+from conspectus.query.answer.read import ExtractiveReader
+from conspectus.query.answer.read_model import ModelReader
+from conspectus.query.answer.selection import EveryPassage, LevelReports, Selector
+from conspectus.query.answer.vector_search import VectorSearch
+from conspectus.query.context import Context
+from conspectus.query.retrieve.bm25 import Bm25Retriever
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.retrieve.hipporag import HippoRag1, HippoRag2
+from conspectus.query.retrieve.hybrid import HybridRetriever
+from conspectus.query.retrieve.ircot import IrcotRetriever
+from conspectus.query.retrieve.ppr import PprRetriever
+from conspectus.query.retrieve.rerank import RerankRetriever
+from conspectus.query.retrieve.triples import Triples, TriplesRetriever
+from conspectus.query.subgraph.gretriever import GRetriever, GRetrieverRetriever
+from conspectus.query.subgraph.soft_answer import SoftGRetriever
+from conspectus.query.types import Answerer, Retriever
+from conspectus.query.walk.fasttog import FastToG
+from conspectus.query.walk.one_step import Cok, OneStep, nearest_groups, nearest_triples
+from conspectus.query.walk.tog import Tog
+from conspectus.query.walk.tog2 import Tog2, Tog2Retriever
+from conspectus.storage.errors import NeedsModel, UnknownMethod
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.terms import Terms, is_telling, stem
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.terms import Terms, is_telling, stem
+from conspectus.storage.text.names import words
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -7,14 +7,14 @@ from itertools import chain, zip_longest
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.conversation import Cited, Conversation, Turn
-from query.linking import Linker, Named, open_linker
-from query.wording import Refers, wording
-from storage.records import Name
-from storage.text.names import words
-from storage.text.nlp import CONCEPT, NAME
-from storage.text.normalise import entity_key, title_names
+from conspectus.query.context import Context
+from conspectus.query.conversation import Cited, Conversation, Turn
+from conspectus.query.linking import Linker, Named, open_linker
+from conspectus.query.wording import Refers, wording
+from conspectus.storage.records import Name
+from conspectus.storage.text.names import words
+from conspectus.storage.text.nlp import CONCEPT, NAME
+from conspectus.storage.text.normalise import entity_key, title_names
 
 _NOT_ASKED_ABOUT = frozenset(
     {"CARDINAL", "DATE", "LANGUAGE", "MONEY", "NORP", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}

@@ -14,9 +14,9 @@ from typing import Annotated
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from query.conversation import Cited, Conversation, Turn
-from query.subgraph.kept import MOST, NOTHING_KEPT, Kept
-from storage.errors import InputError, UsageError
+from conspectus.query.conversation import Cited, Conversation, Turn
+from conspectus.query.subgraph.kept import MOST, NOTHING_KEPT, Kept
+from conspectus.storage.errors import InputError, UsageError
 
 MOST_BYTES = 1_000_000
 """Bytes of a file; the oldest turns make room for new ones."""

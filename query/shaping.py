@@ -14,21 +14,21 @@ from functools import reduce
 import numpy as np
 from pydantic import BaseModel
 
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.usage import metered
-from query.context import Context
-from query.conversation import Conversation
-from query.linking import open_linker
-from query.salience import Topic, cited_rows, topics_meant
-from query.subgraph.kept import decayed
-from query.terms import question_terms
-from query.types import Answer, Answerer, AnswersAfter, Evidence, Retriever, Say, Step, Usage
-from query.wording import Refers, telling_words, wording
-from storage.errors import BadAnswer
-from storage.hashing import digest
-from storage.text.tokens import count_tokens
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.usage import metered
+from conspectus.query.context import Context
+from conspectus.query.conversation import Conversation
+from conspectus.query.linking import open_linker
+from conspectus.query.salience import Topic, cited_rows, topics_meant
+from conspectus.query.subgraph.kept import decayed
+from conspectus.query.terms import question_terms
+from conspectus.query.types import Answer, Answerer, AnswersAfter, Evidence, Retriever, Say, Step, Usage
+from conspectus.query.wording import Refers, telling_words, wording
+from conspectus.storage.errors import BadAnswer
+from conspectus.storage.hashing import digest
+from conspectus.storage.text.tokens import count_tokens
 
 REWRITE = "rewrite"
 STEP = "conversation"

@@ -12,13 +12,13 @@ from functools import cache
 import numpy as np
 import regex
 
-from prompts.embedder import Embedder, open_embedder
-from query.function_words import FUNCTION_WORDS
-from query.terms import stem
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings
-from storage.text.names import words
-from storage.text.regex_annotator import RegexAnnotator
-from storage.text.sentences import sentence_spans
+from conspectus.prompts.embedder import Embedder, open_embedder
+from conspectus.query.function_words import FUNCTION_WORDS
+from conspectus.query.terms import stem
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.text.names import words
+from conspectus.storage.text.regex_annotator import RegexAnnotator
+from conspectus.storage.text.sentences import sentence_spans
 
 _NUMBER = regex.compile(r"(?<![\p{L}\p{N}])\d+(?:,\d{3})*(?:\.\d+)?")
 _IN_WORDS = {

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from prompts.render import render
+from conspectus.prompts.render import render
 
 Task = Literal["qa", "claims", "slots"]
 """`tog.task`. A claim is answered by a label (SUPPORTS, REFUTES, NOT ENOUGH INFO); a slot, `thing [SEP] relation`, by

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.function_words import FUNCTION_WORDS
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.function_words import FUNCTION_WORDS
+from conspectus.storage.text.names import words
 
 _SAYS_NOTHING = FUNCTION_WORDS | {"same", "other", "s"}
 """Words that do not say what a question is about."""

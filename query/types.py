@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.kept import Kept
-from query.walk.trace import WalkTrace
-from storage.records import Claim, Entity, Relation, Report
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.kept import Kept
+from conspectus.query.walk.trace import WalkTrace
+from conspectus.storage.records import Claim, Entity, Relation, Report
 
 
 @dataclass(frozen=True, slots=True)

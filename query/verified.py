@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 
 import regex
 
-from prompts.asking import choose
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.together import settled
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.grounding import Marked, marked_sentences
-from query.support import Source, closeness, missing, names_alone, quotes
-from query.types import Answer, Check, Citation, CitedTriple, Step
-from storage.errors import ModelError
-from storage.text.predicates import predicate_words
+from conspectus.prompts.asking import choose
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.together import settled
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.grounding import Marked, marked_sentences
+from conspectus.query.support import Source, closeness, missing, names_alone, quotes
+from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
+from conspectus.storage.errors import ModelError
+from conspectus.storage.text.predicates import predicate_words
 
 STEP = "verify"
 UNVERIFIED = "[unverified]"

@@ -5,9 +5,9 @@ from importlib.resources import files
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.linking import open_linker
-from query.terms import question_terms
+from conspectus.query.context import Context
+from conspectus.query.linking import open_linker
+from conspectus.query.terms import question_terms
 
 _PASSAGES = 5
 """Passages whose words are looked at."""
@@ -52,7 +52,7 @@ def support(context: Context, question: str) -> float:
 
 def _typical_questions(context: Context) -> npt.NDArray[np.float32]:
     def load() -> npt.NDArray[np.float32]:
-        lines = files("query").joinpath("global_questions.txt").read_text("utf-8").splitlines()
+        lines = files("conspectus.query").joinpath("global_questions.txt").read_text("utf-8").splitlines()
         return context.embedder.embed([line for line in lines if line])
 
     return context.index.keep("typical questions", load)

@@ -9,7 +9,7 @@ from importlib.resources import files
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
+from conspectus.query.context import Context
 
 
 def closeness_in_translation(context: Context, question: str) -> float:
@@ -22,7 +22,7 @@ def closeness_in_translation(context: Context, question: str) -> float:
 
 def _typical_questions(context: Context) -> npt.NDArray[np.float32]:
     def load() -> npt.NDArray[np.float32]:
-        lines = files("query").joinpath("global_questions_translated.txt").read_text("utf-8").splitlines()
+        lines = files("conspectus.query").joinpath("global_questions_translated.txt").read_text("utf-8").splitlines()
         return context.embedder.embed([line for line in lines if line])
 
     return context.index.keep("typical questions in translation", load)

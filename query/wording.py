@@ -13,7 +13,7 @@ from typing import Literal
 
 import regex
 
-from storage.text.names import NameMatcher, words
+from conspectus.storage.text.names import NameMatcher, words
 
 Refers = Literal["person", "thing", "any"]
 """What a pronoun can stand for, where the language tells persons from things."""
@@ -148,7 +148,7 @@ def _lists() -> dict[str, NameMatcher[str]]:
     """Return by language what finds its listed words, each with its kind."""
     found: dict[str, dict[str, str]] = {}
     language = ""
-    for line in files("query").joinpath("follow_up_words.txt").read_text("utf-8").splitlines():
+    for line in files("conspectus.query").joinpath("follow_up_words.txt").read_text("utf-8").splitlines():
         if line.startswith("["):
             language = line.strip("[]")
         elif line and not line.startswith("#"):

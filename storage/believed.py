@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from storage.errors import IndexCorrupt
-from storage.hashing import file_digest
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.hashing import file_digest
 
 _checked: set[tuple[int, int, int, int, int, str]] = set()
 _lock = threading.Lock()

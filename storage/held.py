@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from storage import tables
-from storage.graph.adjacency import Adjacency
-from storage.index import Index
-from storage.manifest import Manifest
-from storage.records import Entity
+from conspectus.storage import tables
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest
+from conspectus.storage.records import Entity
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
 
-    from storage.text.bm25 import Bm25
-    from storage.vectors.windowed import WindowedIndex
+    from conspectus.storage.text.bm25 import Bm25
+    from conspectus.storage.vectors.windowed import WindowedIndex
 
 Record = TypeVar("Record")
 Rows = Callable[[], Sequence[Any]]

@@ -4,8 +4,8 @@
     INDEX/versions/<version>/           manifest.json, *.parquet, vectors/, graph/
     INDEX/cache/memo.sqlite             results by content hash, never needed to read an index
 
-A reader that has a version open keeps it; a build that dies leaves the old version in force (`storage.publishing`).
-No file is parsed before it is what the manifest says (`storage.believed`).
+A reader that has a version open keeps it; a build that dies leaves the old version in force (`conspectus.storage.publishing`).
+No file is parsed before it is what the manifest says (`conspectus.storage.believed`).
 """
 
 import threading
@@ -13,17 +13,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from storage import tables
-from storage.believed import believed, believed_below
-from storage.errors import IndexCorrupt
-from storage.graph.adjacency import Adjacency
-from storage.manifest import Manifest, current_version, read_manifest
+from conspectus.storage import tables
+from conspectus.storage.believed import believed, believed_below
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.manifest import Manifest, current_version, read_manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from storage.text.bm25 import Bm25
-    from storage.vectors.windowed import WindowedIndex
+    from conspectus.storage.text.bm25 import Bm25
+    from conspectus.storage.vectors.windowed import WindowedIndex
 
 SPARSE_VECTORS = frozenset({"entities", "relations"})
 """Tables of which not every row needs a vector."""
@@ -63,7 +63,7 @@ class Index:
         The predicates are the distinct ones of the relations, sorted. Of entities and relations that a graph brought
         along only some have vectors.
         """
-        from storage.vectors.windowed import open_windowed
+        from conspectus.storage.vectors.windowed import open_windowed
 
         def load() -> "WindowedIndex":
             self._believed(f"vectors/{name}.rows.npy")
@@ -83,7 +83,7 @@ class Index:
 
     def lexical(self) -> "Bm25":
         """Return the lexical index of the chunks, each under its document's title."""
-        from storage.text.bm25 import Bm25
+        from conspectus.storage.text.bm25 import Bm25
 
         return self.keep("bm25", lambda: Bm25.open(self._believed_below("bm25"), self.manifest.rows["chunks"]))
 

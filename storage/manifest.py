@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
-from storage.hashing import file_digest
+from conspectus.storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
+from conspectus.storage.hashing import file_digest
 
 FORMAT_VERSION = 4
 """Raised when an older reader could misread what a newer writer makes.

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from storage.errors import IndexUnusable
-from storage.memo import Memo
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.memo import Memo
 
 
 class MemoReader(Memo):

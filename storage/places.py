@@ -4,7 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
 
-from storage.records import Place
+from conspectus.storage.records import Place
 
 HEADING = "heading"
 _APART = frozenset({"slide", "sheet"})

@@ -4,8 +4,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.errors import IndexUnusable
-from storage.manifest import MANIFEST, current_version
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.manifest import MANIFEST, current_version
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import os
 import shutil
 from pathlib import Path
 
-from storage.errors import IndexUnusable
+from conspectus.storage.errors import IndexUnusable
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _NOTHING = 262_144

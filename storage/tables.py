@@ -9,8 +9,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from storage.errors import IndexCorrupt
-from storage.records import (
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.records import (
     Chunk,
     Claim,
     Community,

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from storage.errors import IndexCorrupt
-from storage.index import Index
-from storage.manifest import MANIFEST, damaged_files
-from storage.places import HEADING
-from storage.publishing import version_name
-from storage.records import (
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import MANIFEST, damaged_files
+from conspectus.storage.places import HEADING
+from conspectus.storage.publishing import version_name
+from conspectus.storage.records import (
     Chunk,
     Claim,
     Community,
@@ -25,7 +25,7 @@ from storage.records import (
     Span,
     Synonym,
 )
-from storage.tables import TABLES
+from conspectus.storage.tables import TABLES
 
 
 @dataclass(frozen=True, slots=True)

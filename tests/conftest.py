@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from query.context import Context
-from storage.index import Index
-from storage.settings import load_settings
+from conspectus.query.context import Context
+from conspectus.storage.index import Index
+from conspectus.storage.settings import load_settings
 from tests import samples
 from tests.cross_encoders import save_cross_encoder
 
@@ -21,7 +21,7 @@ Build = Callable[[Iterable[tuple[str, str]]], Context]
 @pytest.fixture(scope="session")
 def index_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the shared index. Tests that change anything work on a copy."""
-    from pipelines.index import build_index
+    from conspectus.pipelines.index import build_index
 
     folder = tmp_path_factory.mktemp("shared")
     passages = folder / "samples.jsonl"
@@ -53,7 +53,7 @@ def context(index_root: Path, reranking: dict[str, dict[str, object]]) -> Contex
 @pytest.fixture(scope="session")
 def sample_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an index of the sample passages only, with something in every table that needs no model."""
-    from pipelines.index import build_index
+    from conspectus.pipelines.index import build_index
 
     folder = tmp_path_factory.mktemp("samples")
     write_rows(folder / "samples.jsonl", [{"title": title, "text": text} for title, text in samples.PASSAGES.items()])
@@ -77,7 +77,7 @@ def questions() -> list[str]:
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory, reranking: dict[str, dict[str, object]]) -> Build:
     """Makes further indexes of a few texts, without spaCy."""
-    from pipelines.index import build_index
+    from conspectus.pipelines.index import build_index
 
     def make(passages: Iterable[tuple[str, str]]) -> Context:
         folder = tmp_path_factory.mktemp("small")

@@ -1,9 +1,9 @@
 """Small inputs that several tests share."""
 
-from storage.records import Chunk, Document
-from storage.settings import ChunkSettings
-from storage.text.annotators import open_annotator
-from storage.text.nlp import Annotation
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import ChunkSettings
+from conspectus.storage.text.annotators import open_annotator
+from conspectus.storage.text.nlp import Annotation
 
 PASSAGES = {
     "The Red House (novel)": "The Red House was published in 2012 by English author Mark Haddon. It is set in Oxford.",
@@ -24,7 +24,7 @@ def documents() -> list[Document]:
 
 
 def chunks(of: list[Document]) -> list[Chunk]:
-    from pipelines.steps.chunks import split_documents
+    from conspectus.pipelines.steps.chunks import split_documents
 
     return split_documents(of, ChunkSettings())
 

@@ -5,7 +5,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.asked import FakeRequest
 from tests import graph_model
 
 PEOPLE = ("Karl Brandt", "Anna Voss", "Otto Reimers", "Lina Petersen", "Emil Thode", "Marie Sloman")

@@ -14,8 +14,8 @@ from conspectus.atlas.packing import Circle
 from conspectus.atlas.regions import ALONE, Tree, tree_of
 from conspectus.atlas.reported import Shelf, aliases_of, documents_of, told_reports
 from conspectus.atlas.telling import Teller, line, rounded, shortened
-from storage.index import Index
-from storage.records import Community, Document, Entity, Relation, Report
+from conspectus.storage.index import Index
+from conspectus.storage.records import Community, Document, Entity, Relation, Report
 
 _NAME, _DESCRIPTION, _SENTENCE = 120, 500, 300
 """Most characters of a name, of an entity's description, and of the sentence that states a relation."""

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from conspectus.atlas.content import Content, Limits, content_of
-from pipelines.interchange.exported import Exported
-from storage.records import Document
+from conspectus.pipelines.interchange.exported import Exported
+from conspectus.storage.records import Document
 
 if TYPE_CHECKING:
-    from storage.index import Index
+    from conspectus.storage.index import Index
 
 _SCRIPTS = ("data", "colour", "camera", "draw", "labels", "panel", "search", "main")
 _PLACE = re.compile(r"\{\{(\w+)\}\}")

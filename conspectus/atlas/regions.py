@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from storage.records import Community, Entity
+from conspectus.storage.records import Community, Entity
 
 ALONE = "alone"
 """Id of the region of what is joined to nothing: a circle for each would only hide what there is to see."""

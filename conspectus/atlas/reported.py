@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conspectus.atlas.telling import Teller, line, rounded, shortened
-from storage.index import Index
-from storage.places import described
-from storage.records import Chunk, Document, Finding, Mention, Merge, Report, Span
+from conspectus.storage.index import Index
+from conspectus.storage.places import described
+from conspectus.storage.records import Chunk, Document, Finding, Mention, Merge, Report, Span
 
 _NAME, _TITLE, _SUMMARY, _HEAD, _EXPLANATION, _QUOTE = 120, 200, 1500, 300, 1200, 500
 """Most characters of a text of each kind."""

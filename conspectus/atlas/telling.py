@@ -3,7 +3,7 @@
 import re
 from math import isfinite
 
-from pipelines.steps.readers.names import visible
+from conspectus.pipelines.steps.readers.names import visible
 
 _MARKS = re.compile("([\u061c\u200e\u200f])")
 """Marks of direction that Arabic and Hebrew texts need; what goes beyond them ends with the text they stand in."""

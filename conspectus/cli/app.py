@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipelines.steps.readers.names import UNSEEN, visible
-from storage.errors import NeedsModel, UsageError
-from storage.settings import Settings, load_settings, parse_override
+from conspectus.pipelines.steps.readers.names import UNSEEN, visible
+from conspectus.storage.errors import NeedsModel, UsageError
+from conspectus.storage.settings import Settings, load_settings, parse_override
 
 if TYPE_CHECKING:
-    from prompts.llm import LanguageModel
-    from query.context import Context
+    from conspectus.prompts.llm import LanguageModel
+    from conspectus.query.context import Context
 
 DEFAULT_INDEX = Path(".conspectus/index")
 

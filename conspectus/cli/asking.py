@@ -27,12 +27,12 @@ from conspectus.cli.app import (
     print_json,
     question_text,
 )
-from storage.errors import UsageError
+from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
     from conspectus.api import Index
-    from pipelines.evaluation.suites import Question
-    from query.types import Answer, Say
+    from conspectus.pipelines.evaluation.suites import Question
+    from conspectus.query.types import Answer, Say
 
 _AT_ONCE = 64
 """Questions looked up together: what is found for them is printed before the next are."""
@@ -98,8 +98,8 @@ def ask(
     finds in the question. With --show such a walk is drawn; with --trace it is told decision by decision.
     """
     from conspectus.api import open_index
-    from query.conversation import turn_of
-    from query.session import append_turn, read_session
+    from conspectus.query.conversation import turn_of
+    from conspectus.query.session import append_turn, read_session
 
     if level and method not in {"auto", "global"}:
         raise UsageError(f"the method {method!r} has no --level; only global has")
@@ -150,7 +150,7 @@ def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
 
 def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
     """Print an answer as it is made, then what supports it, and return it."""
-    from query.verified import without_marks
+    from conspectus.query.verified import without_marks
 
     said: list[str] = []
 
@@ -170,7 +170,7 @@ def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
 
 def _in_single_marks(text: str) -> str:
     """Return a text with [1][2] for [1, 2]: an answer that differs in nothing else is not printed twice."""
-    from query.grounding import keeping
+    from conspectus.query.grounding import keeping
 
     return keeping(text.strip(), range(1_000))
 
@@ -209,8 +209,8 @@ def retrieve(
     many are looked up, and with --json one line of JSON is printed for each, with its id.
     """
     from conspectus.api import open_index
-    from pipelines.evaluation.suites import read_questions
-    from query.session import read_session
+    from conspectus.pipelines.evaluation.suites import read_questions
+    from conspectus.query.session import read_session
 
     if (question is None) == (questions is None):
         raise UsageError("give a question, or a file of them with --questions")
@@ -244,7 +244,7 @@ def _retrieve_all(asked: "Sequence[Question]", opened: "Index", method: str, k: 
 @app.command(short_help="List the ways to ask.", epilog=examples("conspectus methods"))
 def methods(as_json: JsonOption = False) -> None:
     """List the ways to ask, by the name that --method takes."""
-    from query.methods import METHODS
+    from conspectus.query.methods import METHODS
 
     about = {name: f"{each.about}; needs a model" if each.needs_model else each.about for name, each in METHODS.items()}
     if as_json:

@@ -21,7 +21,7 @@ from conspectus.cli.app import (
     examples,
 )
 from conspectus.cli.asking import told
-from storage.errors import ModelError
+from conspectus.storage.errors import ModelError
 
 _QUIT, _NEW = "/quit", "/new"
 
@@ -48,7 +48,7 @@ def chat(
     answer to is told on stderr and forgotten; the exit status is then 8 in the end.
     """
     from conspectus.api import open_index
-    from query.methods import find_method
+    from conspectus.query.methods import find_method
 
     find_method(method)
     talk = open_index(index, chosen_settings(settings, overrides)).chat(method, where=where, access=access)

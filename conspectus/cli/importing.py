@@ -49,9 +49,9 @@ def import_graphrag(
     is kept as well as can be, and listed by: conspectus status --failures. Importing again is a no-op where nothing has
     changed, and makes the index equal to the tables where something has; documents are added and removed there.
     """
-    from pipelines.interchange.graphrag import import_graphrag as imported
-    from pipelines.interchange.graphrag import imported_summary
-    from pipelines.runner import RunHere
+    from conspectus.pipelines.interchange.graphrag import import_graphrag as imported
+    from conspectus.pipelines.interchange.graphrag import imported_summary
+    from conspectus.pipelines.runner import RunHere
 
     chosen = chosen_settings(settings, overrides)
     with progress(quiet) as report:

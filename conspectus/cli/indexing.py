@@ -24,8 +24,8 @@ from conspectus.cli.app import (
     print_json,
 )
 from conspectus.progress import progress
-from storage.errors import FAILURES_PAST_THRESHOLD, UsageError
-from storage.settings import Settings
+from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
+from conspectus.storage.settings import Settings
 
 _LONGEST_CALL = 86_400.0
 """Seconds; `inf` would be no JSON."""
@@ -129,13 +129,13 @@ def index(
     if os.environ.get("PREFECT_API_URL"):
         if quiet:
             os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "WARNING")
-        from pipelines.tasks import run_flow
+        from conspectus.pipelines.tasks import run_flow
 
         done = run_flow(inputs, index, chosen, retry_failed=retry_failed)
     else:
-        from pipelines.build_report import summary
-        from pipelines.index import build_index
-        from pipelines.runner import RunHere
+        from conspectus.pipelines.build_report import summary
+        from conspectus.pipelines.index import build_index
+        from conspectus.pipelines.runner import RunHere
 
         with progress(quiet) as report:
             made = build_index(inputs, index, chosen, RunHere(report), report, retry_failed=retry_failed)
@@ -165,7 +165,7 @@ def _estimate(
     inputs: list[str], index: Path, chosen: Settings, latency: float | None, *, retry_failed: bool, as_json: bool
 ) -> None:
     from conspectus import show_estimate
-    from pipelines.estimate import estimate, summary
+    from conspectus.pipelines.estimate import estimate, summary
 
     made = summary(estimate(inputs, index, chosen, latency=latency, retry_failed=retry_failed))
     if as_json:

@@ -23,7 +23,7 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.indexing import end
 from conspectus.progress import progress
-from storage.errors import UsageError
+from conspectus.storage.errors import UsageError
 
 
 @app.command(
@@ -47,9 +47,9 @@ def add(
     is named by its path below the input, as by `conspectus index`: `add docs` gives the files of docs the names that
     `index docs` gave them. Settings must be those that the index was made with.
     """
-    from pipelines.build_report import summary
-    from pipelines.changes import add_documents
-    from pipelines.runner import RunHere
+    from conspectus.pipelines.build_report import summary
+    from conspectus.pipelines.changes import add_documents
+    from conspectus.pipelines.runner import RunHere
 
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     with progress(quiet) as report:
@@ -80,9 +80,9 @@ def remove(
     The new version is that of indexing the others. Older versions and the memo still hold what was removed until:
     conspectus prune --purge. Settings must be those that the index was made with.
     """
-    from pipelines.build_report import summary
-    from pipelines.changes import remove_documents
-    from pipelines.runner import RunHere
+    from conspectus.pipelines.build_report import summary
+    from conspectus.pipelines.changes import remove_documents
+    from conspectus.pipelines.runner import RunHere
 
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     with progress(quiet) as report:
@@ -117,9 +117,9 @@ def prune(
     """
     from dataclasses import asdict
 
-    from pipelines.purging import purge as purge_index
-    from storage.pruning import prune as prune_index
-    from storage.publishing import build_lock
+    from conspectus.pipelines.purging import purge as purge_index
+    from conspectus.storage.pruning import prune as prune_index
+    from conspectus.storage.publishing import build_lock
 
     if purge and keep != 1:
         raise UsageError("--purge keeps the version in force only; leave --keep out")
@@ -152,7 +152,7 @@ def migrate(
     """
     from dataclasses import asdict
 
-    from pipelines.migration import migrate as migrate_index
+    from conspectus.pipelines.migration import migrate as migrate_index
 
     with progress(quiet) as report:
         done = migrate_index(index, chosen_settings(settings, overrides), report)
@@ -161,6 +161,6 @@ def migrate(
 
 def _check_index(index: Path) -> None:
     """Refuse a folder that is no index before anything is made in it."""
-    from storage.manifest import current_version
+    from conspectus.storage.manifest import current_version
 
     current_version(index)

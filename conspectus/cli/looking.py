@@ -23,8 +23,8 @@ from conspectus.cli.app import (
     examples,
     print_json,
 )
-from storage.errors import UsageError
-from storage.settings import Settings
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import Settings
 
 
 @app.command(
@@ -60,8 +60,8 @@ def status(
             raise UsageError("--failures lists what was lost; INPUT is what an update would read: give one of them")
         _preview(inputs, index, chosen_settings(settings, overrides, openie, kg, kg_labels), as_json=as_json)
         return
-    from storage.index import Index
-    from storage.records import Failure
+    from conspectus.storage.index import Index
+    from conspectus.storage.records import Failure
 
     opened = Index.open(index)
     lost = opened.rows(Failure)
@@ -74,7 +74,7 @@ def status(
 
 def _preview(inputs: list[str], index: Path, chosen: Settings, *, as_json: bool) -> None:
     from conspectus import show_preview
-    from pipelines.preview import preview, summary
+    from conspectus.pipelines.preview import preview, summary
 
     made = summary(preview(inputs, index, chosen))
     print_json(made) if as_json else typer.echo(show_preview.preview(made))
@@ -116,9 +116,9 @@ def reports(
 @app.command(short_help="Check an index.", epilog=examples("conspectus verify --index docs.index"))
 def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
     """Check every checksum, id, span and row count of an index; exit status 4 where something is wrong."""
-    from storage.errors import IndexCorrupt
-    from storage.index import Index
-    from storage.verify import verify as find_problems
+    from conspectus.storage.errors import IndexCorrupt
+    from conspectus.storage.index import Index
+    from conspectus.storage.verify import verify as find_problems
 
     problems = find_problems(Index.open(index))
     if as_json:

@@ -24,10 +24,10 @@ from conspectus.cli.app import (
     model_of,
 )
 from conspectus.progress import progress
-from storage.errors import UsageError
+from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
-    from pipelines.evaluation.asking import Topic
+    from conspectus.pipelines.evaluation.asking import Topic
 
 
 @app.command(
@@ -102,11 +102,11 @@ def evaluate(
     Creak or FEVER as it was published.
     """
     from conspectus.api import open_index
-    from pipelines.evaluation.evaluate import as_json
-    from pipelines.evaluation.suites import read_suite, sampled, suite_index
-    from pipelines.evaluation.sweep import evaluate_each, swept_settings, values_of
-    from pipelines.index import build_index
-    from pipelines.runner import RunHere
+    from conspectus.pipelines.evaluation.evaluate import as_json
+    from conspectus.pipelines.evaluation.suites import read_suite, sampled, suite_index
+    from conspectus.pipelines.evaluation.sweep import evaluate_each, swept_settings, values_of
+    from conspectus.pipelines.index import build_index
+    from conspectus.pipelines.runner import RunHere
 
     if plot and not sweep:
         raise UsageError("--plot draws a --sweep")
@@ -178,7 +178,7 @@ def questions(
     import asyncio
 
     from conspectus.api import open_index
-    from pipelines.evaluation.questions import Description, describe_corpus, generate, write_questions
+    from conspectus.pipelines.evaluation.questions import Description, describe_corpus, generate, write_questions
 
     if to.exists() and not force:
         raise UsageError(f"{to} exists already; --force overwrites it")
@@ -222,9 +222,9 @@ def judge(
     import asyncio
 
     from conspectus.api import open_index
-    from pipelines.evaluation.judge import answer_all, as_json
-    from pipelines.evaluation.judge import judge as judge_all
-    from pipelines.evaluation.suites import read_questions
+    from conspectus.pipelines.evaluation.judge import answer_all, as_json
+    from conspectus.pipelines.evaluation.judge import judge as judge_all
+    from conspectus.pipelines.evaluation.suites import read_questions
 
     names = _method_names(methods)
     if len(names) < 2:
@@ -266,7 +266,7 @@ def _topics(text: str) -> "list[Topic]":
 
 def _method_names(text: str) -> list[str]:
     """Return the named methods; a mistake in one shows here, before anything is built."""
-    from query.methods import find_method
+    from conspectus.query.methods import find_method
 
     names = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
     if not names:

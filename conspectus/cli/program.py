@@ -18,7 +18,7 @@ from conspectus.cli import (
     training,
 )
 from conspectus.cli.app import app, complain
-from storage.errors import ConspectusError
+from conspectus.storage.errors import ConspectusError
 
 INTERRUPTED = 130
 COMMANDS = (

@@ -23,7 +23,7 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.indexing import end
 from conspectus.progress import progress
-from storage.errors import UsageError
+from conspectus.storage.errors import UsageError
 
 
 @app.command(
@@ -72,9 +72,9 @@ def resolve(
         _list(index, names or [], as_json=as_json)
         return
 
-    from pipelines.build_report import summary
-    from pipelines.resolution import undoing
-    from pipelines.runner import RunHere
+    from conspectus.pipelines.build_report import summary
+    from conspectus.pipelines.resolution import undoing
+    from conspectus.pipelines.runner import RunHere
 
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     change = undoing.undo if undo or undo_all else undoing.redo
@@ -90,7 +90,7 @@ def _flags(undo: bool, undo_all: bool, redo: bool, redo_all: bool) -> list[tuple
 def _list(index: Path, names: list[str], *, as_json: bool) -> None:
     from dataclasses import asdict
 
-    from pipelines.resolution.undoing import merges_in, named
+    from conspectus.pipelines.resolution.undoing import merges_in, named
 
     merges = merges_in(index)
     if names:

@@ -8,8 +8,8 @@ import typer
 from conspectus import show
 from conspectus.cli.app import QuietOption, SetOption, SettingsOption, app, chosen_settings, examples
 from conspectus.progress import progress
-from storage.errors import UsageError
-from storage.settings import as_yaml
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import as_yaml
 
 
 @app.command(
@@ -69,8 +69,8 @@ def _tuned(
     force: bool,
     quiet: bool,
 ) -> None:
-    from pipelines.tuning.tune import CHUNKS, tune
-    from pipelines.tuning.write import check_free, check_writable, write_tuning
+    from conspectus.pipelines.tuning.tune import CHUNKS, tune
+    from conspectus.pipelines.tuning.write import check_free, check_writable, write_tuning
 
     chosen = chosen_settings(file, overrides)
     if not force:

@@ -16,7 +16,7 @@ from conspectus.cli.app import (
     examples,
     print_json,
 )
-from storage.errors import UsageError
+from conspectus.storage.errors import UsageError
 
 train = typer.Typer(
     help="Train a small model that a method uses, on this machine.", no_args_is_help=True, rich_markup_mode=None
@@ -63,8 +63,8 @@ def graph2text(
     from dataclasses import asdict
 
     from conspectus.show_training import trained
-    from pipelines.train.graph2text import Plan, train_graph2text
-    from pipelines.train.pairs import read_pairs
+    from conspectus.pipelines.train.graph2text import Plan, train_graph2text
+    from conspectus.pipelines.train.pairs import read_pairs
 
     check_folder_of("--out", out)
     if out.exists() and not (out / "graph2text.json").is_file() and any(out.iterdir()):
@@ -119,7 +119,7 @@ def gretriever(
     from dataclasses import asdict
 
     from conspectus.show_gretriever import trained as shown
-    from pipelines.train.gretriever import train_from_settings
+    from conspectus.pipelines.train.gretriever import train_from_settings
 
     check_folder_of("--out", out)
     others = {each.name for each in out.iterdir()} - {"cache"} if out.is_dir() else set()

@@ -6,16 +6,16 @@ Both find a remembered reply exactly as the client does: by the same key of the 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
-from pipelines.estimation.made_up import MadeUp
-from pipelines.estimation.tokens import server_tokens
-from prompts.client import sendable
-from prompts.dialect import wanted_schema
-from prompts.llm import Reply, Request
-from prompts.replies import ReplyMemo, reply_key
-from prompts.usage import Meter, Spending, cost
-from storage.errors import ModelError
-from storage.memo import Memo
-from storage.settings import LlmSettings
+from conspectus.pipelines.estimation.made_up import MadeUp
+from conspectus.pipelines.estimation.tokens import server_tokens
+from conspectus.prompts.client import sendable
+from conspectus.prompts.dialect import wanted_schema
+from conspectus.prompts.llm import Reply, Request
+from conspectus.prompts.replies import ReplyMemo, reply_key
+from conspectus.prompts.usage import Meter, Spending, cost
+from conspectus.storage.errors import ModelError
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
 
 
 class NotAsked(ModelError):

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.estimation.rehearsal import Corpus, Rehearsal
-from pipelines.estimation.tokens import server_tokens
-from pipelines.judgement_offline import OfflineJudgement
-from pipelines.runner import RunHere
-from pipelines.steps.vectors import STAGE, chunk_text, entity_text, predicate_texts, relation_text, report_text
-from prompts.embedder import Embedder, open_embedder
-from prompts.endpoint_embedder import STEP
-from prompts.usage import Spending
-from storage.hashing import digest
-from storage.memo import Memo
-from storage.settings import Settings
+from conspectus.pipelines.estimation.rehearsal import Corpus, Rehearsal
+from conspectus.pipelines.estimation.tokens import server_tokens
+from conspectus.pipelines.judgement_offline import OfflineJudgement
+from conspectus.pipelines.runner import RunHere
+from conspectus.pipelines.steps.vectors import STAGE, chunk_text, entity_text, predicate_texts, relation_text, report_text
+from conspectus.prompts.embedder import Embedder, open_embedder
+from conspectus.prompts.endpoint_embedder import STEP
+from conspectus.prompts.usage import Spending
+from conspectus.storage.hashing import digest
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import Settings
 
 MOST_WITHOUT_MODEL = 60
 """Chunks that are annotated to see what an extraction without a model finds."""

@@ -7,7 +7,7 @@ the memo holds of the model at hand takes its place (see observed.py).
 import math
 from dataclasses import dataclass, replace
 
-from storage.settings import DescriptionSettings, ReportSettings
+from conspectus.storage.settings import DescriptionSettings, ReportSettings
 
 ANCHOR_TOKENS = 1195.0
 """Tokens of the chunks that the recorded replies were made from: *A Christmas Carol* in 42 chunks of up to 1,200."""

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor
 
-from pipelines.estimation.habits import Habits
-from pipelines.estimation.names import has_capitals, names_in
-from pipelines.estimation.tokens import server_tokens
-from prompts.llm import Request
-from storage.settings import DescriptionSettings, ReportSettings
+from conspectus.pipelines.estimation.habits import Habits
+from conspectus.pipelines.estimation.names import has_capitals, names_in
+from conspectus.pipelines.estimation.tokens import server_tokens
+from conspectus.prompts.llm import Request
+from conspectus.storage.settings import DescriptionSettings, ReportSettings
 
 _GOLDEN = 0.6180339887498949
 """Its multiples without their whole parts are spread evenly however many there are: shares come out right early."""

@@ -3,8 +3,8 @@
 from collections import Counter
 from functools import lru_cache
 
-from storage.text.normalise import entity_key
-from storage.text.regex_annotator import RegexAnnotator
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.regex_annotator import RegexAnnotator
 
 
 @lru_cache(1 << 14)

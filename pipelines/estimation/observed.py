@@ -5,19 +5,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.estimation.asked import Observed
-from pipelines.estimation.habits import Habits, Seen
-from pipelines.estimation.names import has_capitals, names_in
-from pipelines.estimation.tokens import server_tokens
-from prompts.answers import read_choice
-from prompts.llm import Reply
-from prompts.records import Records, read_records
-from prompts.replies import KIND, ReplyMemo
-from storage.errors import BadAnswer, IndexUnusable
-from storage.index import Index
-from storage.manifest import current_manifest
-from storage.memo import Memo
-from storage.records import Chunk, Entity, Relation
+from conspectus.pipelines.estimation.asked import Observed
+from conspectus.pipelines.estimation.habits import Habits, Seen
+from conspectus.pipelines.estimation.names import has_capitals, names_in
+from conspectus.pipelines.estimation.tokens import server_tokens
+from conspectus.prompts.answers import read_choice
+from conspectus.prompts.llm import Reply
+from conspectus.prompts.records import Records, read_records
+from conspectus.prompts.replies import KIND, ReplyMemo
+from conspectus.storage.errors import BadAnswer, IndexUnusable
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import current_manifest
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Entity, Relation
 
 _AS_GOOD = 2
 """So many observations count as much as what is known beforehand."""

@@ -4,8 +4,8 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from prompts.usage import Spending, cost
-from storage.settings import Price
+from conspectus.prompts.usage import Spending, cost
+from conspectus.storage.settings import Price
 
 MOST = 300
 """Chunks that are rehearsed: some seconds."""

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from query.grounding import keeping
-from storage.text.names import words
-from storage.text.sentences import sentence_spans
+from conspectus.query.grounding import keeping
+from conspectus.storage.text.names import words
+from conspectus.storage.text.sentences import sentence_spans
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 """Gives a unit vector for each text, (n, dimension)."""

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pipelines.evaluation.suites import Question
-from query.context import Context
-from query.methods import Method
-from query.tasks import Task
-from query.types import Answer, Answerer, AnswersAbout, nobody
-from storage.errors import ModelError
+from conspectus.pipelines.evaluation.suites import Question
+from conspectus.query.context import Context
+from conspectus.query.methods import Method
+from conspectus.query.tasks import Task
+from conspectus.query.types import Answer, Answerer, AnswersAbout, nobody
+from conspectus.storage.errors import ModelError
 
 Topic = Literal["given", "linked"]
 """Where a walk begins: at the things that the suite names, or at those that it finds in the question."""

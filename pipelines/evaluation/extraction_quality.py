@@ -12,10 +12,10 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.evaluation.answers import Embed, Weigh, normalised, token_f1, word_coverage
-from pipelines.evaluation.text_graphs import Edge, Node, TextGraph
-from storage.text.names import words
-from storage.text.sentences import sentence_spans
+from conspectus.pipelines.evaluation.answers import Embed, Weigh, normalised, token_f1, word_coverage
+from conspectus.pipelines.evaluation.text_graphs import Edge, Node, TextGraph
+from conspectus.storage.text.names import words
+from conspectus.storage.text.sentences import sentence_spans
 
 Floats = npt.NDArray[np.float32]
 Part = TypeVar("Part")

@@ -5,9 +5,9 @@ Names are compared as the data sets' scripts compare texts (see `answers.normali
 
 from collections.abc import Sequence
 
-from pipelines.evaluation.answers import normalised, without_marks
-from query.answer.read import UNKNOWN
-from query.types import Answer
+from conspectus.pipelines.evaluation.answers import normalised, without_marks
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.types import Answer
 
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"
 _VERDICTS = {

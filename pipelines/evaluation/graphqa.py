@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pipelines.evaluation.graphqa_scores import begins_with, hit_at_1, lenient
-from query.subgraph.soft_shape import SEPARATOR
-from query.subgraph.textual_graph import TextualGraph
-from storage.errors import InputError
-from storage.records import Failure
+from conspectus.pipelines.evaluation.graphqa_scores import begins_with, hit_at_1, lenient
+from conspectus.query.subgraph.soft_shape import SEPARATOR
+from conspectus.query.subgraph.textual_graph import TextualGraph
+from conspectus.storage.errors import InputError
+from conspectus.storage.records import Failure
 
 Metric = Literal["accuracy", "hit@1"]
 Cut = Callable[[TextualGraph, str], TextualGraph]
@@ -91,9 +91,9 @@ def read_graphqa(place: Path, cut: Cut = whole) -> GraphQa:
     Questions that cannot be read are its `failures`; InputError names the first where they are more than a twentieth,
     and the file that is of no such form at all. ExplaGraphs' graphs are small, and never cut, as in the paper.
     """
-    from pipelines.evaluation.graphqa_explagraphs import find_explagraphs, read_explagraphs
-    from pipelines.evaluation.graphqa_scenes import find_scenes, read_scenes
-    from pipelines.evaluation.graphqa_webqsp import find_webqsp, read_webqsp
+    from conspectus.pipelines.evaluation.graphqa_explagraphs import find_explagraphs, read_explagraphs
+    from conspectus.pipelines.evaluation.graphqa_scenes import find_scenes, read_scenes
+    from conspectus.pipelines.evaluation.graphqa_webqsp import find_webqsp, read_webqsp
 
     if stances := find_explagraphs(place):
         return read_explagraphs(stances)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from pipelines.evaluation.graphqa import GraphQa, GraphQuestion, Metric, Size
-from pipelines.evaluation.graphqa_sizes import Sizes
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from storage.errors import InputError
-from storage.records import Failure
+from conspectus.pipelines.evaluation.graphqa import GraphQa, GraphQuestion, Metric, Size
+from conspectus.pipelines.evaluation.graphqa_sizes import Sizes
+from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.storage.errors import InputError
+from conspectus.storage.records import Failure
 
 STAGE = "graphqa"
 _SEED = 42

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pipelines.evaluation.graphqa import GraphQa, GraphQuestion
-from pipelines.evaluation.graphqa_collected import Found, Row, collected, failure, graph_of
-from query.subgraph.textual_graph import TextualGraph
-from storage.errors import InputError
+from conspectus.pipelines.evaluation.graphqa import GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa_collected import Found, Row, collected, failure, graph_of
+from conspectus.query.subgraph.textual_graph import TextualGraph
+from conspectus.storage.errors import InputError
 
 STANCES = ("support", "counter")
 _ASKED = 'Does argument 2 support or counter argument 1? Answer with one word, "support" or "counter".'

@@ -12,12 +12,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion
-from pipelines.evaluation.graphqa_collected import Found, LeftOut, Row, collected, failure, first_of
-from pipelines.evaluation.rows import value_of
-from pipelines.steps.readers.encodings import clean
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from storage.errors import InputError
+from conspectus.pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa_collected import Found, LeftOut, Row, collected, failure, first_of
+from conspectus.pipelines.evaluation.rows import value_of
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.storage.errors import InputError
 
 
 class _Relation(BaseModel):

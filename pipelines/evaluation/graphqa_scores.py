@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import regex
 
-from pipelines.evaluation.answers import exact_match, normalised
-from query.subgraph.soft_shape import SEPARATOR
+from conspectus.pipelines.evaluation.answers import exact_match, normalised
+from conspectus.query.subgraph.soft_shape import SEPARATOR
 
 
 def begins_with(text: str, accepted: Sequence[str]) -> float:

@@ -1,8 +1,8 @@
 """How many tokens graphs have as text, without writing them: each text is counted once, however often it stands."""
 
-from pipelines.evaluation.graphqa import Size
-from query.subgraph.textual_graph import Table, TextualGraph
-from storage.text.tokens import count_each, count_tokens
+from conspectus.pipelines.evaluation.graphqa import Size
+from conspectus.query.subgraph.textual_graph import Table, TextualGraph
+from conspectus.storage.text.tokens import count_each, count_tokens
 
 _MOST_KNOWN = 1_000_000
 

@@ -15,19 +15,19 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ValidationError
 
-from pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion
-from pipelines.evaluation.graphqa_collected import Found, LeftOut, Row, collected, failure, first_of, graph_of
-from pipelines.evaluation.published import brings_graphs
-from pipelines.evaluation.rows import lines_of, value_of
-from pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, read_questions
-from pipelines.interchange.kg import read_graph
-from pipelines.interchange.kg_collect import ImportedGraph
-from pipelines.steps.readers.encodings import clean
-from query.subgraph.textual_graph import TextualGraph
-from query.walk.graph import predicate_words, spoken
-from query.walk.ids import is_id
-from storage.settings import KgSettings
-from storage.text.normalise import entity_key
+from conspectus.pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa_collected import Found, LeftOut, Row, collected, failure, first_of, graph_of
+from conspectus.pipelines.evaluation.published import brings_graphs
+from conspectus.pipelines.evaluation.rows import lines_of, value_of
+from conspectus.pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, read_questions
+from conspectus.pipelines.interchange.kg import read_graph
+from conspectus.pipelines.interchange.kg_collect import ImportedGraph
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.query.subgraph.textual_graph import TextualGraph
+from conspectus.query.walk.graph import predicate_words, spoken
+from conspectus.query.walk.ids import is_id
+from conspectus.storage.settings import KgSettings
+from conspectus.storage.text.normalise import entity_key
 
 Ints = npt.NDArray[np.int64]
 _HOPS = 2

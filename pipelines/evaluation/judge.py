@@ -14,20 +14,20 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from pipelines.evaluation.answers import without_marks
-from pipelines.evaluation.metrics import Interval, bootstrap
-from pipelines.evaluation.questions import sources_of_reports
-from pipelines.evaluation.suites import Question
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import prompt_text, render
-from prompts.together import settled
-from query.context import Context
-from query.methods import find_method
-from query.types import Answer, Answerer
-from storage.errors import ModelError
-from storage.hashing import digest
-from storage.records import Failure
+from conspectus.pipelines.evaluation.answers import without_marks
+from conspectus.pipelines.evaluation.metrics import Interval, bootstrap
+from conspectus.pipelines.evaluation.questions import sources_of_reports
+from conspectus.pipelines.evaluation.suites import Question
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.together import settled
+from conspectus.query.context import Context
+from conspectus.query.methods import find_method
+from conspectus.query.types import Answer, Answerer
+from conspectus.storage.errors import ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Failure
 
 STEP = "judge"
 CRITERIA = ("comprehensiveness", "diversity", "empowerment", "directness")

@@ -23,9 +23,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pipelines.evaluation.rows import rows_of
-from pipelines.interchange.kg_collect import local_name
-from storage.errors import InputError
+from conspectus.pipelines.evaluation.rows import rows_of
+from conspectus.pipelines.interchange.kg_collect import local_name
+from conspectus.storage.errors import InputError
 
 _LANGUAGE = "en"
 _BRACKETS = re.compile(r"\[([^\[\]]+)\]")
@@ -34,7 +34,7 @@ _SEPARATOR = "[SEP]"
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A question of a published set; see pipelines.evaluation.suites.Question."""
+    """A question of a published set; see conspectus.pipelines.evaluation.suites.Question."""
 
     id: str
     question: str

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.together import settled
-from query.answer.units import report_units, sources
-from query.context import Context
-from storage.errors import ModelError
-from storage.records import Community, Failure, Report
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.together import settled
+from conspectus.query.answer.units import report_units, sources
+from conspectus.query.context import Context
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Community, Failure, Report
 
 STEP = "questions"
 _MOST_TOPICS = 60

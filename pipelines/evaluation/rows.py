@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from storage.errors import InputError
+from conspectus.storage.errors import InputError
 
 
 def rows_of(path: Path) -> Iterator[tuple[str, Any]]:

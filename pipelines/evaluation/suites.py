@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from pipelines.evaluation.published import brings_graphs, read_published
-from pipelines.evaluation.rows import rows_of
-from query.tasks import Task
-from storage.errors import InputError
-from storage.hashing import digest, file_digest
-from storage.settings import Settings
+from conspectus.pipelines.evaluation.published import brings_graphs, read_published
+from conspectus.pipelines.evaluation.rows import rows_of
+from conspectus.query.tasks import Task
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

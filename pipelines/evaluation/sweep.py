@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from pipelines.evaluation.asking import Topic
-from pipelines.evaluation.evaluate import MethodScores, Progress, evaluate
-from pipelines.evaluation.suites import Suite
-from query.context import Context
-from storage.errors import UsageError
-from storage.settings import INDEX_SECTIONS, Section, Settings
+from conspectus.pipelines.evaluation.asking import Topic
+from conspectus.pipelines.evaluation.evaluate import MethodScores, Progress, evaluate
+from conspectus.pipelines.evaluation.suites import Suite
+from conspectus.query.context import Context
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import INDEX_SECTIONS, Section, Settings
 
 _NOT_SWEPT = frozenset({*INDEX_SECTIONS, "build", "embedding_server"})
 """Sections on which no answer depends, or the index does: another value of theirs would be another index."""

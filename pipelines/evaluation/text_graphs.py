@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pipelines.evaluation.rows import rows_of
-from pipelines.runner import RunHere
-from pipelines.steps.chunks import split_documents
-from pipelines.steps.entities import Knowledge, merge
-from pipelines.steps.extraction_nlp import annotate_chunks
-from storage.errors import InputError
-from storage.hashing import digest, short_id
-from storage.memo import Memo
-from storage.records import Document
-from storage.settings import Settings
+from conspectus.pipelines.evaluation.rows import rows_of
+from conspectus.pipelines.runner import RunHere
+from conspectus.pipelines.steps.chunks import split_documents
+from conspectus.pipelines.steps.entities import Knowledge, merge
+from conspectus.pipelines.steps.extraction_nlp import annotate_chunks
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import digest, short_id
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Document
+from conspectus.storage.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.interchange.exported import Exported
-from storage.index import Index
-from storage.records import Entity, Mention, Relation
-from storage.tables import TABLES
+from conspectus.pipelines.interchange.exported import Exported
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Mention, Relation
+from conspectus.storage.tables import TABLES
 
 FILES = tuple(f"{name}.csv" for name in TABLES)
 """What is in the folder."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from pipelines.interchange.exported import Exported
-from storage.index import Index
-from storage.records import Community, Entity, Relation
+from conspectus.pipelines.interchange.exported import Exported
+from conspectus.storage.index import Index
+from conspectus.storage.records import Community, Entity, Relation
 
 _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.interchange.kg_files import blocks_of
-from storage.errors import InputError
+from conspectus.pipelines.interchange.kg_files import blocks_of
+from conspectus.storage.errors import InputError
 
 if TYPE_CHECKING:
     from xml.parsers.expat import XMLParserType

@@ -10,19 +10,19 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pipelines.brought import Brought
-from pipelines.build_report import BuildReport, summary
-from pipelines.index import build_from
-from pipelines.interchange.graphrag_documents import texts_of
-from pipelines.interchange.graphrag_files import read_graphrag
-from pipelines.interchange.graphrag_judgement import GraphragJudgement
-from pipelines.interchange.graphrag_rows import MAKER
-from pipelines.lost import DANGLING, IMPORT
-from pipelines.runner import Progress, Runner, no_progress
-from storage.errors import UsageError
-from storage.manifest import Manifest
-from storage.records import Document, Failure
-from storage.settings import ExtractionSettings, Settings
+from conspectus.pipelines.brought import Brought
+from conspectus.pipelines.build_report import BuildReport, summary
+from conspectus.pipelines.index import build_from
+from conspectus.pipelines.interchange.graphrag_documents import texts_of
+from conspectus.pipelines.interchange.graphrag_files import read_graphrag
+from conspectus.pipelines.interchange.graphrag_judgement import GraphragJudgement
+from conspectus.pipelines.interchange.graphrag_rows import MAKER
+from conspectus.pipelines.lost import DANGLING, IMPORT
+from conspectus.pipelines.runner import Progress, Runner, no_progress
+from conspectus.storage.errors import UsageError
+from conspectus.storage.manifest import Manifest
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.settings import ExtractionSettings, Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from pipelines.interchange.graphrag_rows import FindingRow
+from conspectus.pipelines.interchange.graphrag_rows import FindingRow
 
 
 class Unfit(ValueError):

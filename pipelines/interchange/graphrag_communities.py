@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.interchange.graphrag_rows import CommunityRow
-from pipelines.lost import IMPORT
-from storage.hashing import short_id
-from storage.records import Community, Failure, Mention, Relation
-from storage.tables import sorted_by_id
+from conspectus.pipelines.interchange.graphrag_rows import CommunityRow
+from conspectus.pipelines.lost import IMPORT
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Community, Failure, Mention, Relation
+from conspectus.storage.tables import sorted_by_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.interchange.graphrag_align import Aligned, Text, joined
-from pipelines.interchange.graphrag_rows import DocumentRow, Tables, TextUnitRow
-from pipelines.lost import IMPORT
-from pipelines.steps.readers.encodings import clean
-from storage.hashing import short_id
-from storage.records import Chunk, Document, Failure
-from storage.tables import sorted_by_id
-from storage.text.sentences import sentence_spans
-from storage.text.tokens import count_each
+from conspectus.pipelines.interchange.graphrag_align import Aligned, Text, joined
+from conspectus.pipelines.interchange.graphrag_rows import DocumentRow, Tables, TextUnitRow
+from conspectus.pipelines.lost import IMPORT
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.tokens import count_each
 
 CREATED = "creation_date"
 """The metadata that GraphRAG's column of that name becomes."""

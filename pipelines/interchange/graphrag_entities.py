@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.interchange.graphrag_rows import CovariateRow, EntityRow, RelationshipRow
-from pipelines.lost import DANGLING, IMPORT
-from pipelines.steps.entities import entity_id
-from pipelines.steps.readers.encodings import clean
-from storage.records import Entity, Failure
-from storage.tables import sorted_by_id
-from storage.text.normalise import entity_key
+from conspectus.pipelines.interchange.graphrag_rows import CovariateRow, EntityRow, RelationshipRow
+from conspectus.pipelines.lost import DANGLING, IMPORT
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.storage.records import Entity, Failure
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.normalise import entity_key
 
 NO_NAME = frozenset({"", "NONE", "NULL", "NAN", "N/A"})
 """What stands for no object of a claim, in capitals."""

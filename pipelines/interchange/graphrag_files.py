@@ -5,13 +5,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.interchange import graphrag_cells as cells
-from pipelines.interchange.graphrag_rows import TABLES, CommunityRow, Tables, TextUnitRow
-from pipelines.lost import IMPORT
-from pipelines.steps.readers.encodings import clean
-from storage.errors import InputError
-from storage.hashing import digest, file_digest
-from storage.records import Failure
+from conspectus.pipelines.interchange import graphrag_cells as cells
+from conspectus.pipelines.interchange.graphrag_rows import TABLES, CommunityRow, Tables, TextUnitRow
+from conspectus.pipelines.lost import IMPORT
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.records import Failure
 
 if TYPE_CHECKING:
     import pyarrow as pa

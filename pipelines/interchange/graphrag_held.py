@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pipelines.interchange import graphrag_cells as cells
-from pipelines.interchange.graphrag_rows import CommunityRow
-from storage.errors import IndexCorrupt
-from storage.records import Chunk, Claim, Community, Document, Entity, Mention, Origin, Relation, Report
+from conspectus.pipelines.interchange import graphrag_cells as cells
+from conspectus.pipelines.interchange.graphrag_rows import CommunityRow
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Origin, Relation, Report
 
 ROOT = -1
 """The parent of a community that has none."""

@@ -3,23 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pipelines.interchange.graphrag_communities import communities_of
-from pipelines.interchange.graphrag_documents import Texts
-from pipelines.interchange.graphrag_entities import Things, entities_of, things_of
-from pipelines.interchange.graphrag_held import Contents
-from pipelines.interchange.graphrag_mentions import mentions_of
-from pipelines.interchange.graphrag_origins import Taken, origins_of
-from pipelines.interchange.graphrag_relations import claims_of, relations_of
-from pipelines.interchange.graphrag_reports import Kind, reports_of
-from pipelines.interchange.graphrag_rows import Tables
-from pipelines.judgement import Described, Found, Told
-from pipelines.judgement_model import leads
-from pipelines.lost import DANGLING
-from pipelines.steps.entities import Knowledge, degrees_of, entity_id
-from pipelines.steps.report_prompt import Cited
-from prompts.retrying import Retried
-from prompts.usage import Spending
-from storage.records import Chunk, Claim, Community, Document, Mention, Span
+from conspectus.pipelines.interchange.graphrag_communities import communities_of
+from conspectus.pipelines.interchange.graphrag_documents import Texts
+from conspectus.pipelines.interchange.graphrag_entities import Things, entities_of, things_of
+from conspectus.pipelines.interchange.graphrag_held import Contents
+from conspectus.pipelines.interchange.graphrag_mentions import mentions_of
+from conspectus.pipelines.interchange.graphrag_origins import Taken, origins_of
+from conspectus.pipelines.interchange.graphrag_relations import claims_of, relations_of
+from conspectus.pipelines.interchange.graphrag_reports import Kind, reports_of
+from conspectus.pipelines.interchange.graphrag_rows import Tables
+from conspectus.pipelines.judgement import Described, Found, Told
+from conspectus.pipelines.judgement_model import leads
+from conspectus.pipelines.lost import DANGLING
+from conspectus.pipelines.steps.entities import Knowledge, degrees_of, entity_id
+from conspectus.pipelines.steps.report_prompt import Cited
+from conspectus.prompts.retrying import Retried
+from conspectus.prompts.usage import Spending
+from conspectus.storage.records import Chunk, Claim, Community, Document, Mention, Span
 
 
 @dataclass

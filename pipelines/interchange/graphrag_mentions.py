@@ -3,14 +3,14 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from pipelines.interchange.graphrag_entities import Things
-from pipelines.steps.entities import entity_id
-from storage.hashing import short_id
-from storage.records import Chunk, Match, Mention, Relation
-from storage.tables import sorted_by_id
-from storage.text.names import NameMatcher, words
-from storage.text.normalise import entity_key, title_names
-from storage.text.sentences import sentence_spans
+from conspectus.pipelines.interchange.graphrag_entities import Things
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Match, Mention, Relation
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.normalise import entity_key, title_names
+from conspectus.storage.text.sentences import sentence_spans
 
 _Place = tuple[int | None, int | None, Match, str]
 """Where a name stands in its document, how, and the words there."""

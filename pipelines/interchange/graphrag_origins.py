@@ -5,15 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from pipelines.interchange import graphrag_cells as cells
-from pipelines.interchange.graphrag_held import Contents
-from pipelines.interchange.graphrag_out import PREPENDED, rows_of
-from pipelines.interchange.graphrag_rows import OURS, TABLES, CommunityRow, Tables
-from pipelines.steps.entities import entity_id
-from storage.hashing import short_id
-from storage.records import Entity, Mention, Origin
-from storage.tables import sorted_by_id
-from storage.text.normalise import entity_key
+from conspectus.pipelines.interchange import graphrag_cells as cells
+from conspectus.pipelines.interchange.graphrag_held import Contents
+from conspectus.pipelines.interchange.graphrag_out import PREPENDED, rows_of
+from conspectus.pipelines.interchange.graphrag_rows import OURS, TABLES, CommunityRow, Tables
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Entity, Mention, Origin
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.normalise import entity_key
 
 _WHOLE_CONTENT = ("full_content", "full_content_json")
 """Columns that are made of others of their row, and so are compared last."""

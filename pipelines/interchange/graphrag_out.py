@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from pipelines.interchange.graphrag_documents import CREATED
-from pipelines.interchange.graphrag_held import Contents, Held, cell_of
-from pipelines.interchange.graphrag_rows import (
+from conspectus.pipelines.interchange.graphrag_documents import CREATED
+from conspectus.pipelines.interchange.graphrag_held import Contents, Held, cell_of
+from conspectus.pipelines.interchange.graphrag_rows import (
     OURS,
     TABLES,
     CommunityRow,
@@ -24,8 +24,8 @@ from pipelines.interchange.graphrag_rows import (
     ReportRow,
     TextUnitRow,
 )
-from storage.errors import IndexCorrupt
-from storage.records import Origin, Relation, Span
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.records import Origin, Relation, Span
 
 PREPENDED = "prepended"
 """The detail of a chunk that stood before its text and is not of the document."""

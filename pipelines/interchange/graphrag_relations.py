@@ -4,16 +4,16 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.interchange.graphrag_entities import NO_NAME, names_of_claim, shown
-from pipelines.interchange.graphrag_rows import CovariateRow, RelationshipRow
-from pipelines.lost import IMPORT
-from pipelines.steps.entities import entity_id
-from pipelines.steps.readers.encodings import clean
-from storage.hashing import short_id
-from storage.records import Chunk, Claim, Failure, Relation
-from storage.tables import sorted_by_id
-from storage.text.names import NameMatcher
-from storage.text.normalise import entity_key
+from conspectus.pipelines.interchange.graphrag_entities import NO_NAME, names_of_claim, shown
+from conspectus.pipelines.interchange.graphrag_rows import CovariateRow, RelationshipRow
+from conspectus.pipelines.lost import IMPORT
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Claim, Failure, Relation
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.normalise import entity_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pipelines.interchange.graphrag_align import Text
-from pipelines.interchange.graphrag_rows import ReportRow
-from pipelines.lost import IMPORT
-from pipelines.steps.readers.encodings import clean
-from pipelines.steps.report_findings import places_of
-from pipelines.steps.report_prompt import Cited
-from storage.hashing import short_id
-from storage.records import Chunk, Community, Failure, Finding, Report, Span
-from storage.tables import sorted_by_id
-from storage.text.tokens import count_tokens
+from conspectus.pipelines.interchange.graphrag_align import Text
+from conspectus.pipelines.interchange.graphrag_rows import ReportRow
+from conspectus.pipelines.lost import IMPORT
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.steps.report_findings import places_of
+from conspectus.pipelines.steps.report_prompt import Cited
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Community, Failure, Finding, Report, Span
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.tokens import count_tokens
 
 _REFERENCES = re.compile(r"\s*\[\s*Data\s*:([^\[\]]{0,2000})\]")
 _OF_A_KIND = re.compile(r"([A-Za-z]+)\s*\(([^()]*)\)")

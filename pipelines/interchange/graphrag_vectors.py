@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.index import Index
-from storage.records import Chunk, Entity, Origin, Report
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Entity, Origin, Report
 
 VECTORS: Mapping[str, type] = {
     "entity_description": Entity,

@@ -7,14 +7,14 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.interchange.exported import Exported
-from pipelines.interchange.graphrag_held import Contents
-from pipelines.interchange.graphrag_origins import own_origins, titles_of
-from pipelines.interchange.graphrag_out import rows_of
-from pipelines.interchange.graphrag_rows import MAKER, OURS, TABLES, FindingRow
-from pipelines.interchange.graphrag_vectors import write_vectors
-from storage.index import Index
-from storage.records import Chunk, Claim, Community, Document, Entity, Mention, Origin, Relation, Report
+from conspectus.pipelines.interchange.exported import Exported
+from conspectus.pipelines.interchange.graphrag_held import Contents
+from conspectus.pipelines.interchange.graphrag_origins import own_origins, titles_of
+from conspectus.pipelines.interchange.graphrag_out import rows_of
+from conspectus.pipelines.interchange.graphrag_rows import MAKER, OURS, TABLES, FindingRow
+from conspectus.pipelines.interchange.graphrag_vectors import write_vectors
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Origin, Relation, Report
 
 if TYPE_CHECKING:
     import pyarrow as pa

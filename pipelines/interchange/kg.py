@@ -4,15 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
-from pipelines.interchange.kg_collect import Collector, ImportedGraph
-from pipelines.interchange.kg_files import suffix_of
-from pipelines.interchange.kg_graphml import read_graphml
-from pipelines.interchange.kg_json import read_jsonl
-from pipelines.interchange.kg_ntriples import read_ntriples
-from pipelines.interchange.kg_rows import read_csv, read_labels, read_tsv, read_txt
-from pipelines.interchange.kg_wikidata import read_wikidata
-from storage.errors import InputError
-from storage.settings import KgSettings
+from conspectus.pipelines.interchange.kg_collect import Collector, ImportedGraph
+from conspectus.pipelines.interchange.kg_files import suffix_of
+from conspectus.pipelines.interchange.kg_graphml import read_graphml
+from conspectus.pipelines.interchange.kg_json import read_jsonl
+from conspectus.pipelines.interchange.kg_ntriples import read_ntriples
+from conspectus.pipelines.interchange.kg_rows import read_csv, read_labels, read_tsv, read_txt
+from conspectus.pipelines.interchange.kg_wikidata import read_wikidata
+from conspectus.storage.errors import InputError
+from conspectus.storage.settings import KgSettings
 
 _READERS: dict[str, Callable[[Path, Collector, str], None]] = {
     ".tsv": read_tsv,

@@ -15,11 +15,11 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.interchange.kg_told import ToldThing, ToldTriple, one_thing, one_triple
-from pipelines.lost import KG
-from pipelines.steps.readers.encodings import clean
-from storage.records import Failure
-from storage.text.normalise import entity_key
+from conspectus.pipelines.interchange.kg_told import ToldThing, ToldTriple, one_thing, one_triple
+from conspectus.pipelines.lost import KG
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.storage.records import Failure
+from conspectus.storage.text.normalise import entity_key
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, cast
 
-from storage.errors import InputError
+from conspectus.storage.errors import InputError
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from pipelines.interchange.graphml_parse import Graphml, GraphmlItem, parse_graphml
-from pipelines.interchange.kg_collect import Collector
-from pipelines.interchange.kg_told import (
+from conspectus.pipelines.interchange.graphml_parse import Graphml, GraphmlItem, parse_graphml
+from conspectus.pipelines.interchange.kg_collect import Collector
+from conspectus.pipelines.interchange.kg_told import (
     ForeignRow,
     ToldThing,
     ToldTriple,
@@ -19,8 +19,8 @@ from pipelines.interchange.kg_told import (
     types_of,
     weight_of,
 )
-from pipelines.steps.readers.encodings import clean
-from storage.text.normalise import entity_key
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.storage.text.normalise import entity_key
 
 SEPARATOR = "<SEP>"
 """What LightRAG and nano-graphrag write between texts and ids of several chunks."""

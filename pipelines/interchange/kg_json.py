@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from pipelines.interchange.kg_collect import Collector
-from pipelines.interchange.kg_files import lines_of
+from conspectus.pipelines.interchange.kg_collect import Collector
+from conspectus.pipelines.interchange.kg_files import lines_of
 
 
 def read_jsonl(path: Path, into: Collector, language: str = "") -> None:

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from pipelines.interchange.kg_collect import Collector
-from pipelines.interchange.kg_files import lines_of
-from pipelines.interchange.kg_own import OwnStatements
-from pipelines.interchange.ntriples_terms import OWN
+from conspectus.pipelines.interchange.kg_collect import Collector
+from conspectus.pipelines.interchange.kg_files import lines_of
+from conspectus.pipelines.interchange.kg_own import OwnStatements
+from conspectus.pipelines.interchange.ntriples_terms import OWN
 
 _IRI = r'<((?:[^\x00-\x20<>"{}|^`\\]|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8})+)>'
 _BLANK = r"_:([\w:](?:[\w:.\-·]*[\w:\-·])?)"

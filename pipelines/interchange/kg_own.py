@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
-from pipelines.interchange import ntriples_terms as terms
-from pipelines.interchange.kg_collect import Collector
-from pipelines.interchange.kg_told import (
+from conspectus.pipelines.interchange import ntriples_terms as terms
+from conspectus.pipelines.interchange.kg_collect import Collector
+from conspectus.pipelines.interchange.kg_told import (
     ForeignRow,
     ToldThing,
     ToldTriple,
@@ -16,7 +16,7 @@ from pipelines.interchange.kg_told import (
     types_of,
     weight_of,
 )
-from pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.steps.readers.encodings import clean
 
 
 @dataclass(slots=True)

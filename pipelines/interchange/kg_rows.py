@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipelines.interchange.kg_collect import Collector
-from pipelines.interchange.kg_files import lines_of
+from conspectus.pipelines.interchange.kg_collect import Collector
+from conspectus.pipelines.interchange.kg_files import lines_of
 
 _HEADERS = (
     {"head", "subject", "source", "s", "from", "start", "head_id", "subject_id"},

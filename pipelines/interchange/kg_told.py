@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.steps.readers.encodings import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ToldThing:
 
 @dataclass(frozen=True, slots=True)
 class ToldTriple:
-    """What is said of a triple. `strength` as in storage.records.Relation."""
+    """What is said of a triple. `strength` as in conspectus.storage.records.Relation."""
 
     weight: float = 1.0
     strength: float | None = None

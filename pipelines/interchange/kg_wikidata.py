@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines.interchange.kg_collect import Collector
-from pipelines.interchange.kg_files import lines_of
+from conspectus.pipelines.interchange.kg_collect import Collector
+from conspectus.pipelines.interchange.kg_files import lines_of
 
 _ANY_LANGUAGE = "mul"
 """Wikidata's code for a label that holds in all languages."""

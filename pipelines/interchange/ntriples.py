@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from pipelines.interchange import ntriples_terms as terms
-from pipelines.interchange.exported import Exported
-from storage.index import Index
-from storage.records import Chunk, Document, Entity, Mention, Relation
+from conspectus.pipelines.interchange import ntriples_terms as terms
+from conspectus.pipelines.interchange.exported import Exported
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 
 _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPED = re.compile('[\\\\"\x00-\x1f\x7f-\x9f\ufffe\uffff]')

@@ -6,12 +6,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.interchange.exported import Exported
-from pipelines.steps.entities import TITLE
-from storage.index import Index
-from storage.records import Chunk, Document, Entity, Mention, Relation
-from storage.text.nlp import CONCEPT
-from storage.text.normalise import entity_key, title_names
+from conspectus.pipelines.interchange.exported import Exported
+from conspectus.pipelines.steps.entities import TITLE
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
+from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.normalise import entity_key, title_names
 
 RELATED = "is related to"
 """What joins the ends of a relation that has no predicate: a triple must say something."""

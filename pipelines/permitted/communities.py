@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from pipelines.permitted.knowledge import Narrowed
-from pipelines.steps.reports import report_communities
-from pipelines.steps.sentences import Sentences
-from storage.records import Community, Entity, Report
-from storage.settings import ReportSettings
+from conspectus.pipelines.permitted.knowledge import Narrowed
+from conspectus.pipelines.steps.reports import report_communities
+from conspectus.pipelines.steps.sentences import Sentences
+from conspectus.storage.records import Community, Entity, Report
+from conspectus.storage.settings import ReportSettings
 
 
 def kept_communities(communities: Sequence[Community], known: Narrowed) -> list[Community]:

@@ -6,16 +6,16 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from pipelines.interchange.kg_told import types_of
-from pipelines.permitted.merged import merged_mentions
-from pipelines.permitted.statements import joined, restated
-from pipelines.steps.entities import TITLE, degrees_of, entity_id
-from pipelines.steps.imported import GRAPH_FILE
-from storage.index import Index
-from storage.records import Chunk, Claim, Document, Entity, Mention, Origin, Relation
-from storage.tables import records_of
-from storage.text.nlp import CONCEPT, NAME
-from storage.text.normalise import entity_key, title_names
+from conspectus.pipelines.interchange.kg_told import types_of
+from conspectus.pipelines.permitted.merged import merged_mentions
+from conspectus.pipelines.permitted.statements import joined, restated
+from conspectus.pipelines.steps.entities import TITLE, degrees_of, entity_id
+from conspectus.pipelines.steps.imported import GRAPH_FILE
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Claim, Document, Entity, Mention, Origin, Relation
+from conspectus.storage.tables import records_of
+from conspectus.storage.text.nlp import CONCEPT, NAME
+from conspectus.storage.text.normalise import entity_key, title_names
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from storage.hashing import short_id
-from storage.index import Index
-from storage.records import Merge
+from conspectus.storage.hashing import short_id
+from conspectus.storage.index import Index
+from conspectus.storage.records import Merge
 
 if TYPE_CHECKING:
     import pyarrow as pa

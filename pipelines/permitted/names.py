@@ -3,12 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from pipelines.permitted.knowledge import Narrowed
-from pipelines.steps.graph import Walk, name_chunks, walk_graph
-from storage.records import Chunk, Document, Name
-from storage.settings import NameSettings, WalkGraphSettings
-from storage.text.names import NameMatcher
-from storage.text.nlp import NAME, Annotation, Phrase
+from conspectus.pipelines.permitted.knowledge import Narrowed
+from conspectus.pipelines.steps.graph import Walk, name_chunks, walk_graph
+from conspectus.storage.records import Chunk, Document, Name
+from conspectus.storage.settings import NameSettings, WalkGraphSettings
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
 
 def walk_of(known: Narrowed, names: Iterable[Name], settings: NameSettings, graph: WalkGraphSettings) -> Walk:

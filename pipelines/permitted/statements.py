@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from storage.records import Chunk, Mention, Relation
-from storage.text.normalise import entity_key
-from storage.text.tokens import count_each
+from conspectus.storage.records import Chunk, Mention, Relation
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.tokens import count_each
 
 
 def restated(

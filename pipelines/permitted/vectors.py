@@ -6,15 +6,15 @@ from functools import cached_property
 
 import numpy as np
 
-from pipelines.permitted.knowledge import Narrowed
-from pipelines.steps.reports import NAMES_IN_TITLE, leading
-from pipelines.steps.vectors import entity_text, predicate_texts, relation_text
-from prompts.embedder import Embedder
-from storage.index import Index
-from storage.records import Chunk, Community, Entity, Relation, Report
-from storage.vectors.base import Floats, Rows
-from storage.vectors.held import held, picked
-from storage.vectors.windowed import WindowedIndex
+from conspectus.pipelines.permitted.knowledge import Narrowed
+from conspectus.pipelines.steps.reports import NAMES_IN_TITLE, leading
+from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text
+from conspectus.prompts.embedder import Embedder
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Community, Entity, Relation, Report
+from conspectus.storage.vectors.base import Floats, Rows
+from conspectus.storage.vectors.held import held, picked
+from conspectus.storage.vectors.windowed import WindowedIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,18 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
-from pipelines.permitted.communities import kept_communities, kept_reports, renewed_reports, with_descriptions
-from pipelines.permitted.knowledge import narrowed
-from pipelines.permitted.names import walk_of
-from pipelines.permitted.vectors import NarrowedVectors
-from pipelines.steps.descriptions import describe
-from pipelines.steps.graph import Walk
-from pipelines.steps.sentences import Sentences, sentences_of
-from pipelines.steps.vectors import chunk_text
-from prompts.embedder import Embedder
-from storage.held import HeldIndex, Parts
-from storage.index import Index
-from storage.records import (
+from conspectus.pipelines.permitted.communities import kept_communities, kept_reports, renewed_reports, with_descriptions
+from conspectus.pipelines.permitted.knowledge import narrowed
+from conspectus.pipelines.permitted.names import walk_of
+from conspectus.pipelines.permitted.vectors import NarrowedVectors
+from conspectus.pipelines.steps.descriptions import describe
+from conspectus.pipelines.steps.graph import Walk
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.pipelines.steps.vectors import chunk_text
+from conspectus.prompts.embedder import Embedder
+from conspectus.storage.held import HeldIndex, Parts
+from conspectus.storage.index import Index
+from conspectus.storage.records import (
     Chunk,
     Claim,
     Community,
@@ -38,8 +38,8 @@ from storage.records import (
     Report,
     Synonym,
 )
-from storage.settings import DescriptionSettings, NameSettings, ReportSettings, WalkGraphSettings
-from storage.text.bm25 import Bm25
+from conspectus.storage.settings import DescriptionSettings, NameSettings, ReportSettings, WalkGraphSettings
+from conspectus.storage.text.bm25 import Bm25
 
 
 def permitted(index: Index, document_ids: AbstractSet[str], embedder: Embedder, *, graph: bool) -> Index:

@@ -4,12 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pipelines.steps.entities import Knowledge, degrees_of
-from storage.hashing import short_id
-from storage.records import Claim, Entity, Mention, Relation
-from storage.tables import sorted_by_id
-from storage.text.nlp import CONCEPT
-from storage.text.normalise import entity_key
+from conspectus.pipelines.steps.entities import Knowledge, degrees_of
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Claim, Entity, Mention, Relation
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.normalise import entity_key
 
 TITLE = "TITLE"
 _TELLING_LEAST = frozenset({TITLE, CONCEPT})

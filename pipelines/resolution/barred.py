@@ -1,9 +1,9 @@
 """What keeps two names apart, whatever speaks for them."""
 
-from pipelines.resolution.forms import Form
-from pipelines.resolution.knowing import Known
-from pipelines.resolution.people import conflict
-from pipelines.resolution.wordlists import FEMALE, MALE
+from conspectus.pipelines.resolution.forms import Form
+from conspectus.pipelines.resolution.knowing import Known
+from conspectus.pipelines.resolution.people import conflict
+from conspectus.pipelines.resolution.wordlists import FEMALE, MALE
 
 
 def barred(left: Known, right: Known, *, told: bool = False) -> bool:

@@ -3,18 +3,18 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from pipelines.resolution.acronyms import acronyms
-from pipelines.resolution.barred import barred
-from pipelines.resolution.families import initialled
-from pipelines.resolution.knowing import Known, Neighbours, Placed
-from pipelines.resolution.named import names_of
-from pipelines.resolution.pairs import Pair, best_of
-from pipelines.resolution.shortened import parts
-from pipelines.resolution.slips import slips
-from pipelines.resolution.spelling import spelt_alike
-from pipelines.resolution.statements import stated, titled
-from pipelines.steps.entities import Knowledge
-from storage.records import Document
+from conspectus.pipelines.resolution.acronyms import acronyms
+from conspectus.pipelines.resolution.barred import barred
+from conspectus.pipelines.resolution.families import initialled
+from conspectus.pipelines.resolution.knowing import Known, Neighbours, Placed
+from conspectus.pipelines.resolution.named import names_of
+from conspectus.pipelines.resolution.pairs import Pair, best_of
+from conspectus.pipelines.resolution.shortened import parts
+from conspectus.pipelines.resolution.slips import slips
+from conspectus.pipelines.resolution.spelling import spelt_alike
+from conspectus.pipelines.resolution.statements import stated, titled
+from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.storage.records import Document
 
 LEAST = 0.3
 """Score below which a pair is not worth a thought."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from pipelines.resolution.knowing import Known, Neighbours
-from pipelines.resolution.named import Names
-from pipelines.resolution.pairs import Pair, pair_of
-from pipelines.resolution.people import Person, agree, person_of
+from conspectus.pipelines.resolution.knowing import Known, Neighbours
+from conspectus.pipelines.resolution.named import Names
+from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.people import Person, agree, person_of
 
 
 def initialled(names: Names, neighbours: Neighbours) -> Iterator[Pair]:

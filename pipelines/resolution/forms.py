@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pipelines.resolution.wordlists import (
+from conspectus.pipelines.resolution.wordlists import (
     ABBREVIATIONS,
     ARTICLES,
     CORPORATE,

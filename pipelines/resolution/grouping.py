@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.resolution.barred import barred
-from pipelines.resolution.knowing import Known
-from pipelines.resolution.pairs import Pair
+from conspectus.pipelines.resolution.barred import barred
+from conspectus.pipelines.resolution.knowing import Known
+from conspectus.pipelines.resolution.pairs import Pair
 
 _MOST_OF_A_GROUP = 60
 

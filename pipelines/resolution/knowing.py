@@ -5,12 +5,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.resolution.forms import Form, form_of
-from pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
-from pipelines.steps.entities import Knowledge, entity_id
-from storage.records import Chunk, Document, Entity, Mention
-from storage.text.nlp import CONCEPT, NAME
-from storage.text.normalise import entity_key
+from conspectus.pipelines.resolution.forms import Form, form_of
+from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
+from conspectus.pipelines.steps.entities import Knowledge, entity_id
+from conspectus.storage.records import Chunk, Document, Entity, Mention
+from conspectus.storage.text.nlp import CONCEPT, NAME
+from conspectus.storage.text.normalise import entity_key
 
 _NO_THINGS = frozenset({"DATE", "TIME", "CARDINAL", "ORDINAL", "PERCENT", "MONEY", "QUANTITY"})
 _PERSON = frozenset({"person", "per", "people"})

@@ -4,9 +4,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from storage.index import Index
-from storage.manifest import Manifest, damaged_files
-from storage.records import Merge
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest, damaged_files
+from conspectus.storage.records import Merge
 
 TABLE = "merges"
 

@@ -4,9 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.resolution.knowing import Known
-from pipelines.resolution.people import Person, person_of
-from storage.text.nlp import NAME
+from conspectus.pipelines.resolution.knowing import Known
+from conspectus.pipelines.resolution.people import Person, person_of
+from conspectus.storage.text.nlp import NAME
 
 
 @dataclass(frozen=True, slots=True)

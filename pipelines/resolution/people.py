@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pipelines.resolution.forms import Form
-from pipelines.resolution.sounds import spelt_near
-from pipelines.resolution.wordlists import NICKNAMES, NO_FIRST_NAMES, WORKS
+from conspectus.pipelines.resolution.forms import Form
+from conspectus.pipelines.resolution.sounds import spelt_near
+from conspectus.pipelines.resolution.wordlists import NICKNAMES, NO_FIRST_NAMES, WORKS
 
 _PARTICLES = frozenset({"van", "von", "der", "den", "de", "da", "di", "du", "del", "dos", "das", "la", "le", "bin",
                         "ibn",

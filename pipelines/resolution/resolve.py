@@ -6,22 +6,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.judgement import Found
-from pipelines.resolution.applied import applied, claims_applied
-from pipelines.resolution.candidates import candidates, with_cosines
-from pipelines.resolution.grouping import Alias, grouped
-from pipelines.resolution.knowing import Known, known_of
-from pipelines.resolution.marks import Marks, split
-from pipelines.resolution.pairs import Pair, pair_of
-from pipelines.resolution.vote import voted
-from pipelines.runner import Progress, no_progress
-from pipelines.steps.synonyms import find_synonyms
-from prompts.llm import LanguageModel
-from prompts.loop import wait_for
-from storage.hashing import short_id
-from storage.records import Chunk, Document, Failure, Merge
-from storage.settings import Settings
-from storage.tables import sorted_by_id
+from conspectus.pipelines.judgement import Found
+from conspectus.pipelines.resolution.applied import applied, claims_applied
+from conspectus.pipelines.resolution.candidates import candidates, with_cosines
+from conspectus.pipelines.resolution.grouping import Alias, grouped
+from conspectus.pipelines.resolution.knowing import Known, known_of
+from conspectus.pipelines.resolution.marks import Marks, split
+from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.vote import voted
+from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.synonyms import find_synonyms
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.loop import wait_for
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document, Failure, Merge
+from conspectus.storage.settings import Settings
+from conspectus.storage.tables import sorted_by_id
 
 Floats = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Floats]

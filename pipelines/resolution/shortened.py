@@ -7,12 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from pipelines.resolution.knowing import Known, share_of_documents
-from pipelines.resolution.named import Names, is_name
-from pipelines.resolution.pairs import Pair, pair_of
-from pipelines.resolution.people import agree, person_of
-from pipelines.resolution.things import places, thing
-from pipelines.resolution.wordlists import COUPLE, FEMALE, WITH_FIRST_NAME
+from conspectus.pipelines.resolution.knowing import Known, share_of_documents
+from conspectus.pipelines.resolution.named import Names, is_name
+from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.people import agree, person_of
+from conspectus.pipelines.resolution.things import places, thing
+from conspectus.pipelines.resolution.wordlists import COUPLE, FEMALE, WITH_FIRST_NAME
 
 _LEAST_SHARE = 0.8
 _FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "household"})

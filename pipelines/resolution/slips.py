@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from pipelines.resolution.knowing import Known
-from pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.knowing import Known
+from conspectus.pipelines.resolution.pairs import Pair, pair_of
 
 _LONG = 7
 _MOST_OF_A_KEY = 30

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from pipelines.resolution.wordlists import SOUNDS
+from conspectus.pipelines.resolution.wordlists import SOUNDS
 
 _STARTS = (
     {"tch", "ch", "tsch", "cz"}, {"k", "c", "q", "g"}, {"y", "j", "i", "e"}, {"h", "kh", "ch"}, {"v", "w"},

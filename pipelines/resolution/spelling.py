@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
 
-from pipelines.resolution.forms import Form
-from pipelines.resolution.knowing import Known, Neighbours
-from pipelines.resolution.pairs import Pair, pair_of
-from pipelines.resolution.sounds import sound, spelt_near
-from pipelines.resolution.wordlists import STATES, TURNED, WELL_KNOWN
-from storage.text.normalise import entity_key
+from conspectus.pipelines.resolution.forms import Form
+from conspectus.pipelines.resolution.knowing import Known, Neighbours
+from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.sounds import sound, spelt_near
+from conspectus.pipelines.resolution.wordlists import STATES, TURNED, WELL_KNOWN
+from conspectus.storage.text.normalise import entity_key
 
 _MOST_OF_A_KEY = 40
 """Names with one key beyond which the key says nothing."""
@@ -117,7 +117,7 @@ def _numbered_key(form: Form) -> Hashable | None:
 
 
 def _value(word: str) -> str | None:
-    from pipelines.resolution.forms import number_of
+    from conspectus.pipelines.resolution.forms import number_of
 
     return number_of(word) or {"v": "5", "x": "10", "i": "1"}.get(word)
 

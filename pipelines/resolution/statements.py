@@ -4,13 +4,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from pipelines.resolution.acronyms import abbreviates
-from pipelines.resolution.forms import Form
-from pipelines.resolution.knowing import Known, Placed
-from pipelines.resolution.pairs import Pair, pair_of
-from pipelines.resolution.people import agree, person_of
-from pipelines.resolution.wordlists import SMALL_WORDS, WORKS
-from storage.records import Chunk, Document, Mention
+from conspectus.pipelines.resolution.acronyms import abbreviates
+from conspectus.pipelines.resolution.forms import Form
+from conspectus.pipelines.resolution.knowing import Known, Placed
+from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.people import agree, person_of
+from conspectus.pipelines.resolution.wordlists import SMALL_WORDS, WORKS
+from conspectus.storage.records import Chunk, Document, Mention
 
 _FARTHEST = 140
 _AHEAD = 5

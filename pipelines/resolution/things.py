@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from pipelines.resolution.knowing import Known, share_of_documents
-from pipelines.resolution.named import Names
-from pipelines.resolution.pairs import Pair, pair_of
-from pipelines.resolution.wordlists import NO_FIRST_NAMES
-from storage.text.normalise import entity_key
+from conspectus.pipelines.resolution.knowing import Known, share_of_documents
+from conspectus.pipelines.resolution.named import Names
+from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.wordlists import NO_FIRST_NAMES
+from conspectus.storage.text.normalise import entity_key
 
 _OFTEN = 3
 """Chunks from which on a word that is no person's name counts as one."""

@@ -4,17 +4,17 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from pipelines.build_report import BuildReport
-from pipelines.changes import held_documents
-from pipelines.index import build_from
-from pipelines.resolution.marks import Mark, Marks, kept_marks
-from pipelines.runner import Progress, Runner, no_progress
-from storage.errors import UsageError
-from storage.index import Index
-from storage.manifest import Manifest, current_manifest, current_version
-from storage.records import Document, Failure, Merge
-from storage.settings import Settings
-from storage.text.normalise import entity_key
+from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.changes import held_documents
+from conspectus.pipelines.index import build_from
+from conspectus.pipelines.resolution.marks import Mark, Marks, kept_marks
+from conspectus.pipelines.runner import Progress, Runner, no_progress
+from conspectus.storage.errors import UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest, current_manifest, current_version
+from conspectus.storage.records import Document, Failure, Merge
+from conspectus.storage.settings import Settings
+from conspectus.storage.text.normalise import entity_key
 
 
 def merges_in(index: Path) -> list[Merge]:

@@ -6,19 +6,19 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from pipelines.resolution.knowing import Known
-from pipelines.resolution.pairs import Pair
-from pipelines.runner import Progress
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.retrying import Outcome, least_lost
-from prompts.together import settled
-from storage.errors import BadAnswer, ModelError
-from storage.hashing import digest
-from storage.records import Chunk, Failure, Mention
-from storage.settings import ResolutionSettings
-from storage.text.sentences import sentence_spans
+from conspectus.pipelines.resolution.knowing import Known
+from conspectus.pipelines.resolution.pairs import Pair
+from conspectus.pipelines.runner import Progress
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.retrying import Outcome, least_lost
+from conspectus.prompts.together import settled
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Failure, Mention
+from conspectus.storage.settings import ResolutionSettings
+from conspectus.storage.text.sentences import sentence_spans
 
 STAGE = "resolve"
 YES, NO = "yes", "no"

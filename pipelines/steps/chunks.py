@@ -8,11 +8,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from storage.hashing import short_id
-from storage.records import Chunk, Document
-from storage.settings import ChunkSettings
-from storage.text.sentences import sentence_spans
-from storage.text.tokens import count_each, token_spans
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import ChunkSettings
+from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.tokens import count_each, token_spans
 
 _REACH = 40
 """Most characters of a chunk for each token it may have: what is hardly text (blanks, signs that no tokenizer

@@ -16,14 +16,14 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.steps.sentences import Rows, Sentences
-from storage.graph import leiden
-from storage.graph.edges import Edges, canonical_edges
-from storage.graph.warm_start import Labels, behind, changed_nodes, updated_leiden
-from storage.hashing import short_id
-from storage.records import Community, Entity, Mention, Relation
-from storage.settings import CommunitySettings
-from storage.tables import sorted_by_id
+from conspectus.pipelines.steps.sentences import Rows, Sentences
+from conspectus.storage.graph import leiden
+from conspectus.storage.graph.edges import Edges, canonical_edges
+from conspectus.storage.graph.warm_start import Labels, behind, changed_nodes, updated_leiden
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Community, Entity, Mention, Relation
+from conspectus.storage.settings import CommunitySettings
+from conspectus.storage.tables import sorted_by_id
 
 _MOST_NAMES = 12
 """A sentence that names more is a list, and says little about any two of them."""

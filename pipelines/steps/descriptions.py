@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from pipelines.steps.sentences import Sentences
-from storage.records import Entity
-from storage.settings import DescriptionSettings
+from conspectus.pipelines.steps.sentences import Sentences
+from conspectus.storage.records import Entity
+from conspectus.storage.settings import DescriptionSettings
 
 
 def describe(entities: Sequence[Entity], sentences: Sentences, settings: DescriptionSettings) -> dict[str, str]:

@@ -9,16 +9,16 @@ from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.retrying import Outcome, least_lost
-from prompts.together import together
-from prompts.windows import cut
-from storage.errors import ModelError
-from storage.records import Failure
-from storage.settings import DescriptionSettings
-from storage.text.tokens import count_each, count_tokens, token_spans
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.retrying import Outcome, least_lost
+from conspectus.prompts.together import together
+from conspectus.prompts.windows import cut
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Failure
+from conspectus.storage.settings import DescriptionSettings
+from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
 
 STAGE = "summarise"
 

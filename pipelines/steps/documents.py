@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 
-from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.formats import read_rows
-from pipelines.steps.readers.inputs import STAGE, InputFile, find_files
-from pipelines.steps.readers.names import storable, visible
-from pipelines.steps.readers.remote import RemoteFile, fetched
-from pipelines.steps.readers.rows import Lost, Row
-from storage.errors import InputError
-from storage.hashing import short_id
-from storage.records import Document, Failure
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.pipelines.steps.readers.formats import read_rows
+from conspectus.pipelines.steps.readers.inputs import STAGE, InputFile, find_files
+from conspectus.pipelines.steps.readers.names import storable, visible
+from conspectus.pipelines.steps.readers.remote import RemoteFile, fetched
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.settings import InputSettings
 
 _LONGEST_DETAIL = 1_000
 

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from pipelines.runner import Progress
-from prompts.together import together
-from storage.errors import BudgetReached
-from storage.records import Chunk
+from conspectus.pipelines.runner import Progress
+from conspectus.prompts.together import together
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.records import Chunk
 
 Result = TypeVar("Result")
 

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from pipelines.steps.names import ChunkSightings, Sighting, known_names, see, title_sightings
-from storage.hashing import short_id
-from storage.records import Chunk, Document, Entity, Mention, Relation
-from storage.settings import NameSettings
-from storage.tables import sorted_by_id
-from storage.text.names import NameMatcher
-from storage.text.nlp import CONCEPT, Annotation, Triple
-from storage.text.normalise import entity_key
+from conspectus.pipelines.steps.names import ChunkSightings, Sighting, known_names, see, title_sightings
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Triple
+from conspectus.storage.text.normalise import entity_key
 
 TITLE = "TITLE"
 """Type of an entity that is known as a document's title only."""
@@ -58,7 +58,7 @@ def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["Statement"]) -
 
 @lru_cache(maxsize=100_000)
 def entity_id(key: str) -> str:
-    """Return the id of the entity with this key (see storage.text.normalise.entity_key)."""
+    """Return the id of the entity with this key (see conspectus.storage.text.normalise.entity_key)."""
     return short_id("entity", key)
 
 

@@ -8,19 +8,19 @@ continuation that says that many were. Each reply is read by itself. Claims have
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.runner import Progress, no_progress
-from pipelines.steps.each_text import of_each_text
-from pipelines.steps.usable import flaw
-from prompts.asking import choose
-from prompts.llm import LanguageModel, Message, Reply, Request
-from prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
-from prompts.render import prompt_text, render
-from prompts.retrying import Outcome, least_lost
-from prompts.together import together
-from storage.errors import ModelError, ModelRefused, ModelUnavailable
-from storage.hashing import digest
-from storage.records import Chunk, Failure
-from storage.settings import ExtractionSettings
+from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.each_text import of_each_text
+from conspectus.pipelines.steps.usable import flaw
+from conspectus.prompts.asking import choose
+from conspectus.prompts.llm import LanguageModel, Message, Reply, Request
+from conspectus.prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.retrying import Outcome, least_lost
+from conspectus.prompts.together import together
+from conspectus.storage.errors import ModelError, ModelRefused, ModelUnavailable
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.settings import ExtractionSettings
 
 STAGE = "extract"
 LOST_RECORD = "lost record"

@@ -6,13 +6,13 @@ from dataclasses import astuple
 from functools import cache, partial
 from pathlib import Path
 
-from pipelines.runner import Runner, shards
-from storage.hashing import digest
-from storage.memo import Memo
-from storage.records import Chunk, Failure
-from storage.settings import ExtractionSettings
-from storage.text.annotators import open_annotator
-from storage.text.nlp import Annotation, Annotator, Phrase, Triple
+from conspectus.pipelines.runner import Runner, shards
+from conspectus.storage.hashing import digest
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.settings import ExtractionSettings
+from conspectus.storage.text.annotators import open_annotator
+from conspectus.storage.text.nlp import Annotation, Annotator, Phrase, Triple
 
 STAGE = "extract"
 

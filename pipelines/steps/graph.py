@@ -17,16 +17,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipelines.steps.entities import Knowledge
-from pipelines.steps.names import is_capitalised, is_other_word, is_worth_looking_for
-from storage.graph.adjacency import Adjacency
-from storage.hashing import short_id
-from storage.records import Chunk, Document, Entity, Mention, Name
-from storage.settings import NameSettings, Settings, WalkGraphSettings
-from storage.tables import sorted_by_id
-from storage.text.names import NameMatcher
-from storage.text.nlp import CONCEPT, Annotation, lead
-from storage.text.normalise import entity_key, title_names
+from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.pipelines.steps.names import is_capitalised, is_other_word, is_worth_looking_for
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Name
+from conspectus.storage.settings import NameSettings, Settings, WalkGraphSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.nlp import CONCEPT, Annotation, lead
+from conspectus.storage.text.normalise import entity_key, title_names
 
 
 @dataclass(frozen=True, slots=True)

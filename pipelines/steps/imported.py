@@ -11,14 +11,14 @@ from itertools import chain
 
 import numpy as np
 
-from pipelines.interchange.kg_collect import ImportedGraph
-from pipelines.interchange.kg_told import ForeignRow, ToldThing, ToldTriple
-from pipelines.steps.entities import Knowledge
-from storage.hashing import short_id, short_id_of, sized
-from storage.records import Entity, Origin, Relation
-from storage.tables import sorted_by_id
-from storage.text.nlp import CONCEPT, NAME
-from storage.text.normalise import entity_key
+from conspectus.pipelines.interchange.kg_collect import ImportedGraph
+from conspectus.pipelines.interchange.kg_told import ForeignRow, ToldThing, ToldTriple
+from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.storage.hashing import short_id, short_id_of, sized
+from conspectus.storage.records import Entity, Origin, Relation
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.nlp import CONCEPT, NAME
+from conspectus.storage.text.normalise import entity_key
 
 GRAPH_FILE = "graph file"
 """The detail of an origin that names the file of a graph that was brought along."""

@@ -17,19 +17,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.steps.entities import TITLE, Knowledge, entities_of, entity_id
-from pipelines.steps.extraction_model import LOST_RECORD, STAGE, ChunkExtraction
-from pipelines.steps.names import KnownName, Sighting, known_names, own_sightings, see, title_sightings
-from pipelines.steps.usable import flaw, name_key
-from prompts.records import ClaimRecord, EntityRecord, RelationRecord
-from storage.hashing import short_id
-from storage.records import Chunk, Claim, Document, Failure, Mention, Relation
-from storage.settings import NameSettings
-from storage.tables import sorted_by_id
-from storage.text.names import NameMatcher, words
-from storage.text.nlp import Annotation
-from storage.text.normalise import entity_key
-from storage.text.sentences import sentence_spans
+from conspectus.pipelines.steps.entities import TITLE, Knowledge, entities_of, entity_id
+from conspectus.pipelines.steps.extraction_model import LOST_RECORD, STAGE, ChunkExtraction
+from conspectus.pipelines.steps.names import KnownName, Sighting, known_names, own_sightings, see, title_sightings
+from conspectus.pipelines.steps.usable import flaw, name_key
+from conspectus.prompts.records import ClaimRecord, EntityRecord, RelationRecord
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.nlp import Annotation
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.sentences import sentence_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from storage.records import Chunk, Document, Match
-from storage.settings import NameSettings
-from storage.text.names import NameMatcher, words
-from storage.text.nlp import Annotation, Phrase
-from storage.text.normalise import entity_key, title_names
+from conspectus.storage.records import Chunk, Document, Match
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.nlp import Annotation, Phrase
+from conspectus.storage.text.normalise import entity_key, title_names
 
 
 @dataclass(frozen=True, slots=True)

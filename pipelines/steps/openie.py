@@ -11,15 +11,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pipelines.steps.entities import Knowledge, Statement, knowledge_of, statements
-from pipelines.steps.names import Sighting, known_names, own_sightings, see, title_sightings
-from pipelines.steps.usable import name_key
-from storage.records import Chunk, Document
-from storage.settings import NameSettings
-from storage.text.names import NameMatcher, words
-from storage.text.nlp import CONCEPT, NAME, Annotation
-from storage.text.normalise import entity_key
-from storage.text.sentences import sentence_spans
+from conspectus.pipelines.steps.entities import Knowledge, Statement, knowledge_of, statements
+from conspectus.pipelines.steps.names import Sighting, known_names, own_sightings, see, title_sightings
+from conspectus.pipelines.steps.usable import name_key
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.sentences import sentence_spans
 
 
 @dataclass(frozen=True, slots=True)

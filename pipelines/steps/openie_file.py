@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pipelines.lost import EXTRACT
-from pipelines.steps.extraction_model import LOST_RECORD
-from pipelines.steps.openie import OpenExtraction, usable
-from storage.errors import InputError
-from storage.records import Chunk, Failure
-from storage.text.names import words
+from conspectus.pipelines.lost import EXTRACT
+from conspectus.pipelines.steps.extraction_model import LOST_RECORD
+from conspectus.pipelines.steps.openie import OpenExtraction, usable
+from conspectus.storage.errors import InputError
+from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.text.names import words
 
 
 @dataclass(frozen=True, slots=True)

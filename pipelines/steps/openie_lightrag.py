@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipelines.interchange.graphml_parse import Graphml, GraphmlItem, parse_graphml
-from pipelines.interchange.kg_graphml import KEYWORDS, SEPARATOR, is_rag, predicate_of_keywords, unquoted
-from pipelines.lost import EXTRACT
-from pipelines.steps.openie import OpenExtraction, OpenTriple
-from pipelines.steps.openie_passages import OpenResults, Passage
-from pipelines.steps.readers.encodings import clean
-from pipelines.steps.usable import name_key
-from storage.errors import InputError
-from storage.hashing import digest
-from storage.records import Document, Failure
-from storage.text.normalise import entity_key
+from conspectus.pipelines.interchange.graphml_parse import Graphml, GraphmlItem, parse_graphml
+from conspectus.pipelines.interchange.kg_graphml import KEYWORDS, SEPARATOR, is_rag, predicate_of_keywords, unquoted
+from conspectus.pipelines.lost import EXTRACT
+from conspectus.pipelines.steps.openie import OpenExtraction, OpenTriple
+from conspectus.pipelines.steps.openie_passages import OpenResults, Passage
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.steps.usable import name_key
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.text.normalise import entity_key
 
 CHUNKS = "kv_store_text_chunks.json"
 DOCUMENTS = "kv_store_full_docs.json"

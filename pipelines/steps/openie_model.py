@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from pipelines.lost import EXTRACT
-from pipelines.runner import Progress, no_progress
-from pipelines.steps.each_text import of_each_text
-from pipelines.steps.extraction_model import LOST_RECORD, Loss, loss_of, raise_if_unanswered
-from pipelines.steps.openie import OpenExtraction, usable
-from prompts.answers import CUT_OFF
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import prompt_text, render
-from prompts.retrying import Outcome, least_lost
-from storage.errors import BadAnswer, ModelError
-from storage.hashing import digest
-from storage.records import Chunk, Failure
+from conspectus.pipelines.lost import EXTRACT
+from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.each_text import of_each_text
+from conspectus.pipelines.steps.extraction_model import LOST_RECORD, Loss, loss_of, raise_if_unanswered
+from conspectus.pipelines.steps.openie import OpenExtraction, usable
+from conspectus.prompts.answers import CUT_OFF
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.retrying import Outcome, least_lost
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Failure
 
 NER, TRIPLES = "openie_ner", "openie_triples"
 

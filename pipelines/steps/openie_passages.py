@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.lost import EXTRACT
-from pipelines.steps.openie import OpenExtraction
-from pipelines.steps.openie_file import by_chunk
-from storage.hashing import digest
-from storage.records import Chunk, Document, Failure
+from conspectus.pipelines.lost import EXTRACT
+from conspectus.pipelines.steps.openie import OpenExtraction
+from conspectus.pipelines.steps.openie_file import by_chunk
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Document, Failure
 
 _LONGEST_TITLE = 150
 """Characters; a first line that is longer is no title."""

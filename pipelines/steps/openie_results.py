@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.lost import EXTRACT
-from pipelines.steps.extraction_model import LOST_RECORD
-from pipelines.steps.openie import usable
-from pipelines.steps.openie_lightrag import read_lightrag
-from pipelines.steps.openie_passages import OpenResults, Passage, titled
-from pipelines.steps.readers.encodings import clean
-from storage.errors import InputError
-from storage.hashing import digest, short_id
-from storage.records import Document, Failure
+from conspectus.pipelines.lost import EXTRACT
+from conspectus.pipelines.steps.extraction_model import LOST_RECORD
+from conspectus.pipelines.steps.openie import usable
+from conspectus.pipelines.steps.openie_lightrag import read_lightrag
+from conspectus.pipelines.steps.openie_passages import OpenResults, Passage, titled
+from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import digest, short_id
+from conspectus.storage.records import Document, Failure
 
 GRAPHML = ".graphml"
 """The ending of LightRAG's graph."""

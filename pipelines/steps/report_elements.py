@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from storage.hashing import digest
-from storage.records import Chunk, Claim, Entity, Finding, Mention, Relation, Report, Span
-from storage.text.tokens import count_each, count_tokens
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Claim, Entity, Finding, Mention, Relation, Report, Span
+from conspectus.storage.text.tokens import count_each, count_tokens
 
 Kind = Literal["S", "E", "R", "C"]
 """Reports on parts of a community, entities, relations, claims: the letter before a record's number."""

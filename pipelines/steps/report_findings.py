@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from pydantic import BaseModel, Field, field_validator
 
-from pipelines.steps.report_elements import in_text_order
-from pipelines.steps.report_prompt import Cited
-from storage.records import Chunk, Finding, Span
-from storage.text.sentences import sentence_spans
+from conspectus.pipelines.steps.report_elements import in_text_order
+from conspectus.pipelines.steps.report_prompt import Cited
+from conspectus.storage.records import Chunk, Finding, Span
+from conspectus.storage.text.sentences import sentence_spans
 
 _LABEL = re.compile(r"\b[SERC]\d+(?:\.\d+)?\b")
 _LABELS = re.compile(rf"\s*[\[(]\s*({_LABEL.pattern}(?:(?:\s*[,;]\s*|\s+(?:and\s+)?){_LABEL.pattern})*)\s*[\])]")

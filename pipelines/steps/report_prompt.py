@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pipelines.steps.report_elements import Element, without_findings
-from storage.records import Span
+from conspectus.pipelines.steps.report_elements import Element, without_findings
+from conspectus.storage.records import Span
 
 _SECTIONS: tuple[Literal["S", "E", "R", "C"], ...] = ("S", "E", "R", "C")
 

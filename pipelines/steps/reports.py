@@ -9,14 +9,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipelines.steps.sentences import Rows, Sentences
-from pipelines.steps.telling import most_telling
-from storage.hashing import short_id
-from storage.records import Community, Entity, Finding, Report
-from storage.settings import ReportSettings
-from storage.tables import sorted_by_id
-from storage.text.nlp import CONCEPT
-from storage.text.tokens import count_tokens
+from conspectus.pipelines.steps.sentences import Rows, Sentences
+from conspectus.pipelines.steps.telling import most_telling
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Community, Entity, Finding, Report
+from conspectus.storage.settings import ReportSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.tokens import count_tokens
 
 NAMES_IN_TITLE = 3
 

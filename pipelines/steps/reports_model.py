@@ -10,20 +10,20 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipelines.steps.report_elements import Element, Elements, finding_text, report_element
-from pipelines.steps.report_findings import ReportAnswer, Supported, supported, without_labels
-from pipelines.steps.report_prompt import Cited, largest_first, listed, packed, tokens_of, without
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.retrying import Outcome, least_lost
-from prompts.together import together
-from storage.errors import BadAnswer, ModelError
-from storage.hashing import short_id
-from storage.records import Community, Failure, Report
-from storage.settings import ReportSettings
-from storage.tables import sorted_by_id
-from storage.text.tokens import count_tokens
+from conspectus.pipelines.steps.report_elements import Element, Elements, finding_text, report_element
+from conspectus.pipelines.steps.report_findings import ReportAnswer, Supported, supported, without_labels
+from conspectus.pipelines.steps.report_prompt import Cited, largest_first, listed, packed, tokens_of, without
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.retrying import Outcome, least_lost
+from conspectus.prompts.together import together
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Community, Failure, Report
+from conspectus.storage.settings import ReportSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.tokens import count_tokens
 
 STAGE = "report"
 

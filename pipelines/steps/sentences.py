@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from storage.records import Chunk, Document, Mention, Span
-from storage.text.names import words
-from storage.text.sentences import sentence_spans
-from storage.text.tokens import count_each
+from conspectus.storage.records import Chunk, Document, Mention, Span
+from conspectus.storage.text.names import words
+from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.tokens import count_each
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.records import Synonym
-from storage.settings import SynonymSettings
+from conspectus.storage.records import Synonym
+from conspectus.storage.settings import SynonymSettings
 
 Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]

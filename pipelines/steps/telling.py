@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.steps.sentences import Rows, Sentences
+from conspectus.pipelines.steps.sentences import Rows, Sentences
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

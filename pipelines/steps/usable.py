@@ -1,7 +1,7 @@
 """Which of a model's records can be used: what a record is about must have a name that can be seen."""
 
-from prompts.records import ClaimRecord, EntityRecord, RelationRecord
-from storage.text.normalise import entity_key
+from conspectus.prompts.records import ClaimRecord, EntityRecord, RelationRecord
+from conspectus.storage.text.normalise import entity_key
 
 
 def name_key(name: str) -> str:

@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.runner import Runner, shards
-from prompts.embedder import open_embedder
-from storage.errors import IndexUnusable
-from storage.hashing import digest
-from storage.memo import Memo
-from storage.records import Chunk, Document, Entity, Relation, Report
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings
-from storage.text.predicates import predicate_words
-from storage.text.tokens import count_each
+from conspectus.pipelines.runner import Runner, shards
+from conspectus.prompts.embedder import open_embedder
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.hashing import digest
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.text.predicates import predicate_words
+from conspectus.storage.text.tokens import count_each
 
 STAGE = "embed"
 _TOKENS_A_SHARD = 30_000

@@ -14,12 +14,12 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from pipelines.evaluation.answers import rouge_l
-from pipelines.train.hallucination import foreign_facts, unjoined_pairs
-from pipelines.train.pairs import Pair, divided
-from pipelines.train.rouge import rouge_n
-from prompts.offline import offline
-from query.walk.graph2text import MOST_READ, MOST_TOKENS, T5Writer, linearised, read_model
+from conspectus.pipelines.evaluation.answers import rouge_l
+from conspectus.pipelines.train.hallucination import foreign_facts, unjoined_pairs
+from conspectus.pipelines.train.pairs import Pair, divided
+from conspectus.pipelines.train.rouge import rouge_n
+from conspectus.prompts.offline import offline
+from conspectus.query.walk.graph2text import MOST_READ, MOST_TOKENS, T5Writer, linearised, read_model
 
 REPORT = "graph2text.json"
 _LABEL_PAD = -100

@@ -12,19 +12,19 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from pipelines.evaluation.graphqa import GraphQa, read_graphqa, whole
-from pipelines.train.gretriever_begun import begin
-from pipelines.train.gretriever_plan import Plan, SeedRun, Tell, Trained, deviation, mean
-from pipelines.train.gretriever_state import STATE, write_json
-from prompts.embedder import open_embedder
-from query.subgraph.cutting import Cutting, cut
-from query.subgraph.frozen_model import FrozenModel, open_frozen
-from query.subgraph.graph_encodings import RememberedEncodings, texts_of
-from query.subgraph.gretriever_extra import need
-from query.subgraph.soft_checkpoint import LEARNED, REPORT, Made, as_rows
-from query.subgraph.soft_shape import SoftShape
-from storage.errors import InputError
-from storage.settings import Settings, TrainGRetrieverSettings
+from conspectus.pipelines.evaluation.graphqa import GraphQa, read_graphqa, whole
+from conspectus.pipelines.train.gretriever_begun import begin
+from conspectus.pipelines.train.gretriever_plan import Plan, SeedRun, Tell, Trained, deviation, mean
+from conspectus.pipelines.train.gretriever_state import STATE, write_json
+from conspectus.prompts.embedder import open_embedder
+from conspectus.query.subgraph.cutting import Cutting, cut
+from conspectus.query.subgraph.frozen_model import FrozenModel, open_frozen
+from conspectus.query.subgraph.graph_encodings import RememberedEncodings, texts_of
+from conspectus.query.subgraph.gretriever_extra import need
+from conspectus.query.subgraph.soft_checkpoint import LEARNED, REPORT, Made, as_rows
+from conspectus.query.subgraph.soft_shape import SoftShape
+from conspectus.storage.errors import InputError
+from conspectus.storage.settings import Settings, TrainGRetrieverSettings
 
 _RUN = "run.json"
 _MOST_TOLD = 20
@@ -150,8 +150,8 @@ def _seed(
     """Return what a seed comes to; its folder then holds what was learned."""
     import torch
 
-    from pipelines.train.gretriever_run import SeedTraining
-    from query.subgraph.soft_prompt import SoftPrompt
+    from conspectus.pipelines.train.gretriever_run import SeedTraining
+    from conspectus.query.subgraph.soft_prompt import SoftPrompt
 
     torch.manual_seed(seed)
     prompt = SoftPrompt(model, shape, encodings.width)

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from pipelines.evaluation.graphqa import GraphQa
-from pipelines.train.gretriever_plan import Plan
-from pipelines.train.gretriever_state import write_json
-from query.subgraph.soft_checkpoint import Made, as_rows
-from storage.errors import UsageError
-from storage.hashing import digest
+from conspectus.pipelines.evaluation.graphqa import GraphQa
+from conspectus.pipelines.train.gretriever_plan import Plan
+from conspectus.pipelines.train.gretriever_state import write_json
+from conspectus.query.subgraph.soft_checkpoint import Made, as_rows
+from conspectus.storage.errors import UsageError
+from conspectus.storage.hashing import digest
 
 BEGUN = "training.json"
 _MOST_NAMED = 3

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from math import cos, fsum, pi
 from statistics import stdev
 
-from pipelines.evaluation.graphqa import Size
-from storage.records import Failure
+from conspectus.pipelines.evaluation.graphqa import Size
+from conspectus.storage.records import Failure
 
 Tell = Callable[[str], None]
 

@@ -10,13 +10,13 @@ from typing import Any, TypeVar
 
 import torch
 
-from pipelines.evaluation.graphqa import GraphQa, GraphQuestion
-from pipelines.train.gretriever_plan import Epoch, Plan, SeedRun, Tell, best_epoch, is_over, mean, step_size
-from pipelines.train.gretriever_state import STATE, read_state, write_state
-from query.subgraph.graph_encodings import Encode, encoded
-from query.subgraph.soft_checkpoint import LEARNED, read_learned, write_learned
-from query.subgraph.soft_prompt import SoftInput, SoftPrompt
-from storage.errors import SettingsError
+from conspectus.pipelines.evaluation.graphqa import GraphQa, GraphQuestion
+from conspectus.pipelines.train.gretriever_plan import Epoch, Plan, SeedRun, Tell, best_epoch, is_over, mean, step_size
+from conspectus.pipelines.train.gretriever_state import STATE, read_state, write_state
+from conspectus.query.subgraph.graph_encodings import Encode, encoded
+from conspectus.query.subgraph.soft_checkpoint import LEARNED, read_learned, write_learned
+from conspectus.query.subgraph.soft_prompt import SoftInput, SoftPrompt
+from conspectus.storage.errors import SettingsError
 
 _MOST_GRADIENT = 1.0
 """Longest gradient of all learned parts together: the first steps of a deep encoder are wild."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from pipelines.train.gretriever_plan import Epoch
-from storage.errors import InputError
+from conspectus.pipelines.train.gretriever_plan import Epoch
+from conspectus.storage.errors import InputError
 
 if TYPE_CHECKING:
     import torch
 
-    from query.subgraph.soft_prompt import SoftPrompt
+    from conspectus.query.subgraph.soft_prompt import SoftPrompt
 
 STATE = "state.safetensors"
 _PARTS, _MOMENTS, _CPU, _CUDA = "part.", "adam.", "random.cpu", "random.cuda"

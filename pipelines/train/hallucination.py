@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from query.walk.graph import predicate_words, spoken
-from query.walk.graph2text import Triple
-from storage.text.names import NameMatcher, words
-from storage.text.sentences import sentence_spans
+from conspectus.query.walk.graph import predicate_words, spoken
+from conspectus.query.walk.graph2text import Triple
+from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.sentences import sentence_spans
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from query.walk.graph2text import Triple
-from storage.errors import InputError
+from conspectus.query.walk.graph2text import Triple
+from conspectus.storage.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.steps.usable import flaw, name_key
-from prompts.llm import LanguageModel, Message, Request
-from prompts.records import EntityRecord, Records, read_records
-from prompts.render import render
-from prompts.written_records import Record, is_writable, write_records
-from storage.errors import ModelError
+from conspectus.pipelines.steps.usable import flaw, name_key
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.records import EntityRecord, Records, read_records
+from conspectus.prompts.render import render
+from conspectus.prompts.written_records import Record, is_writable, write_records
+from conspectus.storage.errors import ModelError
 
 STEP = "tune"
 

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.steps.chunks import split_document
-from storage.records import Chunk, Document
-from storage.settings import ChunkSettings
-from storage.text.sentences import sentence_spans
-from storage.text.tokens import count_each, token_spans
+from conspectus.pipelines.steps.chunks import split_document
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import ChunkSettings
+from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.tokens import count_each, token_spans
 
 Floats = npt.NDArray[np.float32]
 Embed = Callable[[Sequence[str]], Floats]

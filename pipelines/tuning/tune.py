@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.runner import Progress, no_progress
-from pipelines.steps.documents import read_documents
-from pipelines.tuning.answers import FEWEST_TYPES, MOST_TYPES, DomainAnswer, PersonaAnswer, TypesAnswer
-from pipelines.tuning.examples import (
+from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.tuning.answers import FEWEST_TYPES, MOST_TYPES, DomainAnswer, PersonaAnswer, TypesAnswer
+from conspectus.pipelines.tuning.examples import (
     STEP,
     Made,
     can_be_shown,
@@ -24,18 +24,18 @@ from pipelines.tuning.examples import (
     written,
     written_claims,
 )
-from pipelines.tuning.sample import Embed, Floats, excerpt, sample
-from prompts.asking import ask_for
-from prompts.client import ModelClient
-from prompts.embedder import open_embedder
-from prompts.fence import fence_for, fenced
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import prompt_text, render
-from prompts.together import together
-from prompts.usage import Spending
-from storage.errors import InputError, UsageError
-from storage.records import Chunk
-from storage.settings import ExtractionSettings, Settings, TunedPrompts
+from conspectus.pipelines.tuning.sample import Embed, Floats, excerpt, sample
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.fence import fence_for, fenced
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.together import together
+from conspectus.prompts.usage import Spending
+from conspectus.storage.errors import InputError, UsageError
+from conspectus.storage.records import Chunk
+from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts
 
 CHUNKS = 15
 """Chunks of a sample where nothing else is said."""

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipelines.tuning.tune import Tuning
-from storage.errors import UsageError
-from storage.settings import Settings, as_yaml, file_of
+from conspectus.pipelines.tuning.tune import Tuning
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import Settings, as_yaml, file_of
 
 SETTINGS = "settings.yaml"
 FOLDER = "prompts"

@@ -1,4 +1,4 @@
-"""`python -m prompts.fake`: the fake server as a process of its own."""
+"""`python -m conspectus.prompts.fake`: the fake server as a process of its own."""
 
 import argparse
 import signal
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from prompts.fake.faults import KINDS, Faults, RetryStyle
-from prompts.fake.limits import Limits, Shape
-from prompts.fake.refused import FEATURES
-from prompts.fake.replies import Replies
-from prompts.fake.server import FakeServer
-from storage.errors import InputError
+from conspectus.prompts.fake.faults import KINDS, Faults, RetryStyle
+from conspectus.prompts.fake.limits import Limits, Shape
+from conspectus.prompts.fake.refused import FEATURES
+from conspectus.prompts.fake.replies import Replies
+from conspectus.prompts.fake.server import FakeServer
+from conspectus.storage.errors import InputError
 
 _ABOUT = """\
 A server that speaks the OpenAI protocol and has no model behind it. It prints its base URL and runs until it is
@@ -27,7 +27,7 @@ A script holds one rule a line, the first that fits answers:
   {{"match": "capital of France", "reply": "Paris"}}
   {{"match": "Scrooge", "status": 500, "times": 2}}
   {{"match": "report", "malformed": "fence", "latency": 0.5}}
-See `python -c "import prompts.fake.scripts as s; print(s.__doc__)"` for all its keys."""
+See `python -c "import conspectus.prompts.fake.scripts as s; print(s.__doc__)"` for all its keys."""
 
 
 def _latency(text: str) -> float | tuple[float, float]:
@@ -48,7 +48,7 @@ def _fault(text: str) -> tuple[str, float]:
 def parser() -> argparse.ArgumentParser:
     """Return the reader of the command line."""
     made = argparse.ArgumentParser(
-        prog="python -m prompts.fake",
+        prog="python -m conspectus.prompts.fake",
         description=_ABOUT,
         epilog=_KINDS,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -9,19 +9,19 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import ValidationError
 
-from prompts.fake import chat, embeddings
-from prompts.fake.asked import FakeRequest
-from prompts.fake.faults import FaultKind
-from prompts.fake.instances import UnsupportedSchema
-from prompts.fake.limits import Limiter, Refusal
-from prompts.fake.malformed import MALFORMED
-from prompts.fake.manner import Change, Manner
-from prompts.fake.mishaps import instead, spoil
-from prompts.fake.patterns import UnsupportedPattern
-from prompts.fake.recorded import Recorded, Records, row_of
-from prompts.fake.refused import Refused, check_chat, failure, lacking
-from prompts.fake.routes import Route, authorise, bearer, check_model, route
-from prompts.fake.wire import Incoming, Outgoing
+from conspectus.prompts.fake import chat, embeddings
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.faults import FaultKind
+from conspectus.prompts.fake.instances import UnsupportedSchema
+from conspectus.prompts.fake.limits import Limiter, Refusal
+from conspectus.prompts.fake.malformed import MALFORMED
+from conspectus.prompts.fake.manner import Change, Manner
+from conspectus.prompts.fake.mishaps import instead, spoil
+from conspectus.prompts.fake.patterns import UnsupportedPattern
+from conspectus.prompts.fake.recorded import Recorded, Records, row_of
+from conspectus.prompts.fake.refused import Refused, check_chat, failure, lacking
+from conspectus.prompts.fake.routes import Route, authorise, bearer, check_model, route
+from conspectus.prompts.fake.wire import Incoming, Outgoing
 
 Headers = tuple[tuple[str, str], ...]
 

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prompts.fake.asked import FakeRequest
-from prompts.fake.chance import unit
-from prompts.fake.malformed import MALFORMED, MalformedKind
-from prompts.fake.replies import FakeReply, ToolCall
-from prompts.fake.tokens import Count, cut, pieces
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.chance import unit
+from conspectus.prompts.fake.malformed import MALFORMED, MalformedKind
+from conspectus.prompts.fake.replies import FakeReply, ToolCall
+from conspectus.prompts.fake.tokens import Count, cut, pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prompts.fake.refused import Refused
-from prompts.fake.tokens import Count, pieces
+from conspectus.prompts.fake.refused import Refused
+from conspectus.prompts.fake.tokens import Count, pieces
 
 _PLACES = 8
 """The dimensions that a word stands in: enough that two words hardly ever stand in the same ones."""

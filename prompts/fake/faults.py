@@ -7,9 +7,9 @@ from typing import Literal, get_args
 
 from pydantic import ConfigDict
 
-from prompts.fake.asked import FakeRequest
-from prompts.fake.chance import unit
-from prompts.fake.malformed import MalformedKind
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.chance import unit
+from conspectus.prompts.fake.malformed import MalformedKind
 
 TransportFault = Literal[
     "429",

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from prompts.fake.chance import Dice
-from prompts.fake.patterns import pattern_text
-from prompts.fake.prose import words
+from conspectus.prompts.fake.chance import Dice
+from conspectus.prompts.fake.patterns import pattern_text
+from conspectus.prompts.fake.prose import words
 
 Schema = Mapping[str, Any]
 

@@ -6,13 +6,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from prompts.fake.asked import FakeRequest
-from prompts.fake.chance import unit
-from prompts.fake.faults import Faults
-from prompts.fake.limits import Limits
-from prompts.fake.refused import Feature
-from prompts.fake.replies import Replies
-from prompts.fake.tokens import Count, count_tokens
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.chance import unit
+from conspectus.prompts.fake.faults import Faults
+from conspectus.prompts.fake.limits import Limits
+from conspectus.prompts.fake.refused import Feature
+from conspectus.prompts.fake.replies import Replies
+from conspectus.prompts.fake.tokens import Count, count_tokens
 
 Latency = float | tuple[float, float] | Callable[[FakeRequest], float]
 """Seconds before a reply: always the same, drawn evenly from a range, or a function of the request."""

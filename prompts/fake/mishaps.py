@@ -6,9 +6,9 @@ import time
 from dataclasses import replace
 from email.utils import formatdate
 
-from prompts.fake.faults import FaultKind, Faults
-from prompts.fake.refused import failure
-from prompts.fake.wire import Outgoing
+from conspectus.prompts.fake.faults import FaultKind, Faults
+from conspectus.prompts.fake.refused import failure
+from conspectus.prompts.fake.wire import Outgoing
 
 STATUSES: dict[FaultKind, int] = {"429": 429, "500": 500, "502": 502, "503": 503, "529": 529, "html_502": 502}
 SILENT: tuple[FaultKind, ...] = ("timeout", "drop")

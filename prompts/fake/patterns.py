@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from prompts.fake.chance import Dice
+from conspectus.prompts.fake.chance import Dice
 
 _CLASSES = {"d": "0123456789", "w": "abcdefghijklmnopqrstuvwxyz0123456789_", "s": " "}
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 from urllib.parse import urlsplit
 
-from prompts.fake.recorded import Measures, Recorded
+from conspectus.prompts.fake.recorded import Measures, Recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class FakeProcess:
 
 @contextmanager
 def fake_process(*arguments: str) -> Iterator[FakeProcess]:
-    """Run `python -m prompts.fake` with these arguments until the block ends.
+    """Run `python -m conspectus.prompts.fake` with these arguments until the block ends.
 
         with fake_process("--latency", "0.2", "--log", "requests.jsonl") as server:
             ...  # server.url
 
     ChildProcessError where it does not start: it has said why on stderr.
     """
-    command = [sys.executable, "-m", "prompts.fake", *arguments]
+    command = [sys.executable, "-m", "conspectus.prompts.fake", *arguments]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
     try:
         assert process.stdout is not None

@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from prompts.fake.chance import Dice
-from prompts.fake.lengths import Kind, length
+from conspectus.prompts.fake.chance import Dice
+from conspectus.prompts.fake.lengths import Kind, length
 
 WORDS = (
     "the a of and in to from with over under near old new small large north south river valley mill bridge harbour "

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from prompts.fake.asked import FakeRequest
-from prompts.fake.chance import Dice
-from prompts.fake.instances import instance
-from prompts.fake.lengths import Kind
-from prompts.fake.malformed import MalformedKind
-from prompts.fake.prose import reply_text
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.chance import Dice
+from conspectus.prompts.fake.instances import instance
+from conspectus.prompts.fake.lengths import Kind
+from conspectus.prompts.fake.malformed import MalformedKind
+from conspectus.prompts.fake.prose import reply_text
 
 Where = Literal["any", "last", "system", "step"]
 
@@ -139,8 +139,8 @@ class Replies:
 
     @classmethod
     def read(cls, path: str | Path) -> "Replies":
-        """Return the rules of a script file, InputError where it is not one; see `prompts.fake.scripts`."""
-        from prompts.fake.scripts import read_script
+        """Return the rules of a script file, InputError where it is not one; see `conspectus.prompts.fake.scripts`."""
+        from conspectus.prompts.fake.scripts import read_script
 
         return cls(read_script(Path(path)))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import parse_qs, urlsplit
 
-from prompts.fake.refused import Refused
+from conspectus.prompts.fake.refused import Refused
 
 
 @dataclass(frozen=True, slots=True)

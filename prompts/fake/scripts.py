@@ -21,10 +21,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from prompts.fake.asked import FakeRequest
-from prompts.fake.malformed import MalformedKind
-from prompts.fake.replies import FakeReply, Maker, Rule, ToolCall, Where, made_up
-from storage.errors import InputError
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.malformed import MalformedKind
+from conspectus.prompts.fake.replies import FakeReply, Maker, Rule, ToolCall, Where, made_up
+from conspectus.storage.errors import InputError
 
 Text = str | dict[str, Any] | list[Any]
 

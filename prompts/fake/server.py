@@ -7,15 +7,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from prompts.fake.app import App
-from prompts.fake.faults import Faults
-from prompts.fake.limits import Limits
-from prompts.fake.manner import Latency, Manner
-from prompts.fake.recorded import Measures, Recorded, Records
-from prompts.fake.refused import FEATURES, Feature
-from prompts.fake.replies import Given, Replies
-from prompts.fake.tokens import Count, count_tokens
-from prompts.fake.wire import Connection
+from conspectus.prompts.fake.app import App
+from conspectus.prompts.fake.faults import Faults
+from conspectus.prompts.fake.limits import Limits
+from conspectus.prompts.fake.manner import Latency, Manner
+from conspectus.prompts.fake.recorded import Measures, Recorded, Records
+from conspectus.prompts.fake.refused import FEATURES, Feature
+from conspectus.prompts.fake.replies import Given, Replies
+from conspectus.prompts.fake.tokens import Count, count_tokens
+from conspectus.prompts.fake.wire import Connection
 
 
 class FakeServer:

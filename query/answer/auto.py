@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from query.context import Context
-from query.types import Answer, Answerer, Say, Step
-from query.whole import closeness_to_whole
-from query.whole_in_translation import closeness_in_translation
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Answerer, Say, Step
+from conspectus.query.whole import closeness_to_whole
+from conspectus.query.whole_in_translation import closeness_in_translation
 
 
 class AutoAnswerer:

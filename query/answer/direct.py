@@ -11,17 +11,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prompts.llm import LanguageModel, Message, Request
-from prompts.mending import without_thinking
-from prompts.render import render
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.tasks import prompt_for
-from query.types import Answer, Say, Step
-from storage.errors import ModelError
-from storage.text.normalise import entity_key
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.mending import without_thinking
+from conspectus.prompts.render import render
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.tasks import prompt_for
+from conspectus.query.types import Answer, Say, Step
+from conspectus.storage.errors import ModelError
+from conspectus.storage.text.normalise import entity_key
 
 STEP = "direct"
 _ANSWER = re.compile(r"\banswer\s+is\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE)

@@ -9,19 +9,19 @@ answer cites documents and never an intermediate text.
 import time
 from dataclasses import dataclass, field
 
-from prompts.llm import LanguageModel
-from prompts.together import settled
-from prompts.usage import metered
-from query.answer.drift_branch import Asker, Branch
-from query.answer.drift_primer import Primed, failed, gained, prime
-from query.answer.final import Written, usage_of, write
-from query.answer.local import find_context
-from query.answer.notes import Material, Note, material_of
-from query.answer.units import evidence
-from query.context import Context
-from query.types import Answer, Say, Step
-from storage.errors import ModelError
-from storage.text.names import words
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.together import settled
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.drift_branch import Asker, Branch
+from conspectus.query.answer.drift_primer import Primed, failed, gained, prime
+from conspectus.query.answer.final import Written, usage_of, write
+from conspectus.query.answer.local import find_context
+from conspectus.query.answer.notes import Material, Note, material_of
+from conspectus.query.answer.units import evidence
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Say, Step
+from conspectus.storage.errors import ModelError
+from conspectus.storage.text.names import words
 
 STEP = "follow_up"
 _REDUCE = "reduce"

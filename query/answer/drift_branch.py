@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from query.answer.notes import Note
-from query.answer.units import Unit, sources
-from query.context import Context
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.query.answer.notes import Note
+from conspectus.query.answer.units import Unit, sources
+from conspectus.query.context import Context
 
 
 class Said(BaseModel):

@@ -10,14 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from query.answer.drift_primer import nearest_reports
-from query.answer.local_context import selection_trace
-from query.answer.local_selection import LocalSelection
-from query.answer.read import read_found
-from query.answer.units import ScoredUnit, evidence, passage_unit
-from query.answer.windows import filled
-from query.context import Context
-from query.types import Answer, Say, Step
+from conspectus.query.answer.drift_primer import nearest_reports
+from conspectus.query.answer.local_context import selection_trace
+from conspectus.query.answer.local_selection import LocalSelection
+from conspectus.query.answer.read import read_found
+from conspectus.query.answer.units import ScoredUnit, evidence, passage_unit
+from conspectus.query.answer.windows import filled
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Say, Step
 
 _SHARE = 0.6
 """What a passage scores for a follow-up, of what it would for the question: it can join the best, not drive them out.

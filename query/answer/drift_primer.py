@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.together import settled
-from query.answer.drift_branch import Asker, Branch
-from query.answer.units import ScoredUnit, Unit, report_units, sources
-from query.answer.windows import Window, filled
-from query.context import Context
-from query.types import Step
-from storage.errors import ModelError
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.together import settled
+from conspectus.query.answer.drift_branch import Asker, Branch
+from conspectus.query.answer.units import ScoredUnit, Unit, report_units, sources
+from conspectus.query.answer.windows import Window, filled
+from conspectus.query.context import Context
+from conspectus.query.types import Step
+from conspectus.storage.errors import ModelError
 
 STEP = "primer"
 HYPOTHESIS_STEP = "hypothesis"

@@ -10,18 +10,18 @@ from typing import Protocol
 
 import numpy as np
 
-from prompts.asking import choose
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.together import settled
-from query.answer.hierarchy import Descent, Hierarchy, hierarchy_of
-from query.answer.selection import Selected, accounted, passages_instead
-from query.answer.units import Unit, report_units, sources
-from query.context import Context
-from query.types import Step
-from query.whole import closeness_to_whole, is_about_the_whole
-from storage.errors import ModelError
-from storage.records import Community
+from conspectus.prompts.asking import choose
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.together import settled
+from conspectus.query.answer.hierarchy import Descent, Hierarchy, hierarchy_of
+from conspectus.query.answer.selection import Selected, accounted, passages_instead
+from conspectus.query.answer.units import Unit, report_units, sources
+from conspectus.query.context import Context
+from conspectus.query.types import Step
+from conspectus.query.whole import closeness_to_whole, is_about_the_whole
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Community
 
 STEP = "rate"
 _BEST = 5

@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.usage import Spending
-from query.answer.read import UNKNOWN
-from query.answer.units import Unit, sources
-from query.citations import Citations
-from query.citing import Citing
-from query.context import Context
-from query.types import Citation, Say, Usage
-from storage.records import Document, Span
-from storage.text.names import words
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.usage import Spending
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.answer.units import Unit, sources
+from conspectus.query.citations import Citations
+from conspectus.query.citing import Citing
+from conspectus.query.context import Context
+from conspectus.query.types import Citation, Say, Usage
+from conspectus.storage.records import Document, Span
+from conspectus.storage.text.names import words
 
 STEP = "reduce"
 _SPANS = 3

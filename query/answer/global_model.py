@@ -6,15 +6,15 @@ in parallel; the notes of score zero are dropped, and those that help most fill 
 
 import time
 
-from prompts.llm import LanguageModel
-from prompts.usage import metered
-from query.answer.final import Written, usage_of, write
-from query.answer.notes import Material, Notes, material_of, take_notes
-from query.answer.selection import Selector
-from query.answer.units import evidence
-from query.answer.windows import Window, pack, shuffled
-from query.context import Context
-from query.types import Answer, Say, Step
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import Written, usage_of, write
+from conspectus.query.answer.notes import Material, Notes, material_of, take_notes
+from conspectus.query.answer.selection import Selector
+from conspectus.query.answer.units import evidence
+from conspectus.query.answer.windows import Window, pack, shuffled
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Say, Step
 
 
 class MapReduce:

@@ -12,14 +12,14 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from query.answer.quoting import diverse
-from query.answer.read import UNKNOWN, read_found
-from query.answer.selection import NearestPassages, Selector
-from query.answer.units import ScoredUnit, Statement, Unit, evidence
-from query.citations import Citations
-from query.context import Context
-from query.types import Answer, Say, Step, Usage
-from query.whole import closeness_to_whole, is_about_the_whole, support
+from conspectus.query.answer.quoting import diverse
+from conspectus.query.answer.read import UNKNOWN, read_found
+from conspectus.query.answer.selection import NearestPassages, Selector
+from conspectus.query.answer.units import ScoredUnit, Statement, Unit, evidence
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Say, Step, Usage
+from conspectus.query.whole import closeness_to_whole, is_about_the_whole, support
 
 Vector = npt.NDArray[np.float32]
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from storage.records import Community
+from conspectus.storage.records import Community
 
 
 @dataclass(frozen=True, slots=True)

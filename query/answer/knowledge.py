@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from storage.records import Claim, Community, Entity, Mention, Relation, Report, Span
+from conspectus.query.context import Context
+from conspectus.storage.records import Claim, Community, Entity, Mention, Relation, Report, Span
 
 if TYPE_CHECKING:
     import pyarrow as pa

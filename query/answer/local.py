@@ -7,15 +7,15 @@ claims, text) fills one window, from which one call answers.
 import time
 from dataclasses import replace
 
-from prompts.llm import LanguageModel
-from prompts.usage import metered
-from query.answer.final import usage_of, write
-from query.answer.local_context import LocalContext, local_context, selection_trace
-from query.answer.local_selection import LocalSelection
-from query.answer.read import read_found
-from query.answer.units import evidence
-from query.context import Context
-from query.types import Answer, Evidence, Say, ScoredReport, Step
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of, write
+from conspectus.query.answer.local_context import LocalContext, local_context, selection_trace
+from conspectus.query.answer.local_selection import LocalSelection
+from conspectus.query.answer.read import read_found
+from conspectus.query.answer.units import evidence
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
 
 STEP = "local"
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from query.answer.local_selection import LocalSelection, Ranked
-from query.answer.records import RecordUnits
-from query.answer.units import ScoredUnit, Unit, passage_unit
-from query.answer.windows import cut
-from query.context import Context
-from query.types import Step
-from storage.records import Community
-from storage.text.tokens import count_each, count_tokens
+from conspectus.query.answer.local_selection import LocalSelection, Ranked
+from conspectus.query.answer.records import RecordUnits
+from conspectus.query.answer.units import ScoredUnit, Unit, passage_unit
+from conspectus.query.answer.windows import cut
+from conspectus.query.context import Context
+from conspectus.query.types import Step
+from conspectus.storage.records import Community
+from conspectus.storage.text.tokens import count_each, count_tokens
 
 _MOST_UNITS = 999
 """Numbers in citations have up to three digits."""

@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from query.answer.knowledge import Knowledge, Rows, knowledge_of
-from query.context import Context
-from query.linking import Linked, open_linker
-from query.retrieve.seeds import text_scores, word_scores
-from storage.settings import LocalSettings
-from storage.text.normalise import entity_key
+from conspectus.query.answer.knowledge import Knowledge, Rows, knowledge_of
+from conspectus.query.context import Context
+from conspectus.query.linking import Linked, open_linker
+from conspectus.query.retrieve.seeds import text_scores, word_scores
+from conspectus.storage.settings import LocalSettings
+from conspectus.storage.text.normalise import entity_key
 
 Floats = npt.NDArray[np.float64]
 

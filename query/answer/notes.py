@@ -5,15 +5,15 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.together import settled
-from query.answer.units import ScoredUnit, Unit, sources
-from query.answer.windows import Window, cut
-from query.context import Context
-from storage.errors import BadAnswer, ModelError
-from storage.text.tokens import count_tokens
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.together import settled
+from conspectus.query.answer.units import ScoredUnit, Unit, sources
+from conspectus.query.answer.windows import Window, cut
+from conspectus.query.context import Context
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.text.tokens import count_tokens
 
 STEP = "map"
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from query.answer.units import Statement
-from storage.text.names import words
+from conspectus.query.answer.units import Statement
+from conspectus.storage.text.names import words
 
 Vectors = npt.NDArray[np.float32]
 

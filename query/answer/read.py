@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from query.answer.spans import short_answer
-from query.citations import Citations
-from query.context import Context
-from query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
-from storage.records import Span
-from storage.text.names import words
-from storage.text.normalise import title_names
-from storage.text.sentences import sentence_spans
+from conspectus.query.answer.spans import short_answer
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
+from conspectus.storage.records import Span
+from conspectus.storage.text.names import words
+from conspectus.storage.text.normalise import title_names
+from conspectus.storage.text.sentences import sentence_spans
 
 UNKNOWN = "I do not know: nothing in the indexed documents supports an answer."
 

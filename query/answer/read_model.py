@@ -9,19 +9,19 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.answer.read import UNKNOWN
-from query.citations import Citations
-from query.context import Context
-from query.grounding import cited_sentences, keeping, support
-from query.nothing import behind_nothing, may_be_nothing
-from query.tasks import Task, prompt_for
-from query.types import Answer, Evidence, Passage, Retriever, Say, Step
-from storage.hashing import digest
-from storage.records import Span
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.grounding import cited_sentences, keeping, support
+from conspectus.query.nothing import behind_nothing, may_be_nothing
+from conspectus.query.tasks import Task, prompt_for
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Span
 
 STEP = "answer"
 

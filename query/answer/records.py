@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from query.answer.knowledge import Knowledge, Rows
-from query.answer.units import Statement, Unit, sentences_of
-from query.context import Context
-from storage.records import Claim, Relation, Span
-from storage.text.nlp import CONCEPT
+from conspectus.query.answer.knowledge import Knowledge, Rows
+from conspectus.query.answer.units import Statement, Unit, sentences_of
+from conspectus.query.context import Context
+from conspectus.storage.records import Claim, Relation, Span
+from conspectus.storage.text.nlp import CONCEPT
 
 _PLACES = 8
 """Passages in which an entity or a relation is looked up: the best for the question that hold it."""

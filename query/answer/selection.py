@@ -5,11 +5,11 @@ from typing import Protocol
 
 import numpy as np
 
-from query.answer.units import ScoredUnit, Unit, passage_unit, report_units
-from query.answer.windows import filled
-from query.context import Context
-from query.types import Step
-from storage.records import Community
+from conspectus.query.answer.units import ScoredUnit, Unit, passage_unit, report_units
+from conspectus.query.answer.windows import filled
+from conspectus.query.context import Context
+from conspectus.query.types import Step
+from conspectus.storage.records import Community
 
 _FIRST_LOOK = 64
 """Passages looked for at first; more where a window holds them all."""

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from query.context import Context
-from storage.records import Entity, Mention, Span
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.storage.records import Entity, Mention, Span
+from conspectus.storage.text.names import words
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from query.context import Context
-from query.types import Evidence, ScoredReport
-from storage.index import Index
-from storage.records import Chunk, Claim, Community, Entity, Relation, Report, Span
-from storage.text.sentences import sentence_spans
+from conspectus.query.context import Context
+from conspectus.query.types import Evidence, ScoredReport
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Claim, Community, Entity, Relation, Report, Span
+from conspectus.storage.text.sentences import sentence_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 import time
 
-from prompts.llm import LanguageModel
-from prompts.usage import metered
-from query.answer.final import usage_of, write
-from query.answer.selection import NearestPassages
-from query.answer.units import evidence
-from query.answer.windows import filled
-from query.context import Context
-from query.types import Answer, Say, Step
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of, write
+from conspectus.query.answer.selection import NearestPassages
+from conspectus.query.answer.units import evidence
+from conspectus.query.answer.windows import filled
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Say, Step
 
 
 class VectorSearch:

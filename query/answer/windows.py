@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from query.answer.units import Unit
-from storage.hashing import digest
-from storage.records import Report
-from storage.text.tokens import count_each, count_tokens, token_spans
+from conspectus.query.answer.units import Unit
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Report
+from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
 
 _MOST_UNITS = 999
 """Numbers in citations have up to three digits, so that [1984] in a text is none."""

@@ -2,14 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from query.context import Context
-from query.explain.memory_walk import MemoryExplainer, open_memory_walk
-from query.explain.nearness import by_meaning, by_ranks, by_words
-from query.explain.types import Explained, Explanation
-from query.explain.walk import WalkExplainer, open_walk
-from query.methods import find_method
-from query.types import Evidence, Step
-from storage.errors import UsageError
+from conspectus.query.context import Context
+from conspectus.query.explain.memory_walk import MemoryExplainer, open_memory_walk
+from conspectus.query.explain.nearness import by_meaning, by_ranks, by_words
+from conspectus.query.explain.types import Explained, Explanation
+from conspectus.query.explain.walk import WalkExplainer, open_walk
+from conspectus.query.methods import find_method
+from conspectus.query.types import Evidence, Step
+from conspectus.storage.errors import UsageError
 
 _SUMS: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[tuple[Evidence, list[Explained]]]]]] = {
     "bm25": ("the sum over the question's words", by_words),

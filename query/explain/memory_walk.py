@@ -6,15 +6,15 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.explain.naming import Naming
-from query.explain.types import Explained, Hop, Node, Part, Path
-from query.retrieve.facts import told
-from query.retrieve.hipporag import HippoRag1, HippoRag2, Search
-from query.retrieve.memory import Memory, open_memory
-from query.types import Evidence
-from storage.graph.paths import MassPath, edge_weight, top_paths
-from storage.records import Relation, Synonym
+from conspectus.query.context import Context
+from conspectus.query.explain.naming import Naming
+from conspectus.query.explain.types import Explained, Hop, Node, Part, Path
+from conspectus.query.retrieve.facts import told
+from conspectus.query.retrieve.hipporag import HippoRag1, HippoRag2, Search
+from conspectus.query.retrieve.memory import Memory, open_memory
+from conspectus.query.types import Evidence
+from conspectus.storage.graph.paths import MassPath, edge_weight, top_paths
+from conspectus.storage.records import Relation, Synonym
 
 LEAST_SHARE = 5e-3
 """A path that carries less of a passage's score than this explains nothing."""

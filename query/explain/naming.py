@@ -4,14 +4,14 @@ from collections import Counter
 
 import numpy as np
 
-from query.context import Context
-from query.explain.types import Node
-from query.linking import open_linker
-from query.retrieve.ppr import Search
-from query.terms import telling_words
-from storage.places import described
-from storage.records import Chunk, Entity, Name
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.explain.types import Node
+from conspectus.query.linking import open_linker
+from conspectus.query.retrieve.ppr import Search
+from conspectus.query.terms import telling_words
+from conspectus.storage.places import described
+from conspectus.storage.records import Chunk, Entity, Name
+from conspectus.storage.text.names import words
 
 _LONGEST = 60
 """Most characters of a passage's text that stand for a title that it does not have."""

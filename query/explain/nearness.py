@@ -3,13 +3,13 @@
 import asyncio
 from collections import Counter
 
-from query.context import Context
-from query.explain.types import Explained, Part
-from query.retrieve.bm25 import Bm25Retriever
-from query.retrieve.dense import DenseRetriever
-from query.retrieve.hybrid import CONSTANT, DEPTH, HybridRetriever
-from query.terms import telling_words
-from query.types import Evidence, Passage
+from conspectus.query.context import Context
+from conspectus.query.explain.types import Explained, Part
+from conspectus.query.retrieve.bm25 import Bm25Retriever
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.retrieve.hybrid import CONSTANT, DEPTH, HybridRetriever
+from conspectus.query.terms import telling_words
+from conspectus.query.types import Evidence, Passage
 
 
 async def by_words(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:

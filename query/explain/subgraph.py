@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from query.explain.types import Explained, Node
+from conspectus.query.explain.types import Explained, Node
 
 
 @dataclass(frozen=True, slots=True)

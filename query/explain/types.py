@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from query.types import Passage, Step
+from conspectus.query.types import Passage, Step
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from query.context import Context
-from query.explain.naming import Naming
-from query.explain.types import Explained, Hop, Part, Path
-from query.retrieve.ppr import FORMULA, PprRetriever, Search
-from query.types import Step
-from storage.graph.paths import MassPath, edge_weight, top_paths
+from conspectus.query.context import Context
+from conspectus.query.explain.naming import Naming
+from conspectus.query.explain.types import Explained, Hop, Part, Path
+from conspectus.query.retrieve.ppr import FORMULA, PprRetriever, Search
+from conspectus.query.types import Step
+from conspectus.storage.graph.paths import MassPath, edge_weight, top_paths
 
 _LEAST_SHARE = 5e-3
 """A path that carries less of a passage's mass than this explains nothing."""

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from query.permitted.expressions import values_of
-from query.permitted.parsing import parse
-from storage.errors import UsageError
-from storage.index import Index
-from storage.records import Document
-from storage.settings import AccessSettings
+from conspectus.query.permitted.expressions import values_of
+from conspectus.query.permitted.parsing import parse
+from conspectus.storage.errors import UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Document
+from conspectus.storage.settings import AccessSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from query.permitted.expressions import All, Any, Comparison, Expression, Not, Operator, Value, as_day, as_number
-from storage.errors import UsageError
+from conspectus.query.permitted.expressions import All, Any, Comparison, Expression, Not, Operator, Value, as_day, as_number
+from conspectus.storage.errors import UsageError
 
 _MOST_CHARACTERS = 10_000
 _DEEPEST = 50

@@ -1,8 +1,8 @@
 """Passages by the words they share with the question."""
 
-from query.context import Context
-from query.terms import telling_words
-from query.types import Evidence, Step
+from conspectus.query.context import Context
+from conspectus.query.terms import telling_words
+from conspectus.query.types import Evidence, Step
 
 
 class Bm25Retriever:

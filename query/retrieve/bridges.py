@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.linking import open_linker
-from query.terms import Terms, is_telling, stem
-from storage.graph.adjacency import Adjacency
-from storage.records import Entity
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.linking import open_linker
+from conspectus.query.terms import Terms, is_telling, stem
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.records import Entity
+from conspectus.storage.text.names import words
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from query.context import Context
-from query.types import Evidence, Step
+from conspectus.query.context import Context
+from conspectus.query.types import Evidence, Step
 
 
 class DenseRetriever:

@@ -10,13 +10,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from query.context import Context
-from query.types import Step
-from storage.errors import BadAnswer
-from storage.records import Entity, Relation
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.query.context import Context
+from conspectus.query.types import Step
+from conspectus.storage.errors import BadAnswer
+from conspectus.storage.records import Entity, Relation
 
 STEP = "fact_filter"
 

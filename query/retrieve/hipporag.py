@@ -10,17 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.retrieve.dense import DenseRetriever
-from query.retrieve.facts import Facts, between, helpful_facts, nearest_facts, told
-from query.retrieve.memory import Memory, open_memory
-from query.retrieve.question_entities import entities_of, nearest_phrases
-from query.retrieve.seeds import walk_from
-from query.types import Evidence, Step
-from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import PageRank
-from storage.records import Entity, Relation
-from storage.settings import PprSettings
+from conspectus.query.context import Context
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.retrieve.facts import Facts, between, helpful_facts, nearest_facts, told
+from conspectus.query.retrieve.memory import Memory, open_memory
+from conspectus.query.retrieve.question_entities import entities_of, nearest_phrases
+from conspectus.query.retrieve.seeds import walk_from
+from conspectus.query.types import Evidence, Step
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.pagerank import PageRank
+from conspectus.storage.records import Entity, Relation
+from conspectus.storage.settings import PprSettings
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
-from query.context import Context
-from query.retrieve.bm25 import Bm25Retriever
-from query.retrieve.dense import DenseRetriever
-from query.types import Evidence, Passage, Step
+from conspectus.query.context import Context
+from conspectus.query.retrieve.bm25 import Bm25Retriever
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.types import Evidence, Passage, Step
 
 CONSTANT = 60
 """The k of Cormack, Clarke & Buettcher (2009), which they found to matter little."""

@@ -10,15 +10,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from prompts.llm import LanguageModel, Message, Request
-from prompts.mending import without_thinking
-from prompts.render import prompt_text, render
-from query.context import Context
-from query.types import Evidence, Passage, Retriever, Step
-from storage.errors import ModelError
-from storage.hashing import digest
-from storage.text.names import words
-from storage.text.sentences import sentence_spans
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.mending import without_thinking
+from conspectus.prompts.render import prompt_text, render
+from conspectus.query.context import Context
+from conspectus.query.types import Evidence, Passage, Retriever, Step
+from conspectus.storage.errors import ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.text.names import words
+from conspectus.storage.text.sentences import sentence_spans
 
 STEP = "thought"
 

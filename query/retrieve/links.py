@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.linking import Linked
-from storage.graph.adjacency import Adjacency
+from conspectus.query.context import Context
+from conspectus.query.linking import Linked
+from conspectus.storage.graph.adjacency import Adjacency
 
 Rows = npt.NDArray[np.int64]
 Links = npt.NDArray[np.bool_]

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from storage.graph.adjacency import Adjacency
-from storage.records import Chunk, Entity, Mention, Relation, Synonym
-from storage.tables import rows_of_ids
+from conspectus.query.context import Context
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
+from conspectus.storage.tables import rows_of_ids
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from query.retrieve.seeds import TextScores, margins, share
-from storage.graph.pagerank import PageRank
+from conspectus.query.retrieve.seeds import TextScores, margins, share
+from conspectus.storage.graph.pagerank import PageRank
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.linking import Linked, open_linker
-from query.phrases import Phrases, question_phrases
-from query.retrieve.bridges import Bridge, First, SecondHop, find_bridges, second_hop
-from query.retrieve.links import joined_by_titles, linked_by_names
-from query.retrieve.pairs import Pairs, pair_parts
-from query.retrieve.pool import best_chunks, led_mass, priors, with_others
-from query.retrieve.seeds import TextScores, personalization, text_scores, walk_from, word_scores
-from query.terms import Terms, question_terms
-from query.types import Evidence, Step
-from storage.graph.pagerank import PageRank
+from conspectus.query.context import Context
+from conspectus.query.linking import Linked, open_linker
+from conspectus.query.phrases import Phrases, question_phrases
+from conspectus.query.retrieve.bridges import Bridge, First, SecondHop, find_bridges, second_hop
+from conspectus.query.retrieve.links import joined_by_titles, linked_by_names
+from conspectus.query.retrieve.pairs import Pairs, pair_parts
+from conspectus.query.retrieve.pool import best_chunks, led_mass, priors, with_others
+from conspectus.query.retrieve.seeds import TextScores, personalization, text_scores, walk_from, word_scores
+from conspectus.query.terms import Terms, question_terms
+from conspectus.query.types import Evidence, Step
+from conspectus.storage.graph.pagerank import PageRank
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -12,16 +12,16 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from prompts.asking import ask_for
-from prompts.llm import Message, Request
-from prompts.render import render
-from query.context import Context
-from query.linking import open_linker
-from query.types import Step
-from storage.errors import BadAnswer
-from storage.text.annotators import open_annotator
-from storage.text.nlp import CONCEPT, Annotator
-from storage.text.normalise import entity_key
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import Message, Request
+from conspectus.prompts.render import render
+from conspectus.query.context import Context
+from conspectus.query.linking import open_linker
+from conspectus.query.types import Step
+from conspectus.storage.errors import BadAnswer
+from conspectus.storage.text.annotators import open_annotator
+from conspectus.storage.text.nlp import CONCEPT, Annotator
+from conspectus.storage.text.normalise import entity_key
 
 STEP = "question_entities"
 

@@ -3,10 +3,10 @@
 import asyncio
 from dataclasses import replace
 
-from prompts.reranker import open_reranker
-from query.context import Context
-from query.types import Evidence, Retriever, Step
-from storage.errors import SettingsError
+from conspectus.prompts.reranker import open_reranker
+from conspectus.query.context import Context
+from conspectus.query.types import Evidence, Retriever, Step
+from conspectus.storage.errors import SettingsError
 
 
 class RerankRetriever:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.linking import Linked
-from query.terms import telling_words
-from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import PageRank, personalized_pagerank
-from storage.settings import PprSettings
+from conspectus.query.context import Context
+from conspectus.query.linking import Linked
+from conspectus.query.terms import telling_words
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
+from conspectus.storage.settings import PprSettings
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]

@@ -9,20 +9,20 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from prompts.llm import LanguageModel
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.gretriever_model import read_subgraph
-from query.subgraph.passages import passages_of
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from query.subgraph.textualise import edge_text, node_text
-from query.types import Answer, Evidence, Say, Step
-from query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
-from query.walk.grounds import numbers_of, open_grounds
-from storage.text.tokens import count_tokens
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.gretriever_model import read_subgraph
+from conspectus.query.subgraph.passages import passages_of
+from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.subgraph.textualise import edge_text, node_text
+from conspectus.query.types import Answer, Evidence, Say, Step
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
+from conspectus.query.walk.grounds import numbers_of, open_grounds
+from conspectus.storage.text.tokens import count_tokens
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

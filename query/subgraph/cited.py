@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from query.subgraph.textual_graph import TextualGraph
+from conspectus.query.subgraph.textual_graph import TextualGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from query.subgraph.graph_encodings import Encode
-from query.subgraph.prizes import edge_prizes, lowered, rank_prizes
-from query.subgraph.solver import Solver
-from query.subgraph.subgraph import best_part
-from query.subgraph.textual_graph import TextualGraph
-from query.walk.graph import graph_of
+from conspectus.query.subgraph.graph_encodings import Encode
+from conspectus.query.subgraph.prizes import edge_prizes, lowered, rank_prizes
+from conspectus.query.subgraph.solver import Solver
+from conspectus.query.subgraph.subgraph import best_part
+from conspectus.query.subgraph.textual_graph import TextualGraph
+from conspectus.query.walk.graph import graph_of
 
 
 @dataclass(frozen=True, slots=True)

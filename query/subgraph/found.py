@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from query.subgraph.kept import NOTHING_KEPT, Kept
-from query.subgraph.textual_graph import TextualGraph
+from conspectus.query.subgraph.kept import NOTHING_KEPT, Kept
+from conspectus.query.subgraph.textual_graph import TextualGraph
 
 
 @dataclass(frozen=True, slots=True)

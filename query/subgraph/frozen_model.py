@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from prompts.offline import offline
-from storage.errors import MissingPart, SettingsError
-from storage.hashing import digest
+from conspectus.prompts.offline import offline
+from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.hashing import digest
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Device = Literal["auto", "cpu", "cuda"]

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GATConv, GCNConv, TransformerConv, global_mean_pool
 
-from query.subgraph.graph_encodings import EncodedGraph
-from query.subgraph.soft_shape import Encoder
+from conspectus.query.subgraph.graph_encodings import EncodedGraph
+from conspectus.query.subgraph.soft_shape import Encoder
 
 
 @dataclass(frozen=True, slots=True)

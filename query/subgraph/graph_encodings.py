@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from prompts.embedder import Embedder
-from query.subgraph.textual_graph import TextualGraph
-from storage.hashing import digest
-from storage.memo import Memo
+from conspectus.prompts.embedder import Embedder
+from conspectus.query.subgraph.textual_graph import TextualGraph
+from conspectus.storage.hashing import digest
+from conspectus.storage.memo import Memo
 
 Floats = npt.NDArray[np.float32]
 Encode = Callable[[Sequence[str]], Floats]

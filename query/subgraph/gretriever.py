@@ -8,18 +8,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prompts.llm import LanguageModel
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.context import Context
-from query.subgraph.gretriever_model import read_subgraph
-from query.subgraph.gretriever_offline import best_supported
-from query.subgraph.kept import NOTHING_KEPT, Kept
-from query.subgraph.passages import passages_of
-from query.subgraph.remembering import with_kept
-from query.subgraph.retrieval import Retrieved, retrieve_subgraph
-from query.types import Answer, Evidence, Say
-from storage.text.tokens import count_tokens
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.context import Context
+from conspectus.query.subgraph.gretriever_model import read_subgraph
+from conspectus.query.subgraph.gretriever_offline import best_supported
+from conspectus.query.subgraph.kept import NOTHING_KEPT, Kept
+from conspectus.query.subgraph.passages import passages_of
+from conspectus.query.subgraph.remembering import with_kept
+from conspectus.query.subgraph.retrieval import Retrieved, retrieve_subgraph
+from conspectus.query.types import Answer, Evidence, Say
+from conspectus.storage.text.tokens import count_tokens
 
 
 class GRetrieverRetriever:

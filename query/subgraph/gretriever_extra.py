@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from storage.errors import MissingPart
+from conspectus.storage.errors import MissingPart
 
 _PACKAGES = {"torch_geometric": "torch-geometric", "peft": "peft"}
 

@@ -8,19 +8,19 @@ from dataclasses import replace
 
 from pydantic import BaseModel
 
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.subgraph.cited import CitedParts, cited_parts
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.textual_graph import TextualGraph
-from query.types import Answer, Step
-from query.walk.graph import open_graph, spoken
-from query.walk.grounds import numbers_of, open_grounds
-from storage.errors import BadAnswer, ModelError
-from storage.text.normalise import entity_key
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.subgraph.cited import CitedParts, cited_parts
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.textual_graph import TextualGraph
+from conspectus.query.types import Answer, Step
+from conspectus.query.walk.graph import open_graph, spoken
+from conspectus.query.walk.grounds import numbers_of, open_grounds
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.text.normalise import entity_key
 
 STEP = "subgraph"
 _UNKNOWN = "unknown"

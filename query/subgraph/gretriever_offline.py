@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.retrieval import Retrieved
-from query.types import Answer, Step
-from query.walk.graph import KnowledgeGraph, open_graph, spoken
-from query.walk.grounds import numbers_of, open_grounds
-from query.walk.ids import is_id
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.retrieval import Retrieved
+from conspectus.query.types import Answer, Step
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
+from conspectus.query.walk.grounds import numbers_of, open_grounds
+from conspectus.query.walk.ids import is_id
 
 
 def best_supported(context: Context, found: Retrieved) -> Answer:

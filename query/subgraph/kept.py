@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from query.subgraph.found import FoundSubgraph
+    from conspectus.query.subgraph.found import FoundSubgraph
 
 MOST = 50
 """Most nodes, and most edges, of one subgraph that are kept: the best."""

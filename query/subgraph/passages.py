@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from query.context import Context
-from query.linking import open_linker
-from query.subgraph.found import FoundSubgraph
-from query.types import Passage
-from query.walk.context import has_documents, open_chunks
-from query.walk.graph import open_graph
+from conspectus.query.context import Context
+from conspectus.query.linking import open_linker
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.types import Passage
+from conspectus.query.walk.context import has_documents, open_chunks
+from conspectus.query.walk.graph import open_graph
 
 _NAMED = 0.2
 """What it is worth that a passage stands under a name that the question holds, beside the cosine with the question."""

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from query.context import Context
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.kept import kept_of
-from query.walk.graph import open_graph
+from conspectus.query.context import Context
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.kept import kept_of
+from conspectus.query.walk.graph import open_graph
 
 
 def with_kept(context: Context, subgraph: FoundSubgraph, answers: Iterable[str]) -> FoundSubgraph:

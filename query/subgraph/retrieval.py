@@ -11,17 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.context import Context
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.kept import NOTHING_KEPT, Kept
-from query.subgraph.prizes import edge_prizes, lowered, rank_prizes
-from query.subgraph.subgraph import best_part
-from query.subgraph.textualise import textualised
-from query.types import Step
-from query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
-from query.walk.near_triples import around
-from query.walk.topics import link_topics, rows_of
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.kept import NOTHING_KEPT, Kept
+from conspectus.query.subgraph.prizes import edge_prizes, lowered, rank_prizes
+from conspectus.query.subgraph.subgraph import best_part
+from conspectus.query.subgraph.textualise import textualised
+from conspectus.query.types import Step
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
+from conspectus.query.walk.near_triples import around
+from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.storage.text.names import words
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -11,28 +11,28 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.frozen_model import Device, Precision, open_frozen
-from query.subgraph.graph_encodings import RememberedEncodings, encoded
-from query.subgraph.gretriever_extra import need
-from query.subgraph.kept import NOTHING_KEPT, Kept
-from query.subgraph.passages import passages_of
-from query.subgraph.remembering import with_kept
-from query.subgraph.retrieval import retrieve_subgraph
-from query.subgraph.soft_checkpoint import open_trained, read_made
-from query.subgraph.soft_shape import SEPARATOR
-from query.types import Answer, Evidence, Say, Step, Usage
-from query.walk.graph import open_graph
-from query.walk.grounds import numbers_of, open_grounds
-from storage.errors import SettingsError
-from storage.settings import SoftPromptSettings
-from storage.text.normalise import entity_key
-from storage.text.tokens import count_tokens
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.frozen_model import Device, Precision, open_frozen
+from conspectus.query.subgraph.graph_encodings import RememberedEncodings, encoded
+from conspectus.query.subgraph.gretriever_extra import need
+from conspectus.query.subgraph.kept import NOTHING_KEPT, Kept
+from conspectus.query.subgraph.passages import passages_of
+from conspectus.query.subgraph.remembering import with_kept
+from conspectus.query.subgraph.retrieval import retrieve_subgraph
+from conspectus.query.subgraph.soft_checkpoint import open_trained, read_made
+from conspectus.query.subgraph.soft_shape import SEPARATOR
+from conspectus.query.types import Answer, Evidence, Say, Step, Usage
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.grounds import numbers_of, open_grounds
+from conspectus.storage.errors import SettingsError
+from conspectus.storage.settings import SoftPromptSettings
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from query.subgraph.soft_prompt import SoftPrompt
+    from conspectus.query.subgraph.soft_prompt import SoftPrompt
 
 
 class SoftGRetriever:
@@ -61,7 +61,7 @@ class SoftGRetriever:
         return self._answered(question, None, kept, say)
 
     def _answered(self, question: str, topics: Sequence[str] | None, kept: Kept, say: Say) -> Answer:
-        from query.subgraph.soft_prompt import SoftInput
+        from conspectus.query.subgraph.soft_prompt import SoftInput
 
         began = time.perf_counter()
         found = retrieve_subgraph(self._context, question, topics, kept)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from query.subgraph.frozen_model import FrozenModel
-from query.subgraph.soft_shape import SoftShape
-from storage.errors import MissingPart
+from conspectus.query.subgraph.frozen_model import FrozenModel
+from conspectus.query.subgraph.soft_shape import SoftShape
+from conspectus.storage.errors import MissingPart
 
 if TYPE_CHECKING:
-    from query.subgraph.soft_prompt import SoftPrompt
+    from conspectus.query.subgraph.soft_prompt import SoftPrompt
 
 REPORT = "gretriever.json"
 LEARNED = "learned.safetensors"
@@ -79,7 +79,7 @@ def as_rows(made: Made) -> dict[str, object]:
 
 def open_trained(folder: Path, model: FrozenModel, made: Made) -> "SoftPrompt":
     """Return the prompt of a folder over its frozen model, ready to write; MissingPart where the model is another."""
-    from query.subgraph.soft_prompt import SoftPrompt
+    from conspectus.query.subgraph.soft_prompt import SoftPrompt
 
     if model.signature != made.signature:
         raise MissingPart(f"{folder} was trained over {made.model}, and {model.name} is another model now")

@@ -12,13 +12,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from prompts.render import render
-from query.subgraph.frozen_model import FrozenModel
-from query.subgraph.graph_encoder import GraphEncoder, batched
-from query.subgraph.graph_encodings import EncodedGraph
-from query.subgraph.gretriever_extra import need
-from query.subgraph.soft_shape import SoftShape
-from storage.errors import MissingPart, SettingsError
+from conspectus.prompts.render import render
+from conspectus.query.subgraph.frozen_model import FrozenModel
+from conspectus.query.subgraph.graph_encoder import GraphEncoder, batched
+from conspectus.query.subgraph.graph_encodings import EncodedGraph
+from conspectus.query.subgraph.gretriever_extra import need
+from conspectus.query.subgraph.soft_shape import SoftShape
+from conspectus.storage.errors import MissingPart, SettingsError
 
 _NO_LABEL = -100
 

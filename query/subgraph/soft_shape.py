@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from storage.errors import SettingsError
+from conspectus.storage.errors import SettingsError
 
 SEPARATOR = "|"
 """Between several answers, where a model writes them one behind the other."""

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from storage.errors import SettingsError
-from storage.graph.steiner import prize_collecting_tree
-from storage.graph.subtree import SteinerTree
+from conspectus.storage.errors import SettingsError
+from conspectus.storage.graph.steiner import prize_collecting_tree
+from conspectus.storage.graph.subtree import SteinerTree
 
 Solver = Literal["auto", "own", "pcst_fast"]
 Ints = npt.NDArray[np.int64]

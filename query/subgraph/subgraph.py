@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.subgraph.solver import Solver, solve
-from query.walk.graph import KnowledgeGraph
+from conspectus.query.subgraph.solver import Solver, solve
+from conspectus.query.walk.graph import KnowledgeGraph
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -7,11 +7,11 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from query.walk.graph import KnowledgeGraph, predicate_words, spoken
-from query.walk.ids import is_id
-from storage.text.tokens import count_tokens
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
+from conspectus.query.walk.ids import is_id
+from conspectus.storage.text.tokens import count_tokens
 
 Ints = npt.NDArray[np.int64]
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.function_words import ASKING, FUNCTION_WORDS, REQUESTS
-from query.walk.beam import Floats
-from query.walk.graph import spoken
-from query.walk.span_vectors import Embed
-from query.walk.stems import stem_in
-from storage.text.names import words
+from conspectus.query.function_words import ASKING, FUNCTION_WORDS, REQUESTS
+from conspectus.query.walk.beam import Floats
+from conspectus.query.walk.graph import spoken
+from conspectus.query.walk.span_vectors import Embed
+from conspectus.query.walk.stems import stem_in
+from conspectus.storage.text.names import words
 
 Bools = npt.NDArray[np.bool_]
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from query.walk.graph import Edges, Ints, KnowledgeGraph
-from query.walk.trace import Chain, Hop
+from conspectus.query.walk.graph import Edges, Ints, KnowledgeGraph
+from conspectus.query.walk.trace import Chain, Hop
 
 Floats = npt.NDArray[np.float64]
 

@@ -10,17 +10,17 @@ from typing import Protocol
 
 import numpy as np
 
-from query.answer.read import Quote, choose, quotes_for, unsupported, word_weights
-from query.answer.spans import short_answer
-from query.citations import Citations
-from query.context import Context
-from query.types import Answer, Evidence, Say, Step, Usage
-from query.walk.beam import Branch, hops_to
-from query.walk.context import open_chunks
-from query.walk.graph import KnowledgeGraph, sentence, spoken
-from query.walk.grounds import open_grounds
-from query.walk.searched import Found, Record
-from storage.text.names import words
+from conspectus.query.answer.read import Quote, choose, quotes_for, unsupported, word_weights
+from conspectus.query.answer.spans import short_answer
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Evidence, Say, Step, Usage
+from conspectus.query.walk.beam import Branch, hops_to
+from conspectus.query.walk.context import open_chunks
+from conspectus.query.walk.graph import KnowledgeGraph, sentence, spoken
+from conspectus.query.walk.grounds import open_grounds
+from conspectus.query.walk.searched import Found, Record
+from conspectus.storage.text.names import words
 
 _MOST_ALIKE = 3
 """Paths to more things than these are not read behind: nothing says which of them is meant."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from query.walk.graph import KnowledgeGraph, spoken
-from query.walk.local_search import Candidate, LocalSearch, Members, Searched
-from query.walk.trace import Chain, Considered, Decision, Hop, WalkTrace
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
+from conspectus.query.walk.local_search import Candidate, LocalSearch, Members, Searched
+from conspectus.query.walk.trace import Chain, Considered, Decision, Hop, WalkTrace
 
 Label = Callable[[Members], str]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from query.context import Context
-from query.walk.graph import Ints, KnowledgeGraph, predicate_vectors
-from query.walk.local_search import Closeness
+from conspectus.query.context import Context
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, predicate_vectors
+from conspectus.query.walk.local_search import Closeness
 
 
 def closeness_to(context: Context, graph: KnowledgeGraph, question: str) -> Closeness:

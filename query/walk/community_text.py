@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from query.walk.graph import KnowledgeGraph, sentence
-from query.walk.local_search import Candidate
+from conspectus.query.walk.graph import KnowledgeGraph, sentence
+from conspectus.query.walk.local_search import Candidate
 
 
 @dataclass(frozen=True, slots=True)

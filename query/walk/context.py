@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from prompts.reranker import open_reranker
-from query.context import Context
-from query.walk.beam import Branch
-from query.walk.decides import Material
-from query.walk.graph import KnowledgeGraph, sentence
-from storage.errors import SettingsError
-from storage.records import Mention, Name
-from storage.text.names import words
-from storage.text.normalise import entity_key
+from conspectus.prompts.reranker import open_reranker
+from conspectus.query.context import Context
+from conspectus.query.walk.beam import Branch
+from conspectus.query.walk.decides import Material
+from conspectus.query.walk.graph import KnowledgeGraph, sentence
+from conspectus.storage.errors import SettingsError
+from conspectus.storage.records import Mention, Name
+from conspectus.storage.text.names import words
+from conspectus.storage.text.normalise import entity_key
 
 _EACH = 10
 """Most chunks of one candidate: those nearest to the question."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from query.types import Passage
-from query.walk.beam import Branch, Option
-from query.walk.trace import Considered
+from conspectus.query.types import Passage
+from conspectus.query.walk.beam import Branch, Option
+from conspectus.query.walk.trace import Considered
 
 
 @dataclass(frozen=True, slots=True)

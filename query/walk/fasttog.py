@@ -10,24 +10,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from prompts.llm import LanguageModel
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.types import Answer, Evidence, Say, Step, Usage
-from query.walk.chains import CommunityWalk, Walked
-from query.walk.closeness import closeness_to
-from query.walk.community_text import Community2Text, Triple2Text
-from query.walk.fasttog_model import ModelDecider
-from query.walk.fasttog_offline import NearestDecider
-from query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words
-from query.walk.grounds import Grounds, numbers_of, open_grounds
-from query.walk.local_search import LocalSearch
-from query.walk.reading import read
-from query.walk.span_vectors import span_vectors
-from query.walk.topics import link_topics, rows_of
-from storage.records import Community, Entity
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Evidence, Say, Step, Usage
+from conspectus.query.walk.chains import CommunityWalk, Walked
+from conspectus.query.walk.closeness import closeness_to
+from conspectus.query.walk.community_text import Community2Text, Triple2Text
+from conspectus.query.walk.fasttog_model import ModelDecider
+from conspectus.query.walk.fasttog_offline import NearestDecider
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words
+from conspectus.query.walk.grounds import Grounds, numbers_of, open_grounds
+from conspectus.query.walk.local_search import LocalSearch
+from conspectus.query.walk.reading import read
+from conspectus.query.walk.span_vectors import span_vectors
+from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.storage.records import Community, Entity
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class FastToG:
 
     async def _fallen_back(self, question: str, walked: Walked, steps: tuple[Step, ...], say: Say) -> Answer:
         """Return what the model knows itself: the walk found no answer."""
-        from query.methods import METHODS
+        from conspectus.query.methods import METHODS
 
         fallback = self._settings.fallback
         answer = await METHODS[fallback].answerer(self._context).answer(question, say)
@@ -160,7 +160,7 @@ class FastToG:
     def _text(self, graph: KnowledgeGraph) -> Community2Text:
         if self._settings.text == "t2t":
             return Triple2Text(graph)
-        from query.walk.graph2text import Graph2Text, open_graph2text
+        from conspectus.query.walk.graph2text import Graph2Text, open_graph2text
 
         return Graph2Text(graph, open_graph2text(self._settings.graph2text))
 

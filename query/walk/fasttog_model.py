@@ -5,17 +5,17 @@ from string import ascii_uppercase
 
 from pydantic import BaseModel
 
-from prompts.asking import ask_for, choose
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from query.tasks import Task, as_question, prompt_for
-from query.walk.chains import Grown, Outcome, Picked
-from query.walk.community_text import Community2Text, Statement, whole_text
-from query.walk.graph import KnowledgeGraph, spoken
-from query.walk.local_search import Candidate
-from storage.errors import BadAnswer, ModelError
-from storage.settings import FastTogSettings
-from storage.text.normalise import entity_key
+from conspectus.prompts.asking import ask_for, choose
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.query.tasks import Task, as_question, prompt_for
+from conspectus.query.walk.chains import Grown, Outcome, Picked
+from conspectus.query.walk.community_text import Community2Text, Statement, whole_text
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
+from conspectus.query.walk.local_search import Candidate
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.settings import FastTogSettings
+from conspectus.storage.text.normalise import entity_key
 
 Sources = Callable[[Sequence[int]], tuple[str, ...]]
 """The hashes of the chunks that state relations, given by their rows: what a reply over them depends on."""

@@ -9,12 +9,12 @@ pruning left over are looked at, and only those of the picked ones are kept.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from query.walk.chains import Grown, Outcome, Picked
-from query.walk.graph import KnowledgeGraph, spoken
-from query.walk.ids import is_id
-from query.walk.local_search import Candidate, Members
-from query.walk.reading import Reading
-from query.walk.trace import Considered
+from conspectus.query.walk.chains import Grown, Outcome, Picked
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
+from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.local_search import Candidate, Members
+from conspectus.query.walk.reading import Reading
+from conspectus.query.walk.trace import Considered
 
 _WAYS = 3
 """Most ways kept to one entity."""

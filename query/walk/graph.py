@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 
-from query.types import CitedTriple
-from query.walk.trace import Hop
-from storage.records import Entity, Relation
-from storage.tables import rows_of_ids
-from storage.text.predicates import predicate_words
+from conspectus.query.types import CitedTriple
+from conspectus.query.walk.trace import Hop
+from conspectus.storage.records import Entity, Relation
+from conspectus.storage.tables import rows_of_ids
+from conspectus.storage.text.predicates import predicate_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from query.context import Context
+    from conspectus.query.context import Context
 
 __all__ = [
     "Edges",

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from prompts.offline import offline
-from query.walk.community_text import Statement
-from query.walk.graph import KnowledgeGraph, predicate_words, spoken
-from query.walk.local_search import Candidate
-from storage.errors import MissingPart, SettingsError
+from conspectus.prompts.offline import offline
+from conspectus.query.walk.community_text import Statement
+from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
+from conspectus.query.walk.local_search import Candidate
+from conspectus.storage.errors import MissingPart, SettingsError
 
 MOST_TOKENS = 128
 """Most tokens that are written for one community."""

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from query.citations import Citations
-from query.context import Context
-from query.types import Citation, CitedTriple
-from query.walk.graph import KnowledgeGraph, cited
-from storage.records import Mention, Relation, Span
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Citation, CitedTriple
+from conspectus.query.walk.graph import KnowledgeGraph, cited
+from conspectus.storage.records import Mention, Relation, Span
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -4,8 +4,8 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from query.context import Context
-from query.walk.graph import open_graph
+from conspectus.query.context import Context
+from conspectus.query.walk.graph import open_graph
 
 _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
 

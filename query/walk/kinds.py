@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from prompts.embedder import Embedder
-from query.context import Context
-from query.walk.beam import Floats, Way
-from query.walk.graph import Ints, KnowledgeGraph, open_graph, spoken
-from query.walk.ids import is_id
+from conspectus.prompts.embedder import Embedder
+from conspectus.query.context import Context
+from conspectus.query.walk.beam import Floats, Way
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, spoken
+from conspectus.query.walk.ids import is_id
 
 KINDS = ("person", "place", "date", "thing")
 """What who, where and when ask for, and what is none of these."""

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from query.walk.detection.detections import DETECTIONS
-from query.walk.detection.graph import (
+from conspectus.query.walk.detection.detections import DETECTIONS
+from conspectus.query.walk.detection.graph import (
     Detection,
     Partition,
     SmallGraph,
@@ -21,10 +21,10 @@ from query.walk.detection.graph import (
     numbered,
     small_graph,
 )
-from query.walk.detection.louvain import louvain
-from query.walk.graph import Ints, KnowledgeGraph
-from query.walk.sampling import neighbourhood
-from storage.settings.asking import FastTogSettings
+from conspectus.query.walk.detection.louvain import louvain
+from conspectus.query.walk.graph import Ints, KnowledgeGraph
+from conspectus.query.walk.sampling import neighbourhood
+from conspectus.storage.settings.asking import FastTogSettings
 
 Members = tuple[int, ...]
 """The entity rows of a community, ascending: two communities with the same are the same."""

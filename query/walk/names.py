@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from query.aliases import alias_rows
-from query.context import Context
-from query.function_words import FUNCTION_WORDS, PARTICLES, REQUESTS
-from query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
-from query.walk.ids import is_id
-from query.walk.span_vectors import span_vectors
-from storage.text.names import NameMatch, NameMatcher, Word, words
+from conspectus.query.aliases import alias_rows
+from conspectus.query.context import Context
+from conspectus.query.function_words import FUNCTION_WORDS, PARTICLES, REQUESTS
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
+from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.span_vectors import span_vectors
+from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
 
 _RARE = 300
 """A word that so many names hold tells of none of them."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from query.context import Context
-from query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, sentence
-from query.walk.trace import Considered, Hop
+from conspectus.query.context import Context
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, sentence
+from conspectus.query.walk.trace import Considered, Hop
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,29 +16,29 @@ from typing import Protocol, TypeVar
 import numpy as np
 from pydantic import BaseModel
 
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import render
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.answer.read import UNKNOWN
-from query.citations import Citations
-from query.context import Context
-from query.retrieve.dense import DenseRetriever
-from query.tasks import prompt_for
-from query.types import Answer, Citation, Evidence, Passage, Say, Step
-from query.walk.detection.graph import members, small_graph
-from query.walk.detection.louvain import louvain
-from query.walk.graph import Ints, KnowledgeGraph, open_graph, sentence, spoken
-from query.walk.grounds import numbers_of, open_grounds
-from query.walk.near_triples import NearTriple, alike, around, considered, nearest
-from query.walk.sampling import neighbourhood
-from query.walk.topics import link_topics, rows_of
-from query.walk.trace import Chain, Decision, WalkTrace
-from storage.errors import BadAnswer, ModelError
-from storage.hashing import digest
-from storage.records import Span
-from storage.text.normalise import entity_key
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.tasks import prompt_for
+from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
+from conspectus.query.walk.detection.graph import members, small_graph
+from conspectus.query.walk.detection.louvain import louvain
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, sentence, spoken
+from conspectus.query.walk.grounds import numbers_of, open_grounds
+from conspectus.query.walk.near_triples import NearTriple, alike, around, considered, nearest
+from conspectus.query.walk.sampling import neighbourhood
+from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.query.walk.trace import Chain, Decision, WalkTrace
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Span
+from conspectus.storage.text.normalise import entity_key
 
 STEP = "facts"
 _UNKNOWN = "unknown"

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from query.context import Context
-from query.linking import open_linker
-from query.types import Passage
-from query.walk.context import has_documents, open_chunks
-from query.walk.decides import Material
-from query.walk.graph import KnowledgeGraph
-from storage.records import Name
+from conspectus.query.context import Context
+from conspectus.query.linking import open_linker
+from conspectus.query.types import Passage
+from conspectus.query.walk.context import has_documents, open_chunks
+from conspectus.query.walk.decides import Material
+from conspectus.query.walk.graph import KnowledgeGraph
+from conspectus.storage.records import Name
 
 _NAMED = 0.25
 """What it is worth that a passage stands under a name that the question holds, beside the cosine with the question."""

@@ -16,9 +16,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from query.function_words import FUNCTION_WORDS
-from query.walk.graph import spoken
-from query.walk.span_vectors import Embed
+from conspectus.query.function_words import FUNCTION_WORDS
+from conspectus.query.walk.graph import spoken
+from conspectus.query.walk.span_vectors import Embed
 
 Floats = npt.NDArray[np.float64]
 

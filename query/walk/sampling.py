@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from query.walk.graph import Ints, KnowledgeGraph
+from conspectus.query.walk.graph import Ints, KnowledgeGraph
 
 _MOST_AT_ONCE = 1000
 """Edges of one entity that are read; of one that has more, each kind of relation gives as many as any other."""

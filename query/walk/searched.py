@@ -4,16 +4,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from query.answer.read import UNKNOWN
-from query.citations import Citations
-from query.context import Context
-from query.types import Answer, Evidence, Passage, Say, Step, Usage
-from query.walk.beam import Branch, chain_of, hops_to
-from query.walk.decides import Ruling, Verdict
-from query.walk.graph import KnowledgeGraph, spoken
-from query.walk.grounds import numbers_of, open_grounds
-from query.walk.trace import Chain, Considered, Decision, WalkTrace
-from storage.records import Span
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Evidence, Passage, Say, Step, Usage
+from conspectus.query.walk.beam import Branch, chain_of, hops_to
+from conspectus.query.walk.decides import Ruling, Verdict
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
+from conspectus.query.walk.grounds import numbers_of, open_grounds
+from conspectus.query.walk.trace import Chain, Considered, Decision, WalkTrace
+from conspectus.storage.records import Span
 
 _MOST_TRIPLES = 20
 BEST_EFFORT = "(best effort: what was found does not settle it)"

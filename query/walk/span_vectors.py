@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from prompts.kept_vectors import KeptVectors
-from query.context import Context
+from conspectus.prompts.kept_vectors import KeptVectors
+from conspectus.query.context import Context
 
 Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 """Gives the unit vectors (n, d) of n short texts, n above 0."""

@@ -11,18 +11,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from prompts.llm import LanguageModel
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.context import Context
-from query.types import Answer, Say, Step
-from query.walk.beam import Branch, Option, discover, extend, only
-from query.walk.decides import Decides, Verdict
-from query.walk.graph import KnowledgeGraph, open_graph
-from query.walk.searched import Found, Record, answered, named
-from query.walk.tog_model import ModelDecider
-from query.walk.tog_offline import OfflineDecider, open_decider
-from query.walk.topics import link_topics, rows_of
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Say, Step
+from conspectus.query.walk.beam import Branch, Option, discover, extend, only
+from conspectus.query.walk.decides import Decides, Verdict
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph
+from conspectus.query.walk.searched import Found, Record, answered, named
+from conspectus.query.walk.tog_model import ModelDecider
+from conspectus.query.walk.tog_offline import OfflineDecider, open_decider
+from conspectus.query.walk.topics import link_topics, rows_of
 
 
 class Tog:

@@ -13,24 +13,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from prompts.llm import LanguageModel
-from prompts.usage import metered
-from query.answer.final import usage_of
-from query.answer.read import read_found
-from query.context import Context
-from query.types import Answer, Evidence, Passage, Say, Step, nobody
-from query.walk.beam import Branch, Option, discover, entity_scores, extend, leading, only
-from query.walk.behind import answer_behind, best_behind
-from query.walk.context import has_documents, material_of, scored
-from query.walk.decides import Decides, Material, Ruling, Verdict
-from query.walk.graph import KnowledgeGraph, open_graph
-from query.walk.reached import Reached
-from query.walk.searched import Found, Record, answered, named
-from query.walk.tog_model import ModelDecider
-from query.walk.tog_offline import OfflineDecider, open_decider
-from query.walk.topics import link_topics, rows_of
-from query.walk.trace import Considered
-from storage.settings import TogSettings
+from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.usage import metered
+from conspectus.query.answer.final import usage_of
+from conspectus.query.answer.read import read_found
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Evidence, Passage, Say, Step, nobody
+from conspectus.query.walk.beam import Branch, Option, discover, entity_scores, extend, leading, only
+from conspectus.query.walk.behind import answer_behind, best_behind
+from conspectus.query.walk.context import has_documents, material_of, scored
+from conspectus.query.walk.decides import Decides, Material, Ruling, Verdict
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph
+from conspectus.query.walk.reached import Reached
+from conspectus.query.walk.searched import Found, Record, answered, named
+from conspectus.query.walk.tog_model import ModelDecider
+from conspectus.query.walk.tog_offline import OfflineDecider, open_decider
+from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.query.walk.trace import Considered
+from conspectus.storage.settings import TogSettings
 
 _LEAST_MATCHED = 0.5
 """Where there are documents too, an answer from triples alone must match at least this share of the question."""
@@ -69,7 +69,7 @@ class Tog2:
     ) -> Answer:
         graph = open_graph(self._context)
         if self._model and self._settings.self_consistency:
-            from query.answer.direct import agreed
+            from conspectus.query.answer.direct import agreed
 
             said, step = await agreed(self._context, self._model, question)
             before = (*before, step)
@@ -104,7 +104,7 @@ class Tog2:
 
     def _from_documents(self, graph: KnowledgeGraph, found: Found) -> bool:
         """Tell whether the documents state what the answer rests on, so that they can be quoted."""
-        from query.walk.grounds import open_grounds
+        from conspectus.query.walk.grounds import open_grounds
 
         if found.branch is None or not found.branch.steps:
             return True

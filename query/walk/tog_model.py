@@ -5,16 +5,16 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from prompts.answers import read_answer
-from prompts.asking import ask_for
-from prompts.llm import LanguageModel, Message, Request
-from prompts.render import prompt_text, render
-from query.tasks import as_question, prompt_for
-from query.types import Passage
-from query.walk.beam import Branch, Option, hops_to
-from query.walk.decides import Material, Ruling, Verdict
-from query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
-from query.walk.tog_replies import (
+from conspectus.prompts.answers import read_answer
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.render import prompt_text, render
+from conspectus.query.tasks import as_question, prompt_for
+from conspectus.query.types import Passage
+from conspectus.query.walk.beam import Branch, Option, hops_to
+from conspectus.query.walk.decides import Material, Ruling, Verdict
+from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
+from conspectus.query.walk.tog_replies import (
     Entities,
     Pieces,
     Relations,
@@ -25,11 +25,11 @@ from query.walk.tog_replies import (
     on_unit_scale,
     read_reasoning,
 )
-from query.walk.trace import Considered
-from storage.errors import BadAnswer, ModelError
-from storage.hashing import digest
-from storage.settings import TogSettings
-from storage.text.normalise import entity_key
+from conspectus.query.walk.trace import Considered
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.settings import TogSettings
+from conspectus.storage.text.normalise import entity_key
 
 TOPICS, RELATIONS, ENTITIES, SCORE, REASON, CLUE, ANSWER = (
     "tog_topics", "tog_relations", "tog_entities", "tog_score", "tog_reason", "tog_clue", "tog_answer",

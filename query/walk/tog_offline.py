@@ -10,18 +10,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from query.context import Context
-from query.walk.asked import read
-from query.walk.beam import Branch, Option, Way, ways_to
-from query.walk.decides import Material, Ruling, Verdict
-from query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words, spoken
-from query.walk.ids import all_ids
-from query.walk.kinds import open_kinds
-from query.walk.span_vectors import span_vectors
-from query.walk.trace import Considered
-from query.walk.unmatched import Match
-from query.walk.worth import Worth
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.walk.asked import read
+from conspectus.query.walk.beam import Branch, Option, Way, ways_to
+from conspectus.query.walk.decides import Material, Ruling, Verdict
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words, spoken
+from conspectus.query.walk.ids import all_ids
+from conspectus.query.walk.kinds import open_kinds
+from conspectus.query.walk.span_vectors import span_vectors
+from conspectus.query.walk.trace import Considered
+from conspectus.query.walk.unmatched import Match
+from conspectus.query.walk.worth import Worth
+from conspectus.storage.text.names import words
 
 _LOOKED_AT = 4
 """For this many times `width` options the kinds of things behind them are looked at, which takes longer."""
@@ -146,7 +146,7 @@ class OfflineDecider:
         Such things join others in one statement (who, as what, in which film): the question's further topics, and
         words of it that stand in a neighbour's name, tell which statement is meant.
         """
-        from query.walk.beam import only
+        from conspectus.query.walk.beam import only
 
         entities = branch.entities[:_BUNDLE]
         if len(entities) > 1 and self.weighed.ids[entities].all():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, RootModel
 
-from prompts.mending import without_thinking
+from conspectus.prompts.mending import without_thinking
 
 _BRACED = re.compile(r"\{([^{}]*)\}")
 _NUMBER = re.compile(r"\[(\d{1,4})\]")

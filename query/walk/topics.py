@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from query.aliases import alias_rows
-from query.context import Context
-from query.walk.graph import Edges, KnowledgeGraph, open_graph, predicate_vectors, spoken
-from query.walk.names import Candidate, Told, candidates, told_by
-from query.walk.span_vectors import span_vectors
-from storage.text.normalise import entity_key
+from conspectus.query.aliases import alias_rows
+from conspectus.query.context import Context
+from conspectus.query.walk.graph import Edges, KnowledgeGraph, open_graph, predicate_vectors, spoken
+from conspectus.query.walk.names import Candidate, Told, candidates, told_by
+from conspectus.query.walk.span_vectors import span_vectors
+from conspectus.storage.text.normalise import entity_key
 
 _KNOWN = 0.2
 """What it counts that an entity is much spoken of, for each natural logarithm of its triples."""

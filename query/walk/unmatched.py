@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from query.walk.asked import Asked, Bools
-from query.walk.beam import Floats
+from conspectus.query.walk.asked import Asked, Bools
+from conspectus.query.walk.beam import Floats
 
 _JOINS = frozenset("also the both a an their its his her that".split())
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from query.walk.asked import Asked
-from query.walk.beam import Branch, Floats, Option, Way
-from query.walk.graph import Ints
-from query.walk.kinds import Kinds
-from query.walk.unmatched import Match, free_gains, taking
+from conspectus.query.walk.asked import Asked
+from conspectus.query.walk.beam import Branch, Floats, Option, Way
+from conspectus.query.walk.graph import Ints
+from conspectus.query.walk.kinds import Kinds
+from conspectus.query.walk.unmatched import Match, free_gains, taking
 
 OUT_OF_TURN = 0.5
 """What it costs to match words before others that stand nearer to the topic, per unit of their weight."""

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storage.arrays import NO_ARRAY
-from storage.errors import IndexCorrupt
-from storage.graph.edges import canonical_edges
+from conspectus.storage.arrays import NO_ARRAY
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.graph.edges import canonical_edges
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from storage.graph.edges import canonical_edges, check_weights, node_ids
+from conspectus.storage.graph.edges import canonical_edges, check_weights, node_ids
 
 
 @dataclass(frozen=True, slots=True, eq=False)

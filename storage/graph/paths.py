@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import ArrayLike
 
-from storage.graph.adjacency import Adjacency
-from storage.graph.edges import check_weights, node_ids
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.edges import check_weights, node_ids
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from storage.graph.subtree import SteinerTree, best_subtree
+from conspectus.storage.graph.subtree import SteinerTree, best_subtree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from storage.graph.edges import Edges
-from storage.graph.leiden import Hierarchy, groups, hierarchy_of, modularity
+from conspectus.storage.graph.edges import Edges
+from conspectus.storage.graph.leiden import Hierarchy, groups, hierarchy_of, modularity
 
 Labels = NDArray[np.int64]
 """(n,) a label for each node; -1 for one that was not there before."""

@@ -4,7 +4,7 @@ Values come, weakest first, from the defaults below, `settings.yaml`, the enviro
 (`CONSPECTUS__CHUNKS__CHUNK_SIZE=400`) and the caller. Unknown keys are refused by name.
 """
 
-from storage.settings.asking import (
+from conspectus.storage.settings.asking import (
     AnswerSettings,
     ConversationSettings,
     DriftSettings,
@@ -19,7 +19,7 @@ from storage.settings.asking import (
     PprSettings,
     TogSettings,
 )
-from storage.settings.indexing import (
+from conspectus.storage.settings.indexing import (
     Bm25Settings,
     BuildSettings,
     ChunkSettings,
@@ -34,15 +34,15 @@ from storage.settings.indexing import (
     VectorSettings,
     WalkGraphSettings,
 )
-from storage.settings.loading import load_settings, parse_override
-from storage.settings.resolution import ResolutionSettings
-from storage.settings.section import Section
-from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, Price, RerankSettings
-from storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
-from storage.settings.trust import AccessSettings, CitationSettings
-from storage.settings.tuned import TunedPrompts, file_of, read_tuned
-from storage.settings.whole import ENVIRONMENT_PREFIX, INDEX_SECTIONS, Settings
-from storage.settings.writing import as_yaml
+from conspectus.storage.settings.loading import load_settings, parse_override
+from conspectus.storage.settings.resolution import ResolutionSettings
+from conspectus.storage.settings.section import Section
+from conspectus.storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, Price, RerankSettings
+from conspectus.storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
+from conspectus.storage.settings.trust import AccessSettings, CitationSettings
+from conspectus.storage.settings.tuned import TunedPrompts, file_of, read_tuned
+from conspectus.storage.settings.whole import ENVIRONMENT_PREFIX, INDEX_SECTIONS, Settings
+from conspectus.storage.settings.writing import as_yaml
 
 __all__ = [
     "ENVIRONMENT_PREFIX",

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from pydantic import ValidationError
 from yaml import YAMLError
 
-from storage.errors import SettingsError
-from storage.settings.whole import ENVIRONMENT_PREFIX, Settings
+from conspectus.storage.errors import SettingsError
+from conspectus.storage.settings.whole import ENVIRONMENT_PREFIX, Settings
 
 
 def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from storage.settings.section import Section
+from conspectus.storage.settings.section import Section
 
 
 class CitationSettings(Section):

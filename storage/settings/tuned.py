@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from storage.errors import SettingsError
-from storage.settings.indexing import ExtractionSettings
+from conspectus.storage.errors import SettingsError
+from conspectus.storage.settings.indexing import ExtractionSettings
 
 
 @dataclass(frozen=True, slots=True)

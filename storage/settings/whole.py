@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
 
-from storage.errors import NeedsModel, SettingsError
-from storage.hashing import file_digest
-from storage.settings.asking import (
+from conspectus.storage.errors import NeedsModel, SettingsError
+from conspectus.storage.hashing import file_digest
+from conspectus.storage.settings.asking import (
     AnswerSettings,
     ConversationSettings,
     DriftSettings,
@@ -23,7 +23,7 @@ from storage.settings.asking import (
     PprSettings,
     TogSettings,
 )
-from storage.settings.indexing import (
+from conspectus.storage.settings.indexing import (
     Bm25Settings,
     BuildSettings,
     ChunkSettings,
@@ -39,11 +39,11 @@ from storage.settings.indexing import (
     WalkGraphSettings,
     listed,
 )
-from storage.settings.resolution import ResolutionSettings
-from storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, RerankSettings
-from storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
-from storage.settings.trust import AccessSettings, CitationSettings
-from storage.settings.tuned import read_tuned
+from conspectus.storage.settings.resolution import ResolutionSettings
+from conspectus.storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, RerankSettings
+from conspectus.storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
+from conspectus.storage.settings.trust import AccessSettings, CitationSettings
+from conspectus.storage.settings.tuned import read_tuned
 
 ENVIRONMENT_PREFIX = "CONSPECTUS__"
 

@@ -4,9 +4,9 @@ A pipeline made for one script is not asked about another (an English model find
 other scripts go to the fallback, so names in any script survive.
 """
 
-from storage.text.nlp import Annotator
-from storage.text.regex_annotator import RegexAnnotator
-from storage.text.spacy_annotator import SpacyAnnotator
+from conspectus.storage.text.nlp import Annotator
+from conspectus.storage.text.regex_annotator import RegexAnnotator
+from conspectus.storage.text.spacy_annotator import SpacyAnnotator
 
 
 def open_annotator(pipeline: str, concepts: bool = True) -> Annotator:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from storage.arrays import NO_ARRAY
-from storage.errors import IndexCorrupt
-from storage.text.names import words
+from conspectus.storage.arrays import NO_ARRAY
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.text.names import words
 
 if TYPE_CHECKING:
     import bm25s

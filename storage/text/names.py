@@ -22,8 +22,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import regex
 
-from storage.text.normalise import entity_key
-from storage.text.sentences import ABBREVIATIONS
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.sentences import ABBREVIATIONS
 
 Value = TypeVar("Value")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import regex
 
-from storage.text.nlp import NAME, RULES, Annotation, Phrase
+from conspectus.storage.text.nlp import NAME, RULES, Annotation, Phrase
 
 
 class RegexAnnotator:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import regex
 
-from storage.errors import MissingPart
-from storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase, Triple
-from storage.text.regex_annotator import RegexAnnotator
+from conspectus.storage.errors import MissingPart
+from conspectus.storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase, Triple
+from conspectus.storage.text.regex_annotator import RegexAnnotator
 
 if TYPE_CHECKING:
     from spacy.language import Language

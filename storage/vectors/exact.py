@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
+from conspectus.storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from storage.errors import IndexCorrupt
-from storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
-from storage.vectors.faiss_layout import WrongLayoutError, check_layout
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
+from conspectus.storage.vectors.faiss_layout import WrongLayoutError, check_layout
 
 # What one vector costs in training is what limits a build: on 200,000 x 384 this takes 11 s of one core.
 _TRAINING_ROUNDS = 10

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from storage.vectors.base import Floats, Rows
-from storage.vectors.faiss_index import FaissIndex
-from storage.vectors.windowed import WindowedIndex
+from conspectus.storage.vectors.base import Floats, Rows
+from conspectus.storage.vectors.faiss_index import FaissIndex
+from conspectus.storage.vectors.windowed import WindowedIndex
 
 
 def held(vectors: Floats, table_rows: Rows, n_rows: int) -> WindowedIndex:

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from storage.arrays import NO_ARRAY
-from storage.errors import IndexCorrupt
-from storage.vectors.base import Floats, Rows, VectorIndex, checked_queries, checked_rows
-from storage.vectors.faiss_index import open_faiss, write_faiss
+from conspectus.storage.arrays import NO_ARRAY
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.vectors.base import Floats, Rows, VectorIndex, checked_queries, checked_rows
+from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 
 
 @dataclass(frozen=True)

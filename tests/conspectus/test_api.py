@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import conspectus
-from storage.errors import IndexNotFound, UnknownMethod
-from storage.records import Document
+from conspectus.storage.errors import IndexNotFound, UnknownMethod
+from conspectus.storage.records import Document
 
 QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
 

@@ -9,9 +9,9 @@ import pytest
 
 import conspectus
 from conspectus.browse import entries, full, opened
-from query.context import Context
-from storage.errors import UsageError
-from storage.records import Community, Document, Report
+from conspectus.query.context import Context
+from conspectus.storage.errors import UsageError
+from conspectus.storage.records import Community, Document, Report
 from tests.command_line import conspectus as run
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from conspectus.cli import app
-from query.methods import METHODS
-from storage.settings import as_yaml
+from conspectus.query.methods import METHODS
+from conspectus.storage.settings import as_yaml
 from tests.command_line import conspectus, conspectus_apart, start
 from tests.conftest import write_rows
 

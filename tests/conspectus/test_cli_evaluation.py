@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeRequest, FakeServer
+from conspectus.prompts.fake import FakeRequest, FakeServer
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 import conspectus
-from prompts.fake import FakeServer
-from storage.errors import ModelError
+from conspectus.prompts.fake import FakeServer
+from conspectus.storage.errors import ModelError
 from tests.command_line import PROGRAM, Done
 from tests.command_line import conspectus as command
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conspectus.doctor import Check, examine
-from prompts.fake import FakeReply, FakeServer
-from storage.settings import Settings, load_settings
+from conspectus.prompts.fake import FakeReply, FakeServer
+from conspectus.storage.settings import Settings, load_settings
 from tests.command_line import conspectus
 
 

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 import pytest
 
 from conspectus.drawing import svg, wrapped
-from query.context import Context
-from query.explain.explain import explain
-from query.explain.types import Explained, Explanation, Hop, Node, Path
-from query.types import Passage, Step
-from storage.errors import UsageError
+from conspectus.query.context import Context
+from conspectus.query.explain.explain import explain
+from conspectus.query.explain.types import Explained, Explanation, Hop, Node, Path
+from conspectus.query.types import Passage, Step
+from conspectus.storage.errors import UsageError
 
 QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
 _SVG = "{http://www.w3.org/2000/svg}"

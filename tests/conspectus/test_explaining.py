@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conspectus import explaining, open_index
-from query.explain.types import Explained, Explanation
-from query.types import Passage, Step
+from conspectus.query.explain.types import Explained, Explanation
+from conspectus.query.types import Passage, Step
 from tests.command_line import conspectus
 from tests.conspectus.test_drawing import NASTY, told
 

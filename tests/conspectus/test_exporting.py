@@ -8,10 +8,10 @@ import pytest
 
 import conspectus
 from conspectus.exporting import EXPORTS
-from storage.errors import UsageError
-from storage.index import Index
-from storage.records import Entity, Mention, Relation
-from storage.tables import TABLES
+from conspectus.storage.errors import UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Mention, Relation
+from conspectus.storage.tables import TABLES
 from tests.command_line import conspectus as run
 
 

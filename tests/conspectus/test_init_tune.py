@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from yaml import safe_load
 
-from prompts.fake import FakeServer
+from conspectus.prompts.fake import FakeServer
 from tests.command_line import Done, conspectus
 from tests.tuning_model import DOMAIN, PERSONA, TYPES, reply, write_corpus
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from conspectus.api import Index, open_index
-from pipelines.index import build_index
-from prompts.fake import FakeServer
-from query.answer.read import UNKNOWN
-from query.conversation import Conversation, Turn
-from query.methods import METHODS
-from storage.errors import UsageError
-from storage.records import Document, Entity, Relation
-from storage.settings import load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeServer
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.conversation import Conversation, Turn
+from conspectus.query.methods import METHODS
+from conspectus.storage.errors import UsageError
+from conspectus.storage.records import Document, Entity, Relation
+from conspectus.storage.settings import load_settings
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 

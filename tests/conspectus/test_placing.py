@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conspectus.placing import placing
-from storage.errors import UsageError
+from conspectus.storage.errors import UsageError
 
 FOLDER = ("*.csv",)
 

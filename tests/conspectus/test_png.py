@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from conspectus.png import BLANK, ZOOM, png_of
-from storage.errors import MissingPart
+from conspectus.storage.errors import MissingPart
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import re
 
 from conspectus import show
-from query.types import CitedTriple
-from storage.records import Failure
+from conspectus.query.types import CitedTriple
+from conspectus.storage.records import Failure
 
 
 def test_control_signs_are_written_out() -> None:

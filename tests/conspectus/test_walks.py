@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 import conspectus
-from query.types import Answer
-from storage.errors import UsageError
+from conspectus.query.types import Answer
+from conspectus.storage.errors import UsageError
 from tests.command_line import conspectus as command
 from tests.query.walk import films
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeServer
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer
-from storage.errors import ModelError
-from storage.index import Index
-from storage.records import Document
-from storage.settings import LlmSettings
+from conspectus.prompts.fake import FakeServer
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.errors import ModelError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Document
+from conspectus.storage.settings import LlmSettings
 from tests.conftest import Build
 
 ALONE = [name for name, method in METHODS.items() if not method.needs_model]

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from prompts.asking import ask_for, choose
-from prompts.client import ModelClient
-from prompts.fake import FakeServer
-from prompts.llm import Message, Request
-from prompts.probe import probe
-from storage.errors import BadAnswer, BudgetReached
-from storage.memo import Memo
-from storage.settings import LlmSettings
+from conspectus.prompts.asking import ask_for, choose
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeServer
+from conspectus.prompts.llm import Message, Request
+from conspectus.prompts.probe import probe
+from conspectus.storage.errors import BadAnswer, BudgetReached
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
 
 ONE_MORE = 1
 """llama-cpp-python counts one token more than it was allowed."""

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from query.context import Context
-from query.methods import METHODS, find_retriever
-from query.types import Passage
-from storage.index import Index
-from storage.records import Document
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.types import Passage
+from conspectus.storage.index import Index
+from conspectus.storage.records import Document
 from tests import samples
 from tests.conftest import Build
 

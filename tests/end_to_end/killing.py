@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from prompts.fake import FakeServer
-from storage.index import Index
-from storage.manifest import current_version
-from storage.verify import verify
+from conspectus.prompts.fake import FakeServer
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import current_version
+from conspectus.storage.verify import verify
 from tests.end_to_end.nursery import Built, Job, Nursery
 from tests.end_to_end.watching import look
 

@@ -17,13 +17,13 @@ from typing import TypeVar
 import pytest
 
 from conspectus.api import open_index
-from pipelines.build_report import BuildReport
-from pipelines.index import build_index
-from pipelines.runner import RunHere
-from storage.index import Index
-from storage.publishing import build_lock
-from storage.settings import Settings, load_settings
-from storage.verify import verify
+from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.runner import RunHere
+from conspectus.storage.index import Index
+from conspectus.storage.publishing import build_lock
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.verify import verify
 from tests.command_line import PROGRAM, conspectus, conspectus_apart
 
 ROOT = Path(__file__).parent.parent.parent
@@ -230,9 +230,9 @@ def test_a_damaged_version_is_made_again(work: Path) -> None:
 KILLED_IN_A_STEP = """
 import os, signal, sys
 from pathlib import Path
-from pipelines.index import build_index
-from pipelines.runner import RunHere
-from storage.settings import load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.runner import RunHere
+from conspectus.storage.settings import load_settings
 
 OVERRIDES = {"build": {"shard_size": 1}, "communities": {"update": "exact"}}
 
@@ -246,8 +246,8 @@ build_index([sys.argv[1]], Path(sys.argv[2]), load_settings(overrides=OVERRIDES)
 KILLED_WHILE_WRITING = """
 import os, signal, sys, threading, time
 from pathlib import Path
-from pipelines.index import build_index
-from storage.settings import load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.storage.settings import load_settings
 
 index = Path(sys.argv[2])
 

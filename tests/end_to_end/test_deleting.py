@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from conspectus.api import open_index
-from pipelines.changes import remove_documents
-from pipelines.index import build_index
-from pipelines.purging import INDEXING, purge
-from prompts.fake import FakeServer
-from prompts.fake.asked import FakeRequest
-from storage.errors import IndexCorrupt, IndexUnusable
-from storage.hashing import digest
-from storage.index import Index
-from storage.memo import Memo
-from storage.pruning import prune
-from storage.publishing import build_lock
-from storage.records import Chunk, Claim, Entity, Relation, Report
-from storage.settings import Settings, load_settings
-from storage.tables import TABLES
-from storage.verify import verify
+from conspectus.pipelines.changes import remove_documents
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.purging import INDEXING, purge
+from conspectus.prompts.fake import FakeServer
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.storage.errors import IndexCorrupt, IndexUnusable
+from conspectus.storage.hashing import digest
+from conspectus.storage.index import Index
+from conspectus.storage.memo import Memo
+from conspectus.storage.pruning import prune
+from conspectus.storage.publishing import build_lock
+from conspectus.storage.records import Chunk, Claim, Entity, Relation, Report
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.tables import TABLES
+from conspectus.storage.verify import verify
 from tests.command_line import conspectus
 from tests.graph_model import reply
 
@@ -156,7 +156,7 @@ def memo_text(memo: Path) -> str:
 
 @pytest.mark.parametrize("model", [False, True], ids=["offline", "with a model"])
 def test_every_kind_of_result_tells_what_it_was_made_from(model: bool, tmp_path: Path, server: FakeServer) -> None:
-    """A new kind must be listed here, and `pipelines.purging` must know how to forget it."""
+    """A new kind must be listed here, and `conspectus.pipelines.purging` must know how to forget it."""
     index = built(tmp_path, chosen(server, model=model))
     memo = Memo(index / "cache" / "memo.sqlite")
     assert memo.kinds() == (["embed endpoint:e", "reply"] if model else ["embed endpoint:e", "extract"])

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeServer
-from storage.index import Index
-from storage.verify import verify
+from conspectus.prompts.fake import FakeServer
+from conspectus.storage.index import Index
+from conspectus.storage.verify import verify
 from tests.command_line import Done, conspectus
 from tests.end_to_end.killing import published
 from tests.graph_model import reply

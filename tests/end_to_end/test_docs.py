@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from storage.settings import Settings
+from conspectus.storage.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeServer, Faults
-from prompts.fake.asked import FakeRequest
-from prompts.fake.malformed import MALFORMED
-from storage.index import Index
-from storage.records import Chunk, Community, Entity, Failure, Mention, Relation, Report
-from storage.verify import verify
+from conspectus.prompts.fake import FakeServer, Faults
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.malformed import MALFORMED
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Community, Entity, Failure, Mention, Relation, Report
+from conspectus.storage.verify import verify
 from tests.command_line import Done, conspectus
 from tests.conftest import ENCYCLOPEDIA
 from tests.graph_model import reply

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from conspectus import open as open_index
-from prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from storage.settings import load_settings
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.storage.settings import load_settings
 from tests.command_line import conspectus
 
 ROOT = Path(__file__).parents[2]

@@ -9,16 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import conspectus as package
-from pipelines.interchange.graphrag_rows import TABLES as THEIRS
-from prompts.fake import FakeServer, Rule
-from query.context import Context
-from query.methods import METHODS
-from storage.errors import ModelError
-from storage.index import Index
-from storage.manifest import current_version
-from storage.records import Claim, Entity, Failure, Origin, Relation, Report
-from storage.settings import load_settings
-from storage.tables import TABLES
+from conspectus.pipelines.interchange.graphrag_rows import TABLES as THEIRS
+from conspectus.prompts.fake import FakeServer, Rule
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.storage.errors import ModelError
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import current_version
+from conspectus.storage.records import Claim, Entity, Failure, Origin, Relation, Report
+from conspectus.storage.settings import load_settings
+from conspectus.storage.tables import TABLES
 from tests.command_line import conspectus
 from tests.contracts.test_answerers import check
 from tests.pipelines.interchange.graphrag_tables import EXCERPT, small, write

@@ -7,11 +7,11 @@ import networkx as nx
 import pytest
 
 import conspectus as library
-from query.methods import METHODS
-from storage.index import Index
-from storage.records import Document, Entity, Failure, Mention, Origin, Relation
-from storage.settings import load_settings
-from storage.verify import verify
+from conspectus.query.methods import METHODS
+from conspectus.storage.index import Index
+from conspectus.storage.records import Document, Entity, Failure, Mention, Origin, Relation
+from conspectus.storage.settings import load_settings
+from conspectus.storage.verify import verify
 from tests.command_line import conspectus
 
 REGEX = ("--set", "extraction.pipeline=regex", "-q")

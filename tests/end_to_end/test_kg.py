@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from conspectus import open as open_index
-from pipelines.steps.entities import entity_id
-from prompts.fake import FakeServer
-from query.methods import METHODS
-from storage.records import Community, Entity, Relation, Report
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.prompts.fake import FakeServer
+from conspectus.query.methods import METHODS
+from conspectus.storage.records import Community, Entity, Relation, Report
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.graph_model import reply

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeServer
-from storage.errors import IndexUnusable
-from storage.memo import Memo
+from conspectus.prompts.fake import FakeServer
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.memo import Memo
 from tests.command_line import start
 from tests.end_to_end.killing import QUESTION, Life, Moment, published, remembered, with_model
 from tests.end_to_end.nursery import Job, Nursery, nursery

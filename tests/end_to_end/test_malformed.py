@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeServer, Faults
-from prompts.fake.asked import FakeRequest
-from prompts.fake.malformed import MALFORMED, MalformedKind
-from prompts.fake.recorded import Recorded
-from storage.index import Index
-from storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
+from conspectus.prompts.fake import FakeServer, Faults
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.malformed import MALFORMED, MalformedKind
+from conspectus.prompts.fake.recorded import Recorded
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
 from tests.command_line import Done, conspectus, start
 
 KINDS: tuple[MalformedKind, ...] = (

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from conspectus.api import open_index
-from pipelines.build_report import BuildReport
-from pipelines.index import build_index
-from prompts.fake import FakeServer, Faults
-from storage.errors import BudgetReached, NeedsModel
-from storage.index import Index
-from storage.records import Entity, Merge, Relation, Report
-from storage.settings import Settings, load_settings
-from storage.verify import verify
+from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeServer, Faults
+from conspectus.storage.errors import BudgetReached, NeedsModel
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Merge, Relation, Report
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.verify import verify
 from tests.conftest import ENCYCLOPEDIA
 from tests.graph_model import reply
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from conspectus.api import Index, open_index
-from pipelines.index import build_index
-from prompts.fake import FakeRequest, FakeServer
-from prompts.fake.replies import FakeReply, made_up
-from query.methods import METHODS
-from storage.errors import ModelError
-from storage.settings import Settings, load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.prompts.fake.replies import FakeReply, made_up
+from conspectus.query.methods import METHODS
+from conspectus.storage.errors import ModelError
+from conspectus.storage.settings import Settings, load_settings
 from tests.conftest import write_rows
 from tests.graph_model import records
 

@@ -8,8 +8,8 @@ from reportlab.pdfgen import canvas
 
 from conspectus.api import Index, build
 from conspectus.show import answer_json, evidence, evidence_json, support
-from storage.settings import load_settings
-from storage.verify import verify
+from conspectus.storage.settings import load_settings
+from conspectus.storage.verify import verify
 
 PAGES = (
     "Geography\nThe Vistula is the longest river in Poland. It ends in the Baltic Sea.",

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from storage.index import Index
-from storage.records import Document
-from storage.verify import verify
+from conspectus.storage.index import Index
+from conspectus.storage.records import Document
+from conspectus.storage.verify import verify
 from tests.command_line import PROGRAM, conspectus
 
 ROOT = Path(__file__).parent.parent.parent
@@ -174,7 +174,7 @@ def test_deployment_run_by_a_worker(prefect: dict[str, str], corpus: Path, tmp_p
 
 def test_a_flow_that_is_served_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
     before = flow_runs(prefect)
-    code = "from pipelines.tasks import index; index.serve(name='index')"
+    code = "from conspectus.pipelines.tasks import index; index.serve(name='index')"
     with in_background(prefect, sys.executable, "-c", code) as log:
         deadline = time.monotonic() + 60
         while "deployment run" not in log.read_text() and time.monotonic() < deadline:
@@ -219,8 +219,8 @@ import sys
 from functools import partial
 from pathlib import Path
 from prefect import flow
-from pipelines.tasks import RunAsTasks
-from storage.errors import IndexUnusable
+from conspectus.pipelines.tasks import RunAsTasks
+from conspectus.storage.errors import IndexUnusable
 
 def work(part, folder):
     for item in part:

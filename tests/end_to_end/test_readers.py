@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.index import build_index
-from pipelines.steps.readers.formats import READERS
-from storage.index import Index
-from storage.records import Chunk, Document, Failure
-from storage.settings import load_settings
-from storage.verify import verify
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.steps.readers.formats import READERS
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.settings import load_settings
+from conspectus.storage.verify import verify
 from tests.command_line import conspectus
 
 SETTINGS = load_settings(overrides={"extraction": {"pipeline": "regex"}})

@@ -16,13 +16,13 @@ from pathlib import Path
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pipelines.index import build_index
-from prompts.fake import FakeServer
-from storage.hashing import digest
-from storage.index import Index
-from storage.records import Chunk, Community, Entity, Report
-from storage.settings import Settings, load_settings
-from storage.verify import verify
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeServer
+from conspectus.storage.hashing import digest
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Community, Entity, Report
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.verify import verify
 from tests.conftest import ENCYCLOPEDIA
 from tests.graph_model import reply
 

@@ -4,15 +4,15 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pipelines.evaluation.suites import read_questions
-from pipelines.interchange.kg import read_graph
-from pipelines.steps.documents import read_documents
-from pipelines.steps.openie_file import read_open
-from pipelines.steps.openie_lightrag import CHUNKS
-from pipelines.steps.openie_results import read_passages
-from query.session import read_session
-from storage.errors import ConspectusError
-from storage.settings import InputSettings, KgSettings
+from conspectus.pipelines.evaluation.suites import read_questions
+from conspectus.pipelines.interchange.kg import read_graph
+from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.steps.openie_file import read_open
+from conspectus.pipelines.steps.openie_lightrag import CHUNKS
+from conspectus.pipelines.steps.openie_results import read_passages
+from conspectus.query.session import read_session
+from conspectus.storage.errors import ConspectusError
+from conspectus.storage.settings import InputSettings, KgSettings
 from tests.end_to_end.test_readers import MAKERS
 from tests.fuzz.target import Target
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pipelines.interchange.graphrag_files import read_graphrag
-from pipelines.interchange.graphrag_rows import TABLES
-from storage.errors import ConspectusError
+from conspectus.pipelines.interchange.graphrag_files import read_graphrag
+from conspectus.pipelines.interchange.graphrag_rows import TABLES
+from conspectus.storage.errors import ConspectusError
 from tests.fuzz.target import Target
 from tests.pipelines.interchange.graphrag_tables import given_back, small, write
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from storage.errors import ConspectusError
-from storage.hashing import file_digest
-from storage.index import Index
-from storage.manifest import MANIFEST
-from storage.tables import TABLES
-from storage.vectors.windowed import WindowedIndex
-from storage.verify import verify
+from conspectus.storage.errors import ConspectusError
+from conspectus.storage.hashing import file_digest
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import MANIFEST
+from conspectus.storage.tables import TABLES
+from conspectus.storage.vectors.windowed import WindowedIndex
+from conspectus.storage.verify import verify
 from tests.fuzz.target import Target
 
 

@@ -6,20 +6,20 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pipelines.steps.descriptions_model import DescriptionAnswer
-from pipelines.steps.openie_model import NamedEntities, Triples
-from pipelines.steps.report_findings import ReportAnswer
-from pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
-from prompts.answers import read_answer, read_choice
-from prompts.completions import Rate, read_completion
-from prompts.records import read_records
-from prompts.tries import TryAgain
-from query.answer.drift_branch import Reply
-from query.answer.notes import Points
-from query.retrieve.facts import HelpfulFacts
-from query.retrieve.question_entities import QuestionEntities
-from query.walk import fasttog_model, one_step, tog_replies
-from storage.errors import ConspectusError
+from conspectus.pipelines.steps.descriptions_model import DescriptionAnswer
+from conspectus.pipelines.steps.openie_model import NamedEntities, Triples
+from conspectus.pipelines.steps.report_findings import ReportAnswer
+from conspectus.pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
+from conspectus.prompts.answers import read_answer, read_choice
+from conspectus.prompts.completions import Rate, read_completion
+from conspectus.prompts.records import read_records
+from conspectus.prompts.tries import TryAgain
+from conspectus.query.answer.drift_branch import Reply
+from conspectus.query.answer.notes import Points
+from conspectus.query.retrieve.facts import HelpfulFacts
+from conspectus.query.retrieve.question_entities import QuestionEntities
+from conspectus.query.walk import fasttog_model, one_step, tog_replies
+from conspectus.storage.errors import ConspectusError
 from tests.fuzz.target import Target
 
 FORMS: Mapping[type[BaseModel], object] = {

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from pipelines.beside import beside
-from prompts.loop import wait_for
+from conspectus.pipelines.beside import beside
+from conspectus.prompts.loop import wait_for
 
 
 def test_beside_what_waits_work_is_done_in_a_thread_and_in_order() -> None:

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 import conspectus
-from pipelines.changes import add_documents, remove_documents
-from pipelines.index import build_index
-from pipelines.preview import Changes, preview
-from prompts.fake import FakeServer
-from storage.errors import IndexNotFound, InputError, UsageError
-from storage.index import Index
-from storage.records import Document, Failure
-from storage.settings import Settings, load_settings
-from storage.verify import verify
+from conspectus.pipelines.changes import add_documents, remove_documents
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.preview import Changes, preview
+from conspectus.prompts.fake import FakeServer
+from conspectus.storage.errors import IndexNotFound, InputError, UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.verify import verify
 from tests.command_line import conspectus as run
 from tests.graph_model import reply
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.estimate import Estimate, estimate, summary
-from pipelines.estimation import sampling
-from pipelines.index import build_index
-from prompts.fake import FakeRequest, FakeServer
-from prompts.fake.chance import unit
-from prompts.fake.prose import prose
-from prompts.usage import Spending
-from storage.settings import Settings, load_settings
+from conspectus.pipelines.estimate import Estimate, estimate, summary
+from conspectus.pipelines.estimation import sampling
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.prompts.fake.chance import unit
+from conspectus.prompts.fake.prose import prose
+from conspectus.prompts.usage import Spending
+from conspectus.storage.settings import Settings, load_settings
 from tests.conftest import ENCYCLOPEDIA
 from tests.marks import unmarked
 

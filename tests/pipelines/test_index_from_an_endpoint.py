@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipelines.index import build_index
-from prompts.fake import FakeServer, Faults
-from query.context import Context
-from query.methods import find_retriever
-from storage.errors import ModelRefused, ModelUnavailable
-from storage.index import Index
-from storage.settings import Settings, load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeServer, Faults
+from conspectus.query.context import Context
+from conspectus.query.methods import find_retriever
+from conspectus.storage.errors import ModelRefused, ModelUnavailable
+from conspectus.storage.index import Index
+from conspectus.storage.settings import Settings, load_settings
 from tests import samples
 from tests.conftest import ENCYCLOPEDIA, write_rows
 

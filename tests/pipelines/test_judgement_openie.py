@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from conspectus.api import open_index
-from pipelines.build_report import BuildReport
-from pipelines.estimate import estimate
-from pipelines.index import build_index
-from prompts.fake import FakeRequest, FakeServer
-from storage.errors import NeedsModel, SettingsError, UsageError
-from storage.index import Index
-from storage.records import Entity, Failure, Name, Relation
-from storage.settings import Settings, load_settings
-from storage.text.nlp import CONCEPT
-from storage.verify import verify
+from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.estimate import estimate
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.storage.errors import NeedsModel, SettingsError, UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Failure, Name, Relation
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.verify import verify
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 

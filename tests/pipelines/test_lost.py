@@ -1,5 +1,5 @@
-from pipelines.lost import LostShare, can_be_retried, lost_shares
-from storage.records import Failure
+from conspectus.pipelines.lost import LostShare, can_be_retried, lost_shares
+from conspectus.storage.records import Failure
 
 ROWS = {"documents": 9, "chunks": 40, "entities": 300, "relations": 100, "reports": 10}
 

@@ -8,14 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from conspectus.api import open_index
-from pipelines.migration import migrate
-from storage.errors import IndexCorrupt, IndexTooNew
-from storage.hashing import file_digest
-from storage.index import Index
-from storage.manifest import FORMAT_VERSION
-from storage.records import Document, Merge, Origin, Relation
-from storage.settings import load_settings
-from storage.verify import verify
+from conspectus.pipelines.migration import migrate
+from conspectus.storage.errors import IndexCorrupt, IndexTooNew
+from conspectus.storage.hashing import file_digest
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import FORMAT_VERSION
+from conspectus.storage.records import Document, Merge, Origin, Relation
+from conspectus.storage.settings import load_settings
+from conspectus.storage.verify import verify
 from tests.command_line import conspectus
 
 FORMAT_2 = Path(__file__).parent / "data" / "format2"

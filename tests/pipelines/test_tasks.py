@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.tasks import run_flow
-from storage.errors import UsageError
-from storage.settings import load_settings
+from conspectus.pipelines.tasks import run_flow
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import load_settings
 
 
 def test_a_password_in_a_url_is_not_given_to_prefect() -> None:

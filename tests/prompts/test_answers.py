@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from prompts.answers import read_answer, read_choice
-from prompts.lexing import lex
-from storage.errors import BadAnswer
+from conspectus.prompts.answers import read_answer, read_choice
+from conspectus.prompts.lexing import lex
+from conspectus.storage.errors import BadAnswer
 
 
 class Entity(BaseModel):

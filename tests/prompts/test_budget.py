@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prompts.budget import Budget, most_prompt_tokens
-from prompts.llm import Message
-from storage.errors import BudgetReached, SettingsError
-from storage.settings import Price
-from storage.text.tokens import count_tokens
+from conspectus.prompts.budget import Budget, most_prompt_tokens
+from conspectus.prompts.llm import Message
+from conspectus.storage.errors import BudgetReached, SettingsError
+from conspectus.storage.settings import Price
+from conspectus.storage.text.tokens import count_tokens
 
 PRICES = {"m": Price(input=1, output=2)}
 

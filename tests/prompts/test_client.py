@@ -15,15 +15,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from prompts.asking import ask_for, choose
-from prompts.client import ModelClient, address_of
-from prompts.completions import Rate, read_completion
-from prompts.fake import FakeReply, FakeServer, Faults, Limits
-from prompts.fake.asked import FakeRequest
-from prompts.llm import Message, Reply, Request
-from prompts.replies import KIND, reply_key
-from prompts.usage import metered
-from storage.errors import (
+from conspectus.prompts.asking import ask_for, choose
+from conspectus.prompts.client import ModelClient, address_of
+from conspectus.prompts.completions import Rate, read_completion
+from conspectus.prompts.fake import FakeReply, FakeServer, Faults, Limits
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.llm import Message, Reply, Request
+from conspectus.prompts.replies import KIND, reply_key
+from conspectus.prompts.usage import metered
+from conspectus.storage.errors import (
     BadAnswer,
     BudgetReached,
     IndexUnusable,
@@ -33,8 +33,8 @@ from storage.errors import (
     NeedsModel,
     SettingsError,
 )
-from storage.memo import Memo
-from storage.settings import LlmSettings, Price, load_settings
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings, Price, load_settings
 
 pytestmark = pytest.mark.clock
 
@@ -614,10 +614,10 @@ def test_a_reply_that_trickles_in_is_given_up() -> None:
 RUN = """
 import asyncio, sys
 from pathlib import Path
-from prompts.client import ModelClient
-from prompts.llm import Message, Request
-from storage.memo import Memo
-from storage.settings import LlmSettings
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.llm import Message, Request
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
 
 async def main():
     model = ModelClient(LlmSettings(model="m", base_url=sys.argv[1]), Memo(Path(sys.argv[2])))

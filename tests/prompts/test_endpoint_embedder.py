@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from prompts.embedder import open_embedder
-from prompts.endpoint_embedder import EndpointEmbedder
-from prompts.fake import FakeServer, Faults, Limits
-from prompts.foreign_tokens import foreign_spans
-from prompts.usage import metered
-from storage.errors import ModelRefused, ModelUnavailable, SettingsError
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.endpoint_embedder import EndpointEmbedder
+from conspectus.prompts.fake import FakeServer, Faults, Limits
+from conspectus.prompts.foreign_tokens import foreign_spans
+from conspectus.prompts.usage import metered
+from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 TEXTS = [f"Ship number {i} left the harbour" + " at noon" * (i % 7) for i in range(200)]
 

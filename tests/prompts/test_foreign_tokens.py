@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts.foreign_tokens import foreign_spans
-from storage.text.tokens import count_tokens
+from conspectus.prompts.foreign_tokens import foreign_spans
+from conspectus.storage.text.tokens import count_tokens
 
 PIECES = st.one_of(
     st.sampled_from(

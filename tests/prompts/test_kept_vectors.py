@@ -3,9 +3,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from prompts.kept_vectors import KEPT, TOGETHER, Floats, KeptVectors
-from prompts.local_embedder import SentenceTransformerEmbedder
-from query.context import Context
+from conspectus.prompts.kept_vectors import KEPT, TOGETHER, Floats, KeptVectors
+from conspectus.prompts.local_embedder import SentenceTransformerEmbedder
+from conspectus.query.context import Context
 
 
 def recording() -> tuple[KeptVectors, list[list[str]]]:

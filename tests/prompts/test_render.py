@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts.render import prompt_text, render
+from conspectus.prompts.render import prompt_text, render
 
 PLACES = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 NOT_FROM_DOCUMENTS = {
@@ -33,7 +33,7 @@ def test_a_place_without_a_value_and_a_value_without_a_place_are_refused(values:
 
 
 def test_prompts_are_utf_8_and_end_as_they_should() -> None:
-    folder = Path(str(files("prompts")))
+    folder = Path(str(files("conspectus.prompts")))
     names = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.txt")]
     assert "form/json" in names
     for name in names:
@@ -41,7 +41,7 @@ def test_prompts_are_utf_8_and_end_as_they_should() -> None:
 
 
 def prompts() -> list[str]:
-    folder = Path(str(files("prompts")))
+    folder = Path(str(files("conspectus.prompts")))
     return sorted(path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.txt"))
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from prompts.asking import ask_for
-from prompts.client import ModelClient
-from prompts.fake import FakeServer, Faults
-from prompts.llm import LanguageModel, Message, Request
-from prompts.retrying import Outcome, Retried, Retrying, least_lost
-from storage.errors import BadAnswer, BudgetReached, ModelUnavailable
-from storage.memo import Memo
-from storage.settings import LlmSettings
+from conspectus.prompts.asking import ask_for
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeServer, Faults
+from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.retrying import Outcome, Retried, Retrying, least_lost
+from conspectus.storage.errors import BadAnswer, BudgetReached, ModelUnavailable
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
 
 REQUEST = Request((Message("user", "List words."),), "test", sources=("chunk",))
 

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from prompts.together import settled, together
-from storage.errors import BudgetReached, ModelUnavailable
+from conspectus.prompts.together import settled, together
+from conspectus.storage.errors import BudgetReached, ModelUnavailable
 
 
 async def after(seconds: float, result: object, done: list[object]) -> object:

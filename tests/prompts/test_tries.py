@@ -5,9 +5,9 @@ import httpx2
 import openai
 import pytest
 
-from prompts.address import Address
-from prompts.tries import BadRequest, TryAgain, judge, retry_after
-from storage.errors import ModelRefused
+from conspectus.prompts.address import Address
+from conspectus.prompts.tries import BadRequest, TryAgain, judge, retry_after
+from conspectus.storage.errors import ModelRefused
 
 AT = Address("http://h/v1", "", "KEY", 1, 1, 1, None, None)
 ASKED = httpx2.Request("POST", "http://h/v1/chat/completions")

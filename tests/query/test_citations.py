@@ -7,10 +7,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from query.citations import Citations
-from query.context import Context
-from query.methods import METHODS
-from storage.records import Chunk, Document, Span
+from conspectus.query.citations import Citations
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.storage.records import Chunk, Document, Span
 
 QUESTIONS = (
     "Who wrote the novel The Red House?",

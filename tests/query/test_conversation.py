@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from query.conversation import Cited, Conversation, Turn, first_tokens, turn_of
-from query.types import Answer, Citation, Evidence, Passage
-from storage.hashing import digest
-from storage.text.tokens import count_tokens
+from conspectus.query.conversation import Cited, Conversation, Turn, first_tokens, turn_of
+from conspectus.query.types import Answer, Citation, Evidence, Passage
+from conspectus.storage.hashing import digest
+from conspectus.storage.text.tokens import count_tokens
 
 TEXTS = st.text(max_size=200) | st.sampled_from(["Who directed it?", "北京大学在哪里？", "x" * 500, "a " * 300])
 TURNS = st.builds(Turn, question=TEXTS, standalone=TEXTS, answer=TEXTS, method=st.just("ppr"))

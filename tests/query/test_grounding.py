@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.grounding import Cited, cited_sentences, keeping, support
-from query.types import Passage
+from conspectus.query.grounding import Cited, cited_sentences, keeping, support
+from conspectus.query.types import Passage
 
 PASSAGE = Passage(
     "d", "c", 100, 190, 1.0, "Ada wrote a program. It ran on no machine. Babbage paid for the machine.", "Ada"

@@ -1,9 +1,9 @@
 import pytest
 
-from query.context import Context
-from query.linking import Linked, Linker, open_linker
-from storage.records import Entity, Name
-from storage.text.nlp import CONCEPT
+from conspectus.query.context import Context
+from conspectus.query.linking import Linked, Linker, open_linker
+from conspectus.storage.records import Entity, Name
+from conspectus.storage.text.nlp import CONCEPT
 
 
 def named(context: Context, found: Linked) -> set[str]:

@@ -2,9 +2,9 @@ import asyncio
 
 import pytest
 
-from query.context import Context
-from query.methods import METHODS, find_method, find_retriever
-from storage.errors import NeedsModel, UnknownMethod, UsageError
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS, find_method, find_retriever
+from conspectus.storage.errors import NeedsModel, UnknownMethod, UsageError
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.phrases import question_phrases
-from query.terms import question_terms
+from conspectus.query.context import Context
+from conspectus.query.phrases import question_phrases
+from conspectus.query.terms import question_terms
 from tests.conftest import Build
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from query import session
-from query.conversation import Cited, Conversation, Turn
-from query.session import append_turn, read_session
-from storage.errors import InputError, UsageError
+from conspectus.query import session
+from conspectus.query.conversation import Cited, Conversation, Turn
+from conspectus.query.session import append_turn, read_session
+from conspectus.storage.errors import InputError, UsageError
 
 TURN = Turn(
     "Who directed it?", "Who directed Jaws?", "北京\nSpielberg [1].\u2028", "ppr", (Cited("d", 3, 7),), ("0" * 64,)

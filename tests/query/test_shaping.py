@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, FakeServer, Rule
-from query.context import Context
-from query.conversation import Cited, Conversation, Turn
-from query.methods import METHODS, find_method, find_retriever
-from query.shaping import ShapedAnswerer, ShapedRetriever, shape
-from query.types import Answer
-from storage.errors import ModelUnavailable
-from storage.hashing import digest
-from storage.index import Index
-from storage.memo import Memo
-from storage.records import Document
-from storage.settings import LlmSettings
+from conspectus.prompts.fake import FakeReply, FakeServer, Rule
+from conspectus.query.context import Context
+from conspectus.query.conversation import Cited, Conversation, Turn
+from conspectus.query.methods import METHODS, find_method, find_retriever
+from conspectus.query.shaping import ShapedAnswerer, ShapedRetriever, shape
+from conspectus.query.types import Answer
+from conspectus.storage.errors import ModelUnavailable
+from conspectus.storage.hashing import digest
+from conspectus.storage.index import Index
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Document
+from conspectus.storage.settings import LlmSettings
 from tests.conftest import Build
 from tests.marks import unmarked
 

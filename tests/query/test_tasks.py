@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from prompts.render import prompt_text
-from query.tasks import Task, as_question, prompt_for
+from conspectus.prompts.render import prompt_text
+from conspectus.query.tasks import Task, as_question, prompt_for
 
 ANSWERING = ("io", "cot", "read", "facts", "cok", "fasttog_reason", "tog_answer")
 

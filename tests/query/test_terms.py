@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from query.context import Context
-from query.terms import question_terms, stem, telling_words
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.terms import question_terms, stem, telling_words
+from conspectus.storage.text.names import words
 
 
 @pytest.mark.parametrize(

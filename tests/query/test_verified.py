@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from conspectus.api import open_index
-from prompts.fake import FakeRequest, FakeServer
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.types import Answer, Citation, CitedTriple, Usage
-from query.verified import NOTHING_SUPPORTED, verified, without_marks
-from storage.settings import load_settings
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Citation, CitedTriple, Usage
+from conspectus.query.verified import NOTHING_SUPPORTED, verified, without_marks
+from conspectus.storage.settings import load_settings
 from tests.conftest import Build
 
 QUOTES = ("The Red House was published in 2012 by English author Mark Haddon.", "Oxford is a city in England.")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.terms import question_terms
-from query.whole import closeness_to_whole, is_about_the_whole, support
+from conspectus.query.context import Context
+from conspectus.query.terms import question_terms
+from conspectus.query.whole import closeness_to_whole, is_about_the_whole, support
 from tests.conftest import Build
 
 ABOUT = "Which films are based on novels?"

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from prompts.fake import FakeReply, FakeServer, Rule
-from query.context import Context
-from query.methods import METHODS, find_retriever
-from query.types import Answer, Evidence
-from storage.index import Index
-from storage.settings import IrcotSettings, LlmSettings
+from conspectus.prompts.fake import FakeReply, FakeServer, Rule
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.types import Answer, Evidence
+from conspectus.storage.index import Index
+from conspectus.storage.settings import IrcotSettings, LlmSettings
 from tests.marks import unmarked
 
 THINK, READ = "You think about a question", "You answer a question from numbered passages"

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storage.graph.adjacency import Adjacency
-from storage.held import HeldIndex, Parts
-from storage.index import Index
-from storage.records import Chunk, Document, Entity, Report
-from storage.tables import TABLES
-from storage.text.bm25 import Bm25
-from storage.vectors.held import held, picked
-from storage.vectors.windowed import WindowedIndex
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.held import HeldIndex, Parts
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Document, Entity, Report
+from conspectus.storage.tables import TABLES
+from conspectus.storage.text.bm25 import Bm25
+from conspectus.storage.vectors.held import held, picked
+from conspectus.storage.vectors.windowed import WindowedIndex
 
 ENTITY = Entity("e", "Ada", "NAME", ("NAME",), "", 1, 0)
 VECTORS = np.eye(4, dtype=np.float32)

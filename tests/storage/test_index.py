@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexTooNew
-from storage.index import Index
-from storage.manifest import FORMAT_VERSION, Manifest, current_manifest, current_version, damaged_files, read_manifest
-from storage.publishing import build_lock, publish, staging, version_name
-from storage.records import Entity
+from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexTooNew
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import FORMAT_VERSION, Manifest, current_manifest, current_version, damaged_files, read_manifest
+from conspectus.storage.publishing import build_lock, publish, staging, version_name
+from conspectus.storage.records import Entity
 
 
 def published(root: Path, files: dict[str, str], **facts: object) -> Manifest:
@@ -102,7 +102,7 @@ def test_a_failing_build_leaves_the_version_in_force(tmp_path: Path) -> None:
 
 def test_what_a_dead_build_left_is_removed(tmp_path: Path) -> None:
     code = (
-        "import os, sys; from pathlib import Path; from storage.publishing import staging\n"
+        "import os, sys; from pathlib import Path; from conspectus.storage.publishing import staging\n"
         "with staging(Path(sys.argv[1])) as folder:\n"
         "    (folder / 'half.txt').write_text('half'); os._exit(9)\n"
     )
@@ -142,7 +142,7 @@ def test_readers_only_ever_see_whole_versions(tmp_path: Path) -> None:
 _ENDLESS = """
 import itertools, sys
 from pathlib import Path
-from storage.publishing import publish, staging
+from conspectus.storage.publishing import publish, staging
 root = Path(sys.argv[1])
 for i in itertools.count():
     with staging(root) as folder:
@@ -233,7 +233,7 @@ def test_a_manifest_of_another_version_or_format(tmp_path: Path) -> None:
 
 def test_one_build_at_a_time(tmp_path: Path) -> None:
     root = tmp_path / "index"
-    code = "import sys, pathlib, storage.publishing as i\nwith i.build_lock(pathlib.Path(sys.argv[1])): pass"
+    code = "import sys, pathlib, conspectus.storage.publishing as i\nwith i.build_lock(pathlib.Path(sys.argv[1])): pass"
     with build_lock(root):
         other = subprocess.run([sys.executable, "-c", code, root], check=False, capture_output=True, text=True)
         assert "IndexBusy" in other.stderr

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.errors import IndexUnusable
-from storage.memo import Memo
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.memo import Memo
 
 
 def test_what_was_put_is_got_and_the_rest_is_missing(tmp_path: Path) -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import IndexUnusable
-from storage.memo import Memo
-from storage.memo_reader import MemoReader
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.memo import Memo
+from conspectus.storage.memo_reader import MemoReader
 
 
 def test_it_reads_what_a_memo_holds(tmp_path: Path) -> None:

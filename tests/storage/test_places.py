@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.places import described, places_at, places_between, sections_at
-from storage.records import Place
+from conspectus.storage.places import described, places_at, places_between, sections_at
+from conspectus.storage.records import Place
 
 
 def page(start: int, label: str) -> Place:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import IndexBusy
-from storage.publishing import build_lock
+from conspectus.storage.errors import IndexBusy
+from conspectus.storage.publishing import build_lock
 from tests.command_line import conspectus, start
 
 HOLD = """
 import pathlib, sys, time
-from storage.publishing import build_lock
+from conspectus.storage.publishing import build_lock
 with build_lock(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     time.sleep(float(sys.argv[2]))

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import SettingsError
-from storage.settings import Settings, as_yaml, load_settings, parse_override
+from conspectus.storage.errors import SettingsError
+from conspectus.storage.settings import Settings, as_yaml, load_settings, parse_override
 
 ROOT = Path(__file__).parent.parent.parent
 

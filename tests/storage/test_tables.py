@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.errors import IndexCorrupt
-from storage.records import Chunk, Document, Failure, Finding, Mention, Report, Span
-from storage.tables import TABLES, read_arrow, read_table, schema, sorted_by_id, write_table
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.records import Chunk, Document, Failure, Finding, Mention, Report, Span
+from conspectus.storage.tables import TABLES, read_arrow, read_table, schema, sorted_by_id, write_table
 
 REPORT = Report(
     id="r",

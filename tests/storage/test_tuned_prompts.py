@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from storage.errors import SettingsError
-from storage.settings import ExtractionSettings, Settings, TunedPrompts, load_settings, read_tuned
+from conspectus.storage.errors import SettingsError
+from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts, load_settings, read_tuned
 
 TEXTS = {
     "domain": "Akten.\n(Deutsch)",

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from storage.graph.adjacency import Adjacency
-from storage.index import Index
-from storage.publishing import publish, staging
-from storage.records import Chunk, Community, Mention, Name, Place, Relation, Report, Span, Synonym
-from storage.tables import TABLES, write_table
-from storage.text.bm25 import write_bm25
-from storage.verify import Problem, verify
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.index import Index
+from conspectus.storage.publishing import publish, staging
+from conspectus.storage.records import Chunk, Community, Mention, Name, Place, Relation, Report, Span, Synonym
+from conspectus.storage.tables import TABLES, write_table
+from conspectus.storage.text.bm25 import write_bm25
+from conspectus.storage.verify import Problem, verify
 
 Change = Callable[[Path, Index], None]
 

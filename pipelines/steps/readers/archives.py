@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Self
 
-from pipelines.steps.readers.containers import Names, Nest, blocks, copy, read_part
-from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.formats import read_rows, readable_suffix
-from pipelines.steps.readers.names import is_wanted, storable
-from pipelines.steps.readers.rows import Lost, Row
-from pipelines.steps.readers.zip_guard import LARGE, MAX_ENTRIES, MAX_RATIO, ZIP_ERRORS, check_directory_size
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.containers import Names, Nest, blocks, copy, read_part
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.pipelines.steps.readers.formats import read_rows, readable_suffix
+from conspectus.pipelines.steps.readers.names import is_wanted, storable
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.pipelines.steps.readers.zip_guard import LARGE, MAX_ENTRIES, MAX_RATIO, ZIP_ERRORS, check_directory_size
+from conspectus.storage.settings import InputSettings
 
 _GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
 _TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError)

@@ -7,11 +7,11 @@ from gzip import GzipFile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.formats import CONTAINERS, read_rows, readable_suffix
-from pipelines.steps.readers.names import storable
-from pipelines.steps.readers.rows import Lost, Row
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.pipelines.steps.readers.formats import CONTAINERS, read_rows, readable_suffix
+from conspectus.pipelines.steps.readers.names import storable
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.storage.settings import InputSettings
 
 MAX_PARTS = 200_000
 """Files that all containers of one nest may hold together."""

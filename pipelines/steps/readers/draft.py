@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass, field
 
-from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.rows import as_title, too_long
-from storage.records import Place
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.pipelines.steps.readers.rows import as_title, too_long
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
 
 _BLANKS = re.compile(r"[^\S\n]+")
 _AROUND_BREAKS = re.compile(r" ?\n ?")

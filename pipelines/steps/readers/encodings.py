@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import IO
 
-from storage.errors import InputError
+from conspectus.storage.errors import InputError
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

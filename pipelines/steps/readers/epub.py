@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from pipelines.steps.readers.draft import Draft, sensible_title
-from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.html import add_page, decoded_page, parse_page
-from pipelines.steps.readers.rows import Lost, Row
-from pipelines.steps.readers.xml_guard import local, parse_xml
-from pipelines.steps.readers.zip_guard import open_zip, read_member
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.draft import Draft, sensible_title
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.pipelines.steps.readers.html import add_page, decoded_page, parse_page
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.pipelines.steps.readers.xml_guard import local, parse_xml
+from conspectus.pipelines.steps.readers.zip_guard import open_zip, read_member
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -5,12 +5,12 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from pipelines.steps.readers.encodings import Unreadable
-from pipelines.steps.readers.rows import Lost, Row
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
-    from pipelines.steps.readers.containers import Nest
+    from conspectus.pipelines.steps.readers.containers import Nest
 
 READERS: Mapping[str, tuple[str, str]] = {
     ".txt": ("texts", "read_plain"),
@@ -71,7 +71,7 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
         raise Unreadable("not a regular file")
     last = PurePosixPath(suffix).suffix or suffix
     module, function = READERS[last]
-    reader: Any = getattr(import_module(f"pipelines.steps.readers.{module}"), function)
+    reader: Any = getattr(import_module(f"conspectus.pipelines.steps.readers.{module}"), function)
     rows: Iterator[Row | Lost] = reader(path, settings, nest) if last in CONTAINERS else reader(path, settings)
     return rows
 

@@ -6,11 +6,11 @@ from html.entities import html5
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.steps.readers.draft import Draft, folded, sensible_title
-from pipelines.steps.readers.encodings import Unreadable, clean, encoding_of
-from pipelines.steps.readers.rows import Row
-from pipelines.steps.readers.xml_guard import local, refuse_memory
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.draft import Draft, folded, sensible_title
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean, encoding_of
+from conspectus.pipelines.steps.readers.rows import Row
+from conspectus.pipelines.steps.readers.xml_guard import local, refuse_memory
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.steps.readers.names import is_wanted, storable
-from pipelines.steps.readers.remote import RemoteFile, find_remote, is_url, local_path, shown
-from storage.errors import InputError
-from storage.manifest import is_index
-from storage.records import Failure
+from conspectus.pipelines.steps.readers.names import is_wanted, storable
+from conspectus.pipelines.steps.readers.remote import RemoteFile, find_remote, is_url, local_path, shown
+from conspectus.storage.errors import InputError
+from conspectus.storage.manifest import is_index
+from conspectus.storage.records import Failure
 
 STAGE = "read"
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipelines.steps.readers.encodings import Unreadable, open_text
-from pipelines.steps.readers.rows import Lost, Record, Row, listed, no_column, row_of, rows_with_text, too_long
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable, open_text
+from conspectus.pipelines.steps.readers.rows import Lost, Record, Row, listed, no_column, row_of, rows_with_text, too_long
+from conspectus.storage.settings import InputSettings
 
 MAX_VALUES = 5_000_000
 """Most values of a file, or of a line of JSON Lines: a number takes two bytes in the file and up to forty in memory."""

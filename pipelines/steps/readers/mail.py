@@ -13,12 +13,12 @@ from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pipelines.steps.readers.containers import Exhausted, Names, Nest, read_part
-from pipelines.steps.readers.encodings import Unreadable, clean, decoded
-from pipelines.steps.readers.formats import read_rows
-from pipelines.steps.readers.rows import Lost, Row, as_title, strings, too_long
-from storage.records import Place
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.containers import Exhausted, Names, Nest, read_part
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean, decoded
+from conspectus.pipelines.steps.readers.formats import read_rows
+from conspectus.pipelines.steps.readers.rows import Lost, Row, as_title, strings, too_long
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
 
 MAX_BYTES = 100_000_000
 """Bytes of a message: it is parsed in memory, in several times its size. Mail servers take some 25 million."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from storage.records import Place
+from conspectus.storage.records import Place
 
 _LONGEST = 300
 _ATX = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from pipelines.steps.readers.draft import sensible_title
-from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.xml_guard import local, parse_xml
-from pipelines.steps.readers.zip_guard import open_zip, read_member
+from conspectus.pipelines.steps.readers.draft import sensible_title
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.pipelines.steps.readers.xml_guard import local, parse_xml
+from conspectus.pipelines.steps.readers.zip_guard import open_zip, read_member
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

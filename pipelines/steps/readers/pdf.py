@@ -14,14 +14,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.steps.readers.draft import sensible_title
-from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.furniture import without_furniture
-from pipelines.steps.readers.pdf_extras import embedded_files, filled_fields
-from pipelines.steps.readers.reflow import flow, lines_of
-from pipelines.steps.readers.rows import Lost, Row, as_title, listed, too_long
-from storage.records import Place
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.draft import sensible_title
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.pipelines.steps.readers.furniture import without_furniture
+from conspectus.pipelines.steps.readers.pdf_extras import embedded_files, filled_fields
+from conspectus.pipelines.steps.readers.reflow import flow, lines_of
+from conspectus.pipelines.steps.readers.rows import Lost, Row, as_title, listed, too_long
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader

@@ -6,7 +6,7 @@ Both are trees that a damaged file can make a circle or endless, so that a bound
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.steps.readers.encodings import clean
 
 if TYPE_CHECKING:
     from pypdf import PdfReader

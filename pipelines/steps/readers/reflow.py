@@ -12,7 +12,7 @@ from statistics import median
 
 import regex
 
-from pipelines.steps.readers.furniture import Page
+from conspectus.pipelines.steps.readers.furniture import Page
 
 _NARROWEST = 30
 _NEIGHBOURS = 4

@@ -16,11 +16,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pipelines.steps.readers.encodings import Unreadable
-from pipelines.steps.readers.formats import readable_suffix
-from pipelines.steps.readers.names import is_wanted
-from storage.errors import InputError, MissingPart
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.formats import readable_suffix
+from conspectus.pipelines.steps.readers.names import is_wanted
+from conspectus.storage.errors import InputError, MissingPart
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     import httpx

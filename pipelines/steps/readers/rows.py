@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from pipelines.steps.readers.encodings import Unreadable, clean
-from storage.records import Place
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
 
 Record = Mapping[str, object]
 """Columns and their values, as a format holds them."""

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.steps.readers.draft import Draft, folded
-from pipelines.steps.readers.encodings import Unreadable
-from pipelines.steps.readers.office import Package, child, open_package, shown, value
-from pipelines.steps.readers.rows import Lost, Row, as_title
-from pipelines.steps.readers.xml_guard import local
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.draft import Draft, folded
+from conspectus.pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.office import Package, child, open_package, shown, value
+from conspectus.pipelines.steps.readers.rows import Lost, Row, as_title
+from conspectus.pipelines.steps.readers.xml_guard import local
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -10,11 +10,11 @@ from itertools import chain, dropwhile, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipelines.steps.readers.encodings import Unreadable, clean
-from pipelines.steps.readers.rows import Lost, Record, Row, as_title, refuse_doubles, rows_with_text, strings, too_long
-from pipelines.steps.readers.zip_guard import ZIP_ERRORS, open_zip
-from storage.records import Place
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean
+from conspectus.pipelines.steps.readers.rows import Lost, Record, Row, as_title, refuse_doubles, rows_with_text, strings, too_long
+from conspectus.pipelines.steps.readers.zip_guard import ZIP_ERRORS, open_zip
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from openpyxl.workbook.workbook import Workbook

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from pipelines.steps.readers.encodings import Unreadable, open_text
-from pipelines.steps.readers.json_documents import MAX_VALUES, value_count
-from pipelines.steps.readers.rows import Lost, Record, Row, no_column, refuse_doubles, rows_with_text, too_long
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable, open_text
+from conspectus.pipelines.steps.readers.json_documents import MAX_VALUES, value_count
+from conspectus.pipelines.steps.readers.rows import Lost, Record, Row, no_column, refuse_doubles, rows_with_text, too_long
+from conspectus.storage.settings import InputSettings
 
 MAX_ROW_GROUP = 8_000_000_000
 """Bytes that a row group of a Parquet file may unpack to; a common one has a hundred million."""

@@ -7,10 +7,10 @@ from typing import IO
 import regex
 import yaml
 
-from pipelines.steps.readers.encodings import Unreadable, clean, open_text
-from pipelines.steps.readers.markdown import markdown_places
-from pipelines.steps.readers.rows import Row, as_title, strings
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable, clean, open_text
+from conspectus.pipelines.steps.readers.markdown import markdown_places
+from conspectus.pipelines.steps.readers.rows import Row, as_title, strings
+from conspectus.storage.settings import InputSettings
 
 PART = 250_000
 """Most characters of a part of a text that is longer than `max_characters`.

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pipelines.steps.readers.draft import Draft, folded
-from pipelines.steps.readers.encodings import Unreadable
-from pipelines.steps.readers.office import Package, child, open_package, shown, value
-from pipelines.steps.readers.rows import Row, as_title, too_long
-from pipelines.steps.readers.xml_guard import local
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.draft import Draft, folded
+from conspectus.pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.office import Package, child, open_package, shown, value
+from conspectus.pipelines.steps.readers.rows import Row, as_title, too_long
+from conspectus.pipelines.steps.readers.xml_guard import local
+from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING
 
-from pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.encodings import Unreadable
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

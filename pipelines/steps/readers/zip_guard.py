@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
-from pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.encodings import Unreadable
 
 MAX_BYTES = 2_000_000_000
 """Bytes that all members may have together once inflated."""

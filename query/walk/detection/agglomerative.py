@@ -6,7 +6,7 @@ mean over their pairs (average linkage).
 
 import numpy as np
 
-from query.walk.detection.graph import Partition, SmallGraph, best_of, numbered
+from conspectus.query.walk.detection.graph import Partition, SmallGraph, best_of, numbered
 
 
 def agglomerative(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:

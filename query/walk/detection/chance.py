@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from query.walk.detection.graph import Partition, SmallGraph, numbered
+from conspectus.query.walk.detection.graph import Partition, SmallGraph, numbered
 
 
 def by_chance(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:

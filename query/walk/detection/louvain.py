@@ -7,7 +7,7 @@ refused instead, of nodes on the first level and of whole communities on the lat
 
 import random
 
-from query.walk.detection.graph import Partition, SmallGraph, numbered
+from conspectus.query.walk.detection.graph import Partition, SmallGraph, numbered
 
 _GAIN = 1e-12
 """A move must gain more than this: rounding is no gain."""

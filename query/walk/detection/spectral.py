@@ -6,7 +6,7 @@ Ng, Jordan and Weiss 2001, "On Spectral Clustering: Analysis and an algorithm".
 import numpy as np
 import numpy.typing as npt
 
-from query.walk.detection.graph import Partition, SmallGraph, best_of, largest, numbered
+from conspectus.query.walk.detection.graph import Partition, SmallGraph, best_of, largest, numbered
 
 _ROUNDS = 20
 _DIGITS = 9

@@ -4,10 +4,10 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from storage.held import HeldIndex, Parts
-from storage.index import Index
-from storage.manifest import FORMAT_VERSION, Manifest
-from storage.records import (
+from conspectus.storage.held import HeldIndex, Parts
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import FORMAT_VERSION, Manifest
+from conspectus.storage.records import (
     Chunk,
     Community,
     Document,
@@ -18,7 +18,7 @@ from storage.records import (
     Report,
     Span,
 )
-from storage.tables import TABLES
+from conspectus.storage.tables import TABLES
 
 HOSTILE = "</script><img src=x onerror=\"document.title='harmed'\"><!-- & <b>\u202eback\x07"
 ARABIC, CHINESE = "جامعة القاهرة", "北京大学图书馆"

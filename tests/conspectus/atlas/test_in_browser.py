@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from conspectus.atlas.page import write_html
-from storage.records import Merge
+from conspectus.storage.records import Merge
 from tests.conspectus.atlas.chromium import PROGRAM, Page, chromium
 from tests.conspectus.atlas.samples import (
     ARABIC,

@@ -5,7 +5,7 @@ import pytest
 from conspectus.atlas.layout import Layout, laid_out
 from conspectus.atlas.packing import Circle
 from conspectus.atlas.regions import Tree, tree_of
-from storage.records import Community, Entity, Relation
+from conspectus.storage.records import Community, Entity, Relation
 from tests.conspectus.atlas.samples import community, entity, large_index
 
 

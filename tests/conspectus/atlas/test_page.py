@@ -12,9 +12,9 @@ import pytest
 from conspectus import open as open_index
 from conspectus.atlas.content import Limits, content_of
 from conspectus.atlas.page import write_html
-from storage.index import Index
-from storage.records import Chunk, Document, Entity, Finding, Mention, Merge, Relation, Report, Span
-from storage.settings import load_settings
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Document, Entity, Finding, Mention, Merge, Relation, Report, Span
+from conspectus.storage.settings import load_settings
 from tests.conspectus.atlas.samples import (
     HOSTILE,
     community,

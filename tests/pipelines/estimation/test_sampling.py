@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.estimation.sampling import MOST, MOST_REMEMBERED, draw, extended, spread
-from prompts.usage import Spending
-from storage.hashing import digest
-from storage.settings import Price
+from conspectus.pipelines.estimation.sampling import MOST, MOST_REMEMBERED, draw, extended, spread
+from conspectus.prompts.usage import Spending
+from conspectus.storage.hashing import digest
+from conspectus.storage.settings import Price
 
 PRICES = {"m": Price(input=1.0, output=2.0)}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.estimation.seconds import FIRST_TOKEN, TOKENS_A_SECOND, Pace
+from conspectus.pipelines.estimation.seconds import FIRST_TOKEN, TOKENS_A_SECOND, Pace
 
 
 def test_calls_share_what_is_allowed_at_once() -> None:

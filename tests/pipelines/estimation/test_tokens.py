@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.estimation.tokens import server_tokens
+from conspectus.pipelines.estimation.tokens import server_tokens
 
 
 @given(st.lists(st.text(), max_size=5))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from query.context import Context
+from conspectus.query.context import Context
 from tests.query.walk import films as made_up
 
 

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from pipelines.evaluation.suites import Suite, read_suite
+from conspectus.pipelines.evaluation.suites import Suite, read_suite
 from tests.query.walk.films import TRIPLES
 
 CREAK = (

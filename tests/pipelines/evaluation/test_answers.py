@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from pipelines.evaluation.answers import (
+from conspectus.pipelines.evaluation.answers import (
     exact_match,
     normalised,
     rouge_l,

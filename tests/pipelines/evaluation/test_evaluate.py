@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.evaluation.evaluate import MethodScores, as_json, evaluate, measured, quality
-from pipelines.evaluation.suites import Question, Suite, read_suite
-from pipelines.runner import no_progress
-from prompts.fake import FakeReply, FakeRequest, FakeServer
-from query.context import Context
-from storage.errors import InputError, UnknownMethod
-from storage.settings import LlmSettings
+from conspectus.pipelines.evaluation.evaluate import MethodScores, as_json, evaluate, measured, quality
+from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite
+from conspectus.pipelines.runner import no_progress
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
+from conspectus.query.context import Context
+from conspectus.storage.errors import InputError, UnknownMethod
+from conspectus.storage.settings import LlmSettings
 from tests.conftest import ENCYCLOPEDIA
 
 

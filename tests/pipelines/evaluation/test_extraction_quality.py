@@ -5,7 +5,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pipelines.evaluation.extraction_quality import (
+from conspectus.pipelines.evaluation.extraction_quality import (
     Counts,
     FactCheck,
     TripleCounts,
@@ -16,7 +16,7 @@ from pipelines.evaluation.extraction_quality import (
     same_name,
     sentence_graph,
 )
-from pipelines.evaluation.text_graphs import Edge, Node, TextGraph
+from conspectus.pipelines.evaluation.text_graphs import Edge, Node, TextGraph
 
 
 def bag_of_words(texts: Sequence[str]) -> npt.NDArray[np.float32]:

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.evaluation.graph_answers import accuracy, answered, name_key, set_quality
-from query.types import Answer
+from conspectus.pipelines.evaluation.graph_answers import accuracy, answered, name_key, set_quality
+from conspectus.query.types import Answer
 
 GOLD = ("The Hurt Locker", "body_of_war")
 

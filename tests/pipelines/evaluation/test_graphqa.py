@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.graphqa import GraphQuestion, read_graphqa
-from pipelines.evaluation.graphqa_collected import divided
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from storage.errors import InputError
+from conspectus.pipelines.evaluation.graphqa import GraphQuestion, read_graphqa
+from conspectus.pipelines.evaluation.graphqa_collected import divided
+from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.storage.errors import InputError
 from tests.conftest import write_rows
 
 EXPLAGRAPHS = Path(__file__).parent.parent / "data" / "explagraphs"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.graphqa import read_graphqa
-from storage.errors import InputError
+from conspectus.pipelines.evaluation.graphqa import read_graphqa
+from conspectus.storage.errors import InputError
 from tests.conftest import write_rows
 
 STANCE = "A{0} is good.\tA{0} is bad.\tcounter\t(a{0}; is not a; thing)"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.judge import (
+from conspectus.pipelines.evaluation.judge import (
     CRITERIA,
     Judgement,
     Match,
@@ -20,12 +20,12 @@ from pipelines.evaluation.judge import (
     judge,
     summed_up,
 )
-from pipelines.evaluation.suites import Question
-from prompts.client import ModelClient
-from prompts.fake import FakeReply, FakeRequest, FakeServer
-from query.context import Context
-from storage.memo import Memo
-from storage.settings import LlmSettings
+from conspectus.pipelines.evaluation.suites import Question
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
+from conspectus.query.context import Context
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
 from tests.marks import unmarked
 
 QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
+from conspectus.pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 
 names = st.sampled_from("abcdefgh")
 rankings = st.lists(names, unique=True)

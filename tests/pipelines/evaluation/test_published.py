@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.published import Published, brings_graphs, read_published
-from storage.errors import InputError
+from conspectus.pipelines.evaluation.published import Published, brings_graphs, read_published
+from conspectus.storage.errors import InputError
 
 WEBQSP = {
     "Questions": [

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.questions import Description, Generated, describe_corpus, generate, write_questions
-from pipelines.evaluation.suites import read_questions
-from prompts.client import ModelClient
-from prompts.fake import FakeReply, FakeRequest, FakeServer
-from query.context import Context
-from storage.errors import ModelError
-from storage.records import Chunk
-from storage.settings import LlmSettings
+from conspectus.pipelines.evaluation.questions import Description, Generated, describe_corpus, generate, write_questions
+from conspectus.pipelines.evaluation.suites import read_questions
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
+from conspectus.query.context import Context
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Chunk
+from conspectus.storage.settings import LlmSettings
 
 ABOUT = Description("Minutes of a club.", ("abc",))
 

@@ -2,13 +2,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from pipelines.evaluation.evaluate import as_json
-from pipelines.evaluation.suites import Question, Suite
-from pipelines.evaluation.sweep import Values, evaluate_each, swept_settings, values_of
-from pipelines.runner import no_progress
-from query.context import Context
-from storage.errors import UsageError
-from storage.settings import load_settings
+from conspectus.pipelines.evaluation.evaluate import as_json
+from conspectus.pipelines.evaluation.suites import Question, Suite
+from conspectus.pipelines.evaluation.sweep import Values, evaluate_each, swept_settings, values_of
+from conspectus.pipelines.runner import no_progress
+from conspectus.query.context import Context
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import load_settings
 
 
 def test_a_setting_is_found_with_and_without_its_section() -> None:

@@ -2,9 +2,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.evaluation.text_graphs import Edge, Text, offline_extractor, read_texts, read_triples
-from storage.errors import InputError
-from storage.settings import load_settings
+from conspectus.pipelines.evaluation.text_graphs import Edge, Text, offline_extractor, read_texts, read_triples
+from conspectus.storage.errors import InputError
+from conspectus.storage.settings import load_settings
 from tests.conftest import write_rows
 
 TEXTS = [

@@ -6,20 +6,20 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from pipelines.interchange.kg import read_graph
-from pipelines.interchange.kg_collect import ImportedGraph
-from pipelines.steps.entities import Knowledge
-from pipelines.steps.imported import join
-from storage.graph.adjacency import Adjacency
-from storage.hashing import short_id
-from storage.held import HeldIndex, Parts
-from storage.index import Index
-from storage.manifest import Manifest
-from storage.records import Community, Entity, Relation
-from storage.settings import KgSettings
-from storage.tables import TABLES
-from storage.text.bm25 import Bm25
-from storage.text.normalise import entity_key
+from conspectus.pipelines.interchange.kg import read_graph
+from conspectus.pipelines.interchange.kg_collect import ImportedGraph
+from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.pipelines.steps.imported import join
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.hashing import short_id
+from conspectus.storage.held import HeldIndex, Parts
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest
+from conspectus.storage.records import Community, Entity, Relation
+from conspectus.storage.settings import KgSettings
+from conspectus.storage.tables import TABLES
+from conspectus.storage.text.bm25 import Bm25
+from conspectus.storage.text.normalise import entity_key
 
 MANIFEST = Manifest(4, "0" * 12, {}, "", {}, {}, {}, {})
 

@@ -7,9 +7,9 @@ import igraph
 import networkx as nx
 import pytest
 
-from pipelines.interchange.graphml import write_graphml
-from storage.index import Index
-from storage.records import Community, Entity, Relation
+from conspectus.pipelines.interchange.graphml import write_graphml
+from conspectus.storage.index import Index
+from conspectus.storage.records import Community, Entity, Relation
 from tests.pipelines.interchange.made import entity, graph_of, index_of, relation, triples
 
 A = entity('A "quoted" <b> & 北京大学', "PERSON", "NAME", description="first\nsecond ]]>")

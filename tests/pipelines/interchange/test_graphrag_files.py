@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.interchange.graphrag_files import read_graphrag
-from pipelines.interchange.graphrag_rows import TABLES
-from storage.errors import InputError
+from conspectus.pipelines.interchange.graphrag_files import read_graphrag
+from conspectus.pipelines.interchange.graphrag_rows import TABLES
+from conspectus.storage.errors import InputError
 from tests.pipelines.interchange.graphrag_tables import EXCERPT, small, write
 
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from pipelines.interchange.graphrag_files import read_graphrag
-from pipelines.interchange.graphrag_rows import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
-from pipelines.judgement import Found, Told
-from pipelines.lost import DANGLING
-from pipelines.steps.entities import entity_id
-from storage.records import Chunk, Entity, Failure
+from conspectus.pipelines.interchange.graphrag_files import read_graphrag
+from conspectus.pipelines.interchange.graphrag_rows import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
+from conspectus.pipelines.judgement import Found, Told
+from conspectus.pipelines.lost import DANGLING
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.storage.records import Chunk, Entity, Failure
 from tests.pipelines.interchange.graphrag_tables import EXCERPT, any_tables, judged, small, with_rows
 
 

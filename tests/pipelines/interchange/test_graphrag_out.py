@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from pipelines.interchange.graphrag_held import Contents
-from pipelines.interchange.graphrag_origins import own_origins, titles_of
-from pipelines.interchange.graphrag_out import NO_DATE, rows_of
-from pipelines.interchange.graphrag_rows import CommunityRow, DocumentRow, EntityRow, Tables
-from pipelines.interchange.graphrag_write import arrow_of, write_graphrag
-from pipelines.steps.entities import entity_id
-from storage.errors import IndexCorrupt
-from storage.index import Index
-from storage.records import Community, Entity, Mention, Origin
+from conspectus.pipelines.interchange.graphrag_held import Contents
+from conspectus.pipelines.interchange.graphrag_origins import own_origins, titles_of
+from conspectus.pipelines.interchange.graphrag_out import NO_DATE, rows_of
+from conspectus.pipelines.interchange.graphrag_rows import CommunityRow, DocumentRow, EntityRow, Tables
+from conspectus.pipelines.interchange.graphrag_write import arrow_of, write_graphrag
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.index import Index
+from conspectus.storage.records import Community, Entity, Mention, Origin
 from tests.pipelines.interchange.graphrag_tables import any_tables, given_back, judged, small
 
 

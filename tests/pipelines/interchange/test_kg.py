@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.interchange.kg import read_graph
-from pipelines.interchange.kg_collect import ImportedGraph, _distinct, local_name
-from pipelines.interchange.kg_ntriples import unescaped
-from storage.errors import InputError
-from storage.settings import KgSettings
+from conspectus.pipelines.interchange.kg import read_graph
+from conspectus.pipelines.interchange.kg_collect import ImportedGraph, _distinct, local_name
+from conspectus.pipelines.interchange.kg_ntriples import unescaped
+from conspectus.storage.errors import InputError
+from conspectus.storage.settings import KgSettings
 
 FILMS = "Heat\tdirected_by\tMichael Mann\nHeat\tstarred\tAl Pacino\nAli\tdirected_by\tMichael Mann\n"
 

@@ -8,11 +8,11 @@ import igraph
 import networkx as nx
 import pytest
 
-from pipelines.interchange import graphml_parse
-from pipelines.interchange.kg_collect import ImportedGraph
-from pipelines.interchange.kg_told import ToldThing, ToldTriple
-from storage.errors import InputError
-from storage.text.normalise import entity_key
+from conspectus.pipelines.interchange import graphml_parse
+from conspectus.pipelines.interchange.kg_collect import ImportedGraph
+from conspectus.pipelines.interchange.kg_told import ToldThing, ToldTriple
+from conspectus.storage.errors import InputError
+from conspectus.storage.text.normalise import entity_key
 from tests.pipelines.interchange.made import graph_of, known, triples
 
 KEYS = """<key id="d0" for="node" attr.name="entity_type" attr.type="string"/>

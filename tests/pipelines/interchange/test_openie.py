@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.build_report import BuildReport
-from pipelines.index import build_index
-from pipelines.interchange.openie import write_openie
-from storage.errors import InputError
-from storage.index import Index
-from storage.records import Document, Entity, Mention, Relation
-from storage.settings import load_settings
-from storage.verify import verify
+from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.interchange.openie import write_openie
+from conspectus.storage.errors import InputError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Document, Entity, Mention, Relation
+from conspectus.storage.settings import load_settings
+from conspectus.storage.verify import verify
 from tests.conftest import write_rows
 
 CORPUS = [

@@ -6,10 +6,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.interchange.graphml import write_graphml
-from pipelines.interchange.ntriples import write_ntriples
-from pipelines.steps.imported import origins
-from storage.records import Entity, Relation
+from conspectus.pipelines.interchange.graphml import write_graphml
+from conspectus.pipelines.interchange.ntriples import write_ntriples
+from conspectus.pipelines.steps.imported import origins
+from conspectus.storage.records import Entity, Relation
 from tests.pipelines.interchange.made import graph_of, graphs, index_of, known
 
 Rows = tuple[list[Entity], list[Relation]]

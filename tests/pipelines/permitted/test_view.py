@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from pipelines.index import build_index
-from pipelines.permitted.view import permitted
-from prompts.fake import FakeServer
-from query.context import Context
-from query.methods import METHODS
-from storage.index import Index
-from storage.records import Chunk, Document, Entity, Mention, Name, Relation, Synonym
-from storage.settings import Settings, load_settings
-from storage.text.normalise import title_names
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.permitted.view import permitted
+from conspectus.prompts.fake import FakeServer
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation, Synonym
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.text.normalise import title_names
 from tests.conftest import write_rows
 
 PEOPLE = ("Anna Berg", "ANNA BERG", "Otto Brand", "Mary Quill", "Morvandel Trask")

@@ -6,15 +6,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from pipelines.judgement import Found
-from pipelines.resolution.resolve import Resolved, resolve
-from pipelines.steps.entities import Statement, knowledge_of
-from pipelines.steps.names import Sighting
-from prompts.llm import LanguageModel
-from storage.hashing import digest, short_id
-from storage.records import Chunk, Document
-from storage.settings import Settings, load_settings
-from storage.text.normalise import entity_key
+from conspectus.pipelines.judgement import Found
+from conspectus.pipelines.resolution.resolve import Resolved, resolve
+from conspectus.pipelines.steps.entities import Statement, knowledge_of
+from conspectus.pipelines.steps.names import Sighting
+from conspectus.prompts.llm import LanguageModel
+from conspectus.storage.hashing import digest, short_id
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.text.normalise import entity_key
 
 _NAME = re.compile(r"\[([^|\]]+)\|(\w+)\]")
 

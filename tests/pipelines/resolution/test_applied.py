@@ -5,9 +5,9 @@ from collections import defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.resolution.applied import applied
-from pipelines.steps.entities import Knowledge, degrees_of
-from storage.records import Entity, Mention, Relation
+from conspectus.pipelines.resolution.applied import applied
+from conspectus.pipelines.steps.entities import Knowledge, degrees_of
+from conspectus.storage.records import Entity, Mention, Relation
 
 IDS = [f"e{number}" for number in range(8)]
 

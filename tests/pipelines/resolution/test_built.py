@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 import conspectus
-from pipelines.changes import add_documents, remove_documents
-from pipelines.index import build_index
-from pipelines.resolution.undoing import merges_in, redo, undo
-from prompts.fake import FakeServer
-from query.linking import open_linker
-from query.walk.topics import rows_of
-from storage.errors import IndexNotFound, UsageError
-from storage.index import Index
-from storage.records import Entity, Mention, Merge, Relation
-from storage.settings import Settings, load_settings
-from storage.tables import TABLES
-from storage.verify import verify
+from conspectus.pipelines.changes import add_documents, remove_documents
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.resolution.undoing import merges_in, redo, undo
+from conspectus.prompts.fake import FakeServer
+from conspectus.query.linking import open_linker
+from conspectus.query.walk.topics import rows_of
+from conspectus.storage.errors import IndexNotFound, UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Mention, Merge, Relation
+from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.tables import TABLES
+from conspectus.storage.verify import verify
 from tests.command_line import conspectus as run
 from tests.graph_model import reply
 

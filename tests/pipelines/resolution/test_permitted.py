@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from pipelines.index import build_index
-from pipelines.permitted.view import permitted
-from prompts.embedder import open_embedder
-from storage.index import Index
-from storage.records import Document, Entity, Mention, Merge
-from storage.settings import load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.pipelines.permitted.view import permitted
+from conspectus.prompts.embedder import open_embedder
+from conspectus.storage.index import Index
+from conspectus.storage.records import Document, Entity, Mention, Merge
+from conspectus.storage.settings import load_settings
 
 TEXTS = {
     "open.txt": "Holt sailed to Port Alma. Renee Holt met Mary Quill there.",

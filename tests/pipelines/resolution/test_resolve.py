@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.resolution.marks import Mark, kept_marks
-from pipelines.resolution.resolve import Resolved, resolve
-from pipelines.resolution.vote import Votes
-from prompts.llm import Reply, Request
-from storage.errors import ModelUnavailable
-from storage.records import Merge
-from storage.settings import Settings, load_settings
+from conspectus.pipelines.resolution.marks import Mark, kept_marks
+from conspectus.pipelines.resolution.resolve import Resolved, resolve
+from conspectus.pipelines.resolution.vote import Votes
+from conspectus.prompts.llm import Reply, Request
+from conspectus.storage.errors import ModelUnavailable
+from conspectus.storage.records import Merge
+from conspectus.storage.settings import Settings, load_settings
 from tests.pipelines.resolution.marked import corpus, embed, merged, resolved
 
 TEXTS = [

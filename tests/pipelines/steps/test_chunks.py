@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.chunks import split_document, split_documents
-from storage.hashing import short_id
-from storage.records import Chunk, Document
-from storage.settings import ChunkSettings
-from storage.text.sentences import sentence_spans
-from storage.text.tokens import count_tokens
+from conspectus.pipelines.steps.chunks import split_document, split_documents
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import ChunkSettings
+from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.tokens import count_tokens
 
 
 def document(text: str, name: str = "d") -> Document:

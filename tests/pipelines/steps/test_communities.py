@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pipelines.steps.communities import Before, Division, divide
-from pipelines.steps.sentences import Sentences, sentences_of
-from query.context import Context
-from storage.records import Chunk, Community, Document, Entity, Mention, Relation
-from storage.settings import CommunitySettings
+from conspectus.pipelines.steps.communities import Before, Division, divide
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.query.context import Context
+from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
+from conspectus.storage.settings import CommunitySettings
 
 
 @dataclass(frozen=True)

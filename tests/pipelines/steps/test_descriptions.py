@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipelines.steps.descriptions import describe
-from pipelines.steps.entities import with_descriptions
-from pipelines.steps.sentences import sentences_of
-from query.context import Context
-from storage.records import Chunk, Document, Entity, Mention
-from storage.settings import DescriptionSettings
+from conspectus.pipelines.steps.descriptions import describe
+from conspectus.pipelines.steps.entities import with_descriptions
+from conspectus.pipelines.steps.sentences import sentences_of
+from conspectus.query.context import Context
+from conspectus.storage.records import Chunk, Document, Entity, Mention
+from conspectus.storage.settings import DescriptionSettings
 
 TEXT = (
     "Ilse Varga makes films about lakes and boats. It rained. "

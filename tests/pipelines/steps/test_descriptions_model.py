@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pipelines.steps.descriptions_model import Summaries
-from prompts.client import ModelClient
-from prompts.fake import FakeReply, FakeServer, Faults
-from prompts.fake.asked import FakeRequest
-from prompts.llm import Reply, Request
-from storage.errors import BudgetReached
-from storage.memo import Memo
-from storage.records import Failure
-from storage.settings import DescriptionSettings, LlmSettings
-from storage.text.tokens import count_tokens
+from conspectus.pipelines.steps.descriptions_model import Summaries
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeServer, Faults
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.llm import Reply, Request
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Failure
+from conspectus.storage.settings import DescriptionSettings, LlmSettings
+from conspectus.storage.text.tokens import count_tokens
 from tests.marks import unmarked
 
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.steps.documents import read_documents
-from pipelines.steps.readers import texts
-from storage.errors import InputError
-from storage.hashing import short_id
-from storage.records import Document, Failure
-from storage.settings import InputSettings
-from storage.tables import read_table, write_table
+from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.steps.readers import texts
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.settings import InputSettings
+from conspectus.storage.tables import read_table, write_table
 
 SETTINGS = InputSettings()
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.steps.entities import Knowledge, entity_id, merge
-from storage.records import Chunk, Document
-from storage.settings import ChunkSettings, NameSettings
-from storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
-from storage.text.normalise import entity_key
+from conspectus.pipelines.steps.entities import Knowledge, entity_id, merge
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.settings import ChunkSettings, NameSettings
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
+from conspectus.storage.text.normalise import entity_key
 from tests import samples
 
 
@@ -102,7 +102,7 @@ def test_the_order_of_documents_leaves_no_trace(
 
 
 def test_text_repeated_by_overlapping_chunks_counts_once() -> None:
-    from pipelines.steps.chunks import split_document
+    from conspectus.pipelines.steps.chunks import split_document
 
     sentence = "Ada Lovelace met Charles Babbage in London in the spring of that year."
     text = " ".join([sentence] * 8)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from pipelines.steps.extraction_model import ChunkExtraction, Guidance, extract_chunk, extract_chunks
-from prompts.client import ModelClient
-from prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
-from prompts.records import COMPLETE, ClaimRecord, EntityRecord, RelationRecord
-from prompts.retrying import Retried, Retrying
-from storage.errors import BudgetReached
-from storage.hashing import digest
-from storage.memo import Memo
-from storage.records import Chunk, Failure
-from storage.settings import ExtractionSettings, LlmSettings
+from conspectus.pipelines.steps.extraction_model import ChunkExtraction, Guidance, extract_chunk, extract_chunks
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
+from conspectus.prompts.records import COMPLETE, ClaimRecord, EntityRecord, RelationRecord
+from conspectus.prompts.retrying import Retried, Retrying
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.hashing import digest
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.settings import ExtractionSettings, LlmSettings
 from tests.marks import unmarked
 
 TEXT = "Ada Lovelace met Charles Babbage in London in June 1833."

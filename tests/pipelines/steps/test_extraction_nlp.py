@@ -4,14 +4,14 @@ from typing import TypeVar
 
 import pytest
 
-from pipelines.runner import RunHere
-from pipelines.steps.extraction_nlp import STAGE, annotate_chunks
-from storage.errors import MissingPart
-from storage.memo import Memo
-from storage.records import Chunk
-from storage.settings import ExtractionSettings
-from storage.text.annotators import open_annotator
-from storage.text.nlp import Annotation
+from conspectus.pipelines.runner import RunHere
+from conspectus.pipelines.steps.extraction_nlp import STAGE, annotate_chunks
+from conspectus.storage.errors import MissingPart
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk
+from conspectus.storage.settings import ExtractionSettings
+from conspectus.storage.text.annotators import open_annotator
+from conspectus.storage.text.nlp import Annotation
 from tests import samples
 
 Item = TypeVar("Item")

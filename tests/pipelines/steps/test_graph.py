@@ -4,12 +4,12 @@ from math import sqrt
 
 import pytest
 
-from pipelines.steps.graph import name_chunks, walk_graph
-from query.context import Context
-from storage.graph.adjacency import Adjacency
-from storage.records import Chunk, Document, Entity, Mention, Name
-from storage.settings import NameSettings, WalkGraphSettings
-from storage.text.nlp import CONCEPT, Annotation, Phrase
+from conspectus.pipelines.steps.graph import name_chunks, walk_graph
+from conspectus.query.context import Context
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Name
+from conspectus.storage.settings import NameSettings, WalkGraphSettings
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
 
 TEXTS = {
     "Alpha Station": "Alpha Station orbits Beta Moon.",

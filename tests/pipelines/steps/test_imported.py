@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipelines.interchange.kg_collect import ImportedGraph
-from pipelines.interchange.kg_told import ForeignRow, ToldThing, ToldTriple
-from pipelines.steps.entities import Knowledge, entity_id
-from pipelines.steps.imported import GRAPH_FILE, join, origins
-from storage.hashing import short_id
-from storage.records import Entity, Relation
-from storage.text.nlp import CONCEPT, NAME
+from conspectus.pipelines.interchange.kg_collect import ImportedGraph
+from conspectus.pipelines.interchange.kg_told import ForeignRow, ToldThing, ToldTriple
+from conspectus.pipelines.steps.entities import Knowledge, entity_id
+from conspectus.pipelines.steps.imported import GRAPH_FILE, join, origins
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Entity, Relation
+from conspectus.storage.text.nlp import CONCEPT, NAME
 
 
 def graph(*triples: tuple[str, str, str]) -> ImportedGraph:

@@ -4,14 +4,14 @@ import random
 
 import pytest
 
-from pipelines.steps.chunks import split_document
-from pipelines.steps.entities import Knowledge, entity_id
-from pipelines.steps.extraction_model import ChunkExtraction
-from pipelines.steps.merge_model import ModelKnowledge, merge_extractions
-from prompts.records import ClaimRecord, EntityRecord, RelationRecord
-from storage.records import Chunk, Document, Entity, Failure, Relation
-from storage.settings import ChunkSettings, NameSettings
-from storage.text.normalise import entity_key
+from conspectus.pipelines.steps.chunks import split_document
+from conspectus.pipelines.steps.entities import Knowledge, entity_id
+from conspectus.pipelines.steps.extraction_model import ChunkExtraction
+from conspectus.pipelines.steps.merge_model import ModelKnowledge, merge_extractions
+from conspectus.prompts.records import ClaimRecord, EntityRecord, RelationRecord
+from conspectus.storage.records import Chunk, Document, Entity, Failure, Relation
+from conspectus.storage.settings import ChunkSettings, NameSettings
+from conspectus.storage.text.normalise import entity_key
 
 Passage = tuple[str, ChunkExtraction]
 

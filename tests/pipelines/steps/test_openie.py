@@ -3,11 +3,11 @@
 import random
 from collections.abc import Sequence
 
-from pipelines.steps.entities import Knowledge
-from pipelines.steps.openie import Annotated, OpenExtraction, OpenTriple, merge_open, usable
-from storage.records import Chunk, Document, Entity, Mention, Relation
-from storage.settings import NameSettings
-from storage.text.nlp import CONCEPT, NAME, Annotation, Phrase, Triple
+from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.pipelines.steps.openie import Annotated, OpenExtraction, OpenTriple, merge_open, usable
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Phrase, Triple
 
 
 def chunk(id_: str, text: str, document: str = "d", start: int = 0) -> Chunk:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.openie import OpenExtraction, OpenTriple
-from pipelines.steps.openie_file import by_chunk, read_open
-from storage.errors import InputError
-from storage.records import Chunk
+from conspectus.pipelines.steps.openie import OpenExtraction, OpenTriple
+from conspectus.pipelines.steps.openie_file import by_chunk, read_open
+from conspectus.storage.errors import InputError
+from conspectus.storage.records import Chunk
 
 LINES = (
     '{"id": "a", "entities": ["Mora", ""], "triples": [["Mora", "is in", "Dalarna"], ["Mora", "is"]]}',

@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from pipelines.steps.openie import OpenExtraction, OpenTriple
-from pipelines.steps.openie_model import extract_open
-from prompts.client import ModelClient
-from prompts.fake import FakeReply, FakeRequest, FakeServer
-from prompts.retrying import Retried, Retrying
-from storage.errors import BudgetReached
-from storage.memo import Memo
-from storage.records import Chunk, Failure
-from storage.settings import LlmSettings
+from conspectus.pipelines.steps.openie import OpenExtraction, OpenTriple
+from conspectus.pipelines.steps.openie_model import extract_open
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
+from conspectus.prompts.retrying import Retried, Retrying
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.settings import LlmSettings
 from tests.marks import unmarked
 
 TEXT = "Ada Maule was born in Mora."

@@ -4,12 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipelines.steps.reports import report_communities
-from pipelines.steps.sentences import Sentences, sentences_of
-from query.context import Context
-from storage.records import Chunk, Community, Document, Entity, Mention, Report
-from storage.settings import ReportSettings
-from storage.text.tokens import count_tokens
+from conspectus.pipelines.steps.reports import report_communities
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.query.context import Context
+from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Report
+from conspectus.storage.settings import ReportSettings
+from conspectus.storage.text.tokens import count_tokens
 
 
 @pytest.fixture(scope="module")

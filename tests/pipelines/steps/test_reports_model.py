@@ -13,22 +13,22 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pipelines.steps.report_elements import Element, Elements
-from pipelines.steps.report_findings import ReportAnswer
-from pipelines.steps.report_prompt import without
-from pipelines.steps.reports_model import StandIn, write_reports
-from prompts.answers import read_answer
-from prompts.client import ModelClient
-from prompts.fake import FakeReply, FakeServer, Faults
-from prompts.fake.asked import FakeRequest
-from prompts.fake.recorded import Recorded
-from prompts.llm import Reply, Request
-from storage.errors import BudgetReached
-from storage.hashing import digest, short_id
-from storage.memo import Memo
-from storage.records import Chunk, Claim, Community, Entity, Failure, Finding, Mention, Relation, Report, Span
-from storage.settings import LlmSettings, ReportSettings
-from storage.text.tokens import count_tokens
+from conspectus.pipelines.steps.report_elements import Element, Elements
+from conspectus.pipelines.steps.report_findings import ReportAnswer
+from conspectus.pipelines.steps.report_prompt import without
+from conspectus.pipelines.steps.reports_model import StandIn, write_reports
+from conspectus.prompts.answers import read_answer
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeServer, Faults
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.recorded import Recorded
+from conspectus.prompts.llm import Reply, Request
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.hashing import digest, short_id
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure, Finding, Mention, Relation, Report, Span
+from conspectus.storage.settings import LlmSettings, ReportSettings
+from conspectus.storage.text.tokens import count_tokens
 from tests.marks import unmarked
 
 CHUNKS = [

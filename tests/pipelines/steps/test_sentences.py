@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.sentences import Sentences, sentences_of
-from query.context import Context
-from storage.records import Chunk, Document, Mention
-from storage.text.names import words
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.query.context import Context
+from conspectus.storage.records import Chunk, Document, Mention
+from conspectus.storage.text.names import words
 
 
 @pytest.fixture(scope="module")

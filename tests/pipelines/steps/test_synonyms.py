@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps import synonyms
-from pipelines.steps.synonyms import find_synonyms
-from prompts.embedder import open_embedder
-from storage.records import Synonym
-from storage.settings import SynonymSettings, load_settings
+from conspectus.pipelines.steps import synonyms
+from conspectus.pipelines.steps.synonyms import find_synonyms
+from conspectus.prompts.embedder import open_embedder
+from conspectus.storage.records import Synonym
+from conspectus.storage.settings import SynonymSettings, load_settings
 
 Floats = np.ndarray
 SETTINGS = load_settings()

@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.steps.sentences import Rows, Sentences, sentences_of
-from pipelines.steps.telling import most_telling
-from storage.records import Chunk, Document
-from storage.text.names import words
+from conspectus.pipelines.steps.sentences import Rows, Sentences, sentences_of
+from conspectus.pipelines.steps.telling import most_telling
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.text.names import words
 
 VOCABULARY = "the harbour master keeps ships lists lamps nets ropes and salt".split()
 texts_of = st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=2, max_size=8), min_size=1, max_size=8)

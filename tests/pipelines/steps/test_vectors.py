@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.runner import RunHere
-from pipelines.steps.vectors import (
+from conspectus.pipelines.runner import RunHere
+from conspectus.pipelines.steps.vectors import (
     Embedding,
     Windows,
     chunk_text,
@@ -18,12 +18,12 @@ from pipelines.steps.vectors import (
     report_text,
     shards_by_length,
 )
-from prompts.embedder import Embedder, open_embedder
-from query.retrieve.dense import DenseRetriever
-from storage.memo import Memo
-from storage.records import Chunk, Document, Entity, Finding, Relation, Report
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings
-from storage.text.tokens import count_tokens
+from conspectus.prompts.embedder import Embedder, open_embedder
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Document, Entity, Finding, Relation, Report
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.text.tokens import count_tokens
 from tests.conftest import Build
 
 Item = TypeVar("Item")

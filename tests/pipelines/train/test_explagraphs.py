@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pipelines.evaluation.graphqa import read_graphqa
-from pipelines.train.gretriever import train_gretriever
-from pipelines.train.gretriever_plan import Plan
-from query.subgraph.frozen_model import FrozenModel, open_frozen
-from query.subgraph.graph_encodings import RememberedEncodings
-from query.subgraph.soft_shape import SoftShape
+from conspectus.pipelines.evaluation.graphqa import read_graphqa
+from conspectus.pipelines.train.gretriever import train_gretriever
+from conspectus.pipelines.train.gretriever_plan import Plan
+from conspectus.query.subgraph.frozen_model import FrozenModel, open_frozen
+from conspectus.query.subgraph.graph_encodings import RememberedEncodings
+from conspectus.query.subgraph.soft_shape import SoftShape
 from tests.tiny_llama import save_llama
 
 DATA = Path(__file__).parent.parent / "data" / "explagraphs_graphs.tsv.gz"

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from conspectus.show_gretriever import trained as shown
-from pipelines.evaluation.graphqa import GraphQa, GraphQuestion, Size
-from pipelines.train.gretriever import plan_of, shape_of, train_gretriever
-from pipelines.train.gretriever_plan import Epoch, Plan, SeedRun, Trained, best_epoch, deviation, is_over
-from prompts.embedder import open_embedder
-from query.subgraph.frozen_model import FrozenModel, open_frozen
-from query.subgraph.graph_encodings import RememberedEncodings
-from query.subgraph.soft_checkpoint import LEARNED, REPORT, read_made
-from query.subgraph.soft_shape import SoftShape
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from storage.errors import InputError, SettingsError, UsageError
-from storage.records import Failure
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings
+from conspectus.pipelines.evaluation.graphqa import GraphQa, GraphQuestion, Size
+from conspectus.pipelines.train.gretriever import plan_of, shape_of, train_gretriever
+from conspectus.pipelines.train.gretriever_plan import Epoch, Plan, SeedRun, Trained, best_epoch, deviation, is_over
+from conspectus.prompts.embedder import open_embedder
+from conspectus.query.subgraph.frozen_model import FrozenModel, open_frozen
+from conspectus.query.subgraph.graph_encodings import RememberedEncodings
+from conspectus.query.subgraph.soft_checkpoint import LEARNED, REPORT, read_made
+from conspectus.query.subgraph.soft_shape import SoftShape
+from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.storage.errors import InputError, SettingsError, UsageError
+from conspectus.storage.records import Failure
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings
 from tests.tiny_llama import save_llama
 
 SHAPE = SoftShape(layers=1, heads=2, width=8, text_tokens=80, answer_tokens=3)

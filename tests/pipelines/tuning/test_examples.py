@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.tuning.examples import (
+from conspectus.pipelines.tuning.examples import (
     Made,
     can_be_shown,
     claims_in,
@@ -15,12 +15,12 @@ from pipelines.tuning.examples import (
     written,
     written_claims,
 )
-from prompts.client import ModelClient
-from prompts.fake import FakeReply, FakeServer
-from prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
-from prompts.render import render
-from storage.errors import BudgetReached
-from storage.settings import LlmSettings
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeServer
+from conspectus.prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.render import render
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.settings import LlmSettings
 
 TEXT = "李明在北京见到了王芳。王芳说 {{text}} 是 {{persona}} 的一部分。"
 TYPES = ("人物", "地点")

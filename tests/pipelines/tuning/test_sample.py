@@ -3,11 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.tuning.sample import Floats, excerpt, representatives, sample
-from storage.hashing import short_id
-from storage.records import Document
-from storage.settings import ChunkSettings
-from storage.text.tokens import LONGEST, count_tokens
+from conspectus.pipelines.tuning.sample import Floats, excerpt, representatives, sample
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Document
+from conspectus.storage.settings import ChunkSettings
+from conspectus.storage.text.tokens import LONGEST, count_tokens
 
 SETTINGS = ChunkSettings(chunk_size=60, chunk_overlap=0)
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.tuning.tune import tune
-from pipelines.tuning.write import check_free, write_tuning
-from prompts.fake import FakeRequest, FakeServer
-from prompts.fake.replies import Maker
-from prompts.records import read_records
-from storage.errors import BadAnswer, BudgetReached, InputError, NeedsModel, UsageError
-from storage.settings import Settings, load_settings, read_tuned
+from conspectus.pipelines.tuning.tune import tune
+from conspectus.pipelines.tuning.write import check_free, write_tuning
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.prompts.fake.replies import Maker
+from conspectus.prompts.records import read_records
+from conspectus.storage.errors import BadAnswer, BudgetReached, InputError, NeedsModel, UsageError
+from conspectus.storage.settings import Settings, load_settings, read_tuned
 from tests import tuning_model
 from tests.tuning_model import DOMAIN, LANGUAGE, PERSONA, REPORTER, TYPES, reply, write_corpus
 

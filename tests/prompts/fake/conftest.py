@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import openai
 import pytest
 
-from prompts.fake import FakeServer
+from conspectus.prompts.fake import FakeServer
 
 Connect = Callable[..., openai.OpenAI]
 Ask = Callable[..., str]

@@ -4,7 +4,7 @@ import numpy as np
 import openai
 import pytest
 
-from prompts.fake import FakeServer
+from conspectus.prompts.fake import FakeServer
 from tests.prompts.fake.conftest import Connect
 
 TEXTS = ["The old mill by the river", "By the river stands an old mill", "Quarterly tax returns"]

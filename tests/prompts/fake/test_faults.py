@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts.fake import FakeRequest, FakeServer, Faults
-from prompts.fake.faults import TRANSPORT_FAULTS, FaultKind, RetryStyle
+from conspectus.prompts.fake import FakeRequest, FakeServer, Faults
+from conspectus.prompts.fake.faults import TRANSPORT_FAULTS, FaultKind, RetryStyle
 from tests.prompts.fake.conftest import Ask, Connect
 
 HELLO = [{"role": "user", "content": "Hello"}]

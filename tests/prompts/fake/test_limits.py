@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts.fake import FakeServer, Limits
-from prompts.fake.limits import Limiter, Shape, duration
+from conspectus.prompts.fake import FakeServer, Limits
+from conspectus.prompts.fake.limits import Limiter, Shape, duration
 from tests.prompts.fake.conftest import Ask, Connect, Wire
 
 WINDOW = 10.0

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prompts.fake import MALFORMED, FakeServer, Faults, MalformedKind
-from prompts.fake.malformed import KINDS
+from conspectus.prompts.fake import MALFORMED, FakeServer, Faults, MalformedKind
+from conspectus.prompts.fake.malformed import KINDS
 from tests.prompts.fake.conftest import Connect
 
 VALUE = {

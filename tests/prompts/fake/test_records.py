@@ -7,8 +7,8 @@ import httpx
 import openai
 import pytest
 
-from prompts.fake import FakeRequest, FakeServer, Faults, Limits
-from prompts.fake.manner import Manner
+from conspectus.prompts.fake import FakeRequest, FakeServer, Faults, Limits
+from conspectus.prompts.fake.manner import Manner
 from tests.prompts.fake.conftest import Ask, Connect
 
 

@@ -4,8 +4,8 @@ import httpx
 import openai
 import pytest
 
-from prompts.fake import FakeServer, Feature
-from prompts.fake.refused import FEATURES
+from conspectus.prompts.fake import FakeServer, Feature
+from conspectus.prompts.fake.refused import FEATURES
 from tests.prompts.fake.conftest import Ask, Connect
 
 HELLO = [{"role": "user", "content": "Hello, in JSON"}]

@@ -4,12 +4,12 @@ from pathlib import Path
 import openai
 import pytest
 
-from prompts.fake import MALFORMED, FakeReply, FakeRequest, FakeServer, Replies, Rule
-from prompts.fake.lengths import CHARACTERS, TOKENS, length
-from prompts.fake.replies import made_up
-from prompts.fake.scripts import parse_script
-from prompts.fake.tokens import count_tokens
-from storage.errors import InputError
+from conspectus.prompts.fake import MALFORMED, FakeReply, FakeRequest, FakeServer, Replies, Rule
+from conspectus.prompts.fake.lengths import CHARACTERS, TOKENS, length
+from conspectus.prompts.fake.replies import made_up
+from conspectus.prompts.fake.scripts import parse_script
+from conspectus.prompts.fake.tokens import count_tokens
+from conspectus.storage.errors import InputError
 from tests.prompts.fake.conftest import Ask
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from openai.lib._pydantic import to_strict_json_schema
 from pydantic import BaseModel, Field
 
-from prompts.fake import FakeServer
-from prompts.fake.chance import Dice
-from prompts.fake.instances import UnsupportedSchema, instance
-from prompts.fake.patterns import UnsupportedPattern, pattern_text
+from conspectus.prompts.fake import FakeServer
+from conspectus.prompts.fake.chance import Dice
+from conspectus.prompts.fake.instances import UnsupportedSchema, instance
+from conspectus.prompts.fake.patterns import UnsupportedPattern, pattern_text
 from tests.prompts.fake.conftest import Connect
 
 

@@ -3,7 +3,7 @@ import json
 import time
 from collections.abc import Callable
 
-from prompts.fake import FakeServer, Faults
+from conspectus.prompts.fake import FakeServer, Faults
 from tests.prompts.fake.conftest import Wire
 
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()

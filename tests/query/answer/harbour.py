@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipelines.index import build_index
-from prompts.fake import FakeRequest, FakeServer
-from query.context import Context
-from storage.index import Index
-from storage.settings import Settings, load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.query.context import Context
+from conspectus.storage.index import Index
+from conspectus.storage.settings import Settings, load_settings
 from tests import graph_model
 from tests.conftest import write_rows
 

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from query.context import Context
-from storage.index import Index
-from storage.settings import LlmSettings
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.context import Context
+from conspectus.storage.index import Index
+from conspectus.storage.settings import LlmSettings
 
 Maker = str | FakeReply | Sequence[str | FakeReply] | Callable[[FakeRequest], str | FakeReply]
 

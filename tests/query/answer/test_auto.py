@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from query.answer.auto import AutoAnswerer
-from query.context import Context
-from query.types import Answer, Say
-from storage.settings import LlmSettings
+from conspectus.query.answer.auto import AutoAnswerer
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Say
+from conspectus.storage.settings import LlmSettings
 from tests.conftest import Build
 
 GERMAN = [

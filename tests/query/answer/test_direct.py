@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, Rule
-from query.answer.direct import final_answer, most_frequent
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer
-from storage.errors import ModelError, NeedsModel
+from conspectus.prompts.fake import FakeReply, Rule
+from conspectus.query.answer.direct import final_answer, most_frequent
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.errors import ModelError, NeedsModel
 from tests.query.walk.serving import prompts, served
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, FakeRequest, Rule
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer
-from storage.errors import BudgetReached, ModelError
-from storage.records import Document, Relation, Report
+from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.errors import BudgetReached, ModelError
+from conspectus.storage.records import Document, Relation, Report
 from tests.conftest import Build
 from tests.marks import unmarked
 from tests.query.answer.harbour import choosing

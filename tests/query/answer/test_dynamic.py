@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prompts.fake import FakeReply, FakeRequest
-from query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
-from query.answer.selection import Selected
-from query.context import Context
-from query.methods import METHODS
-from storage.errors import ModelError
-from storage.records import Community, Report
+from conspectus.prompts.fake import FakeReply, FakeRequest
+from conspectus.query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
+from conspectus.query.answer.selection import Selected
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Community, Report
 from tests.query.answer.serving import MAP, RATE, rules, sent, served
 
 QUESTION = "Which films are based on novels?"

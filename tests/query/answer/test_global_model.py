@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, FakeRequest
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer
-from storage.errors import BudgetReached, ModelError
-from storage.records import Community, Document, Report
-from storage.text.tokens import count_tokens
+from conspectus.prompts.fake import FakeReply, FakeRequest
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.errors import BudgetReached, ModelError
+from conspectus.storage.records import Community, Document, Report
+from conspectus.storage.text.tokens import count_tokens
 from tests.marks import unmarked
 from tests.query.answer.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
 

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer
-from storage.index import Index
-from storage.records import Community, Document, Report
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.index import Index
+from conspectus.storage.records import Community, Document, Report
+from conspectus.storage.text.names import words
 from tests.conftest import Build
 
 QUESTION = "Which films are based on novels?"
@@ -55,7 +55,7 @@ def test_units_and_tokens_are_accounted_for(context: Context) -> None:
 
 @pytest.mark.parametrize("level", range(4))
 def test_no_entity_is_covered_by_two_reports_of_a_level(level: int, context: Context) -> None:
-    from query.answer.selection import LevelReports
+    from conspectus.query.answer.selection import LevelReports
 
     selected = asyncio.run(LevelReports(context, f"c{level}").select(QUESTION))
     of = {each.id: each.entity_ids for each in context.index.rows(Community)}

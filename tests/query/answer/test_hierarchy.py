@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.answer.hierarchy import Descent, Hierarchy, hierarchy_of
-from query.context import Context
-from storage.records import Community
+from conspectus.query.answer.hierarchy import Descent, Hierarchy, hierarchy_of
+from conspectus.query.context import Context
+from conspectus.storage.records import Community
 
 
 @st.composite

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply
-from query.answer.read import UNKNOWN
-from query.context import Context
-from storage.errors import BudgetReached
+from conspectus.prompts.fake import FakeReply
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.storage.errors import BudgetReached
 from tests.conftest import Build
 from tests.query.thinking import CHAIN, PASSAGES, QUESTION, READ, THINK, ask, prompts, served, shown
 

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from query.answer.local import LocalRetriever, find_context
-from query.answer.local_context import LocalContext
-from query.answer.local_selection import LocalSelection
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer
-from storage.errors import BudgetReached, ModelError, SettingsError
-from storage.index import Index
-from storage.records import Chunk, Claim, Document, Entity, Relation, Report
-from storage.settings import load_settings
-from storage.text.tokens import count_tokens
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.answer.local import LocalRetriever, find_context
+from conspectus.query.answer.local_context import LocalContext
+from conspectus.query.answer.local_selection import LocalSelection
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.errors import BudgetReached, ModelError, SettingsError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Claim, Document, Entity, Relation, Report
+from conspectus.storage.settings import load_settings
+from conspectus.storage.text.tokens import count_tokens
 from tests.conftest import Build
 from tests.marks import unmarked
 from tests.query.answer.harbour import choosing

@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.answer.notes import Note, material_of
-from query.answer.units import Unit
-from storage.text.tokens import count_tokens
+from conspectus.query.answer.notes import Note, material_of
+from conspectus.query.answer.units import Unit
+from conspectus.storage.text.tokens import count_tokens
 from tests.query.answer.units import passage
 
 UNITS = [passage("", f"unit {number}") for number in range(6)]

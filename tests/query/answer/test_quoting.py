@@ -3,9 +3,9 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from query.answer.quoting import diverse
-from query.answer.units import Statement
-from storage.records import Span
+from conspectus.query.answer.quoting import diverse
+from conspectus.query.answer.units import Statement
+from conspectus.storage.records import Span
 
 
 def said(i: int, text: str = "", at: int | None = None) -> Statement:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from prompts.client import ModelClient
-from prompts.fake import FakeServer
-from query.answer.read import UNKNOWN
-from query.answer.read_model import ModelReader
-from query.context import Context
-from query.methods import METHODS
-from query.retrieve.ppr import PprRetriever
-from query.types import Answer
-from storage.memo import Memo
-from storage.settings import LlmSettings
+from conspectus.prompts.client import ModelClient
+from conspectus.prompts.fake import FakeServer
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.answer.read_model import ModelReader
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.retrieve.ppr import PprRetriever
+from conspectus.query.types import Answer
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
 
 QUESTION = "Who wrote the novel The Red House?"
 

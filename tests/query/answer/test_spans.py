@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from query.answer.spans import short_answer, wanted
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer
-from storage.records import Span
-from storage.text.sentences import sentence_spans
+from conspectus.query.answer.spans import short_answer, wanted
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.records import Span
+from conspectus.storage.text.sentences import sentence_spans
 
 
 def sentences(context: Context, title: str) -> list[Span]:

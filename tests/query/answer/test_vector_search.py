@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from query.answer.read import UNKNOWN
-from query.answer.selection import NearestPassages
-from query.context import Context
-from query.methods import METHODS
-from query.retrieve.dense import DenseRetriever
-from query.types import Answer
-from storage.text.tokens import count_tokens
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.answer.selection import NearestPassages
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.types import Answer
+from conspectus.storage.text.tokens import count_tokens
 from tests.conftest import Build
 from tests.query.answer.serving import REDUCE, rules, sent, served
 

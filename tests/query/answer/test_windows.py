@@ -3,8 +3,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.answer.windows import cut, filled, pack, shuffled
-from storage.text.tokens import count_tokens
+from conspectus.query.answer.windows import cut, filled, pack, shuffled
+from conspectus.storage.text.tokens import count_tokens
 from tests.query.answer.units import passage, report
 
 WORDS = st.text(st.sampled_from("ab 1.[]\n北é🙂"), max_size=200)

@@ -1,9 +1,9 @@
 """Units for tests that need no index."""
 
-from query.answer.units import Unit
-from storage.hashing import short_id
-from storage.records import Chunk, Report
-from storage.text.tokens import count_tokens
+from conspectus.query.answer.units import Unit
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Report
+from conspectus.storage.text.tokens import count_tokens
 
 
 def passage(title: str, text: str) -> Unit:

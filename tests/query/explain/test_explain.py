@@ -7,13 +7,13 @@ from math import exp
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.explain.explain import EXPLAINED, explain
-from query.explain.types import Explained, Explanation
-from query.methods import METHODS, find_retriever
-from storage.errors import UnknownMethod, UsageError
-from storage.graph.paths import edge_weight
-from storage.records import Entity
+from conspectus.query.context import Context
+from conspectus.query.explain.explain import EXPLAINED, explain
+from conspectus.query.explain.types import Explained, Explanation
+from conspectus.query.methods import METHODS, find_retriever
+from conspectus.storage.errors import UnknownMethod, UsageError
+from conspectus.storage.graph.paths import edge_weight
+from conspectus.storage.records import Entity
 from tests.conftest import Build
 
 QUESTIONS = (

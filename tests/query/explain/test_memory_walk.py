@@ -5,12 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from query.context import Context
-from query.explain.explain import explain
-from query.explain.types import Explanation
-from query.retrieve.memory import open_memory
-from storage.graph.paths import edge_weight
-from storage.records import Entity
+from conspectus.query.context import Context
+from conspectus.query.explain.explain import explain
+from conspectus.query.explain.types import Explanation
+from conspectus.query.retrieve.memory import open_memory
+from conspectus.storage.graph.paths import edge_weight
+from conspectus.storage.records import Entity
 from tests.query.retrieve.test_hipporag import QUESTION, tarn
 
 __all__ = ["tarn"]

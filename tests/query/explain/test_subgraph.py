@@ -1,6 +1,6 @@
-from query.explain.subgraph import Joined, subgraph
-from query.explain.types import Explained, Hop, Node, Path
-from query.types import Passage
+from conspectus.query.explain.subgraph import Joined, subgraph
+from conspectus.query.explain.types import Explained, Hop, Node, Path
+from conspectus.query.types import Passage
 
 A, B, C, T = (Node("passage", id_, id_.upper()) for id_ in "abct")
 PASSAGE = Passage("d", "t", 0, 1, 1.0, "T", "T")

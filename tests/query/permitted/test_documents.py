@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.index import build_index
-from query.permitted.documents import Filter, asked, permitted_documents, tags_of
-from storage.errors import UsageError
-from storage.index import Index
-from storage.settings import AccessSettings, load_settings
+from conspectus.pipelines.index import build_index
+from conspectus.query.permitted.documents import Filter, asked, permitted_documents, tags_of
+from conspectus.storage.errors import UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.settings import AccessSettings, load_settings
 from tests.conftest import write_rows
 
 ROWS = [

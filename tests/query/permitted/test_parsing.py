@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.permitted.parsing import parse
-from storage.errors import UsageError
+from conspectus.query.permitted.parsing import parse
+from conspectus.storage.errors import UsageError
 
 TOLD = {
     "year": "2021",

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
-from query.context import Context
-from query.retrieve.bm25 import Bm25Retriever
-from query.terms import telling_words
-from query.types import Passage
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.retrieve.bm25 import Bm25Retriever
+from conspectus.query.terms import telling_words
+from conspectus.query.types import Passage
+from conspectus.storage.text.names import words
 from tests.conftest import Build
 
 

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from query.context import Context
-from query.retrieve.bridges import Bridge, First, find_bridges, matched_stretch, second_hop
-from query.retrieve.ppr import PprRetriever
-from query.terms import is_telling, question_terms, stem
-from query.types import Step
-from storage.text.names import words
+from conspectus.query.context import Context
+from conspectus.query.retrieve.bridges import Bridge, First, find_bridges, matched_stretch, second_hop
+from conspectus.query.retrieve.ppr import PprRetriever
+from conspectus.query.terms import is_telling, question_terms, stem
+from conspectus.query.types import Step
+from conspectus.storage.text.names import words
 from tests.conftest import Build
 
 LAWS = "What time does the state where Kraus House is stop selling booze?"

@@ -2,9 +2,9 @@ import asyncio
 
 import numpy as np
 
-from query.context import Context
-from query.retrieve.dense import DenseRetriever
-from query.types import Passage
+from conspectus.query.context import Context
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.types import Passage
 from tests.conftest import Build
 
 

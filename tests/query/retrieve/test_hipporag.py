@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prompts.fake import FakeRequest, FakeServer
-from query.context import Context
-from query.methods import METHODS
-from query.retrieve.dense import DenseRetriever
-from query.retrieve.facts import Facts, nearest_facts, told
-from query.retrieve.hipporag import (
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.retrieve.facts import Facts, nearest_facts, told
+from conspectus.query.retrieve.hipporag import (
     HippoRag1,
     HippoRag2,
     entity_walk,
@@ -26,14 +26,14 @@ from query.retrieve.hipporag import (
     passage_scores,
     phrase_seeds,
 )
-from query.retrieve.memory import Edges, Memory, make_memory, open_memory
-from query.retrieve.question_entities import entities_of, nearest_phrases
-from query.types import Answer, Evidence
-from storage.errors import BudgetReached
-from storage.graph.adjacency import Adjacency
-from storage.index import Index
-from storage.records import Entity, Relation
-from storage.settings import LlmSettings, PprSettings, load_settings
+from conspectus.query.retrieve.memory import Edges, Memory, make_memory, open_memory
+from conspectus.query.retrieve.question_entities import entities_of, nearest_phrases
+from conspectus.query.types import Answer, Evidence
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Relation
+from conspectus.storage.settings import LlmSettings, PprSettings, load_settings
 from tests.conftest import write_rows
 from tests.marks import unmarked
 
@@ -140,7 +140,7 @@ QUESTION = "Where was the founder of Tarn Brewery born?"
 @pytest.fixture(scope="module")
 def tarn(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """An index of a few passages from an extraction that was made elsewhere."""
-    from pipelines.index import build_index
+    from conspectus.pipelines.index import build_index
 
     folder = tmp_path_factory.mktemp("tarn")
     rows = [{"id": id_, "title": title, "text": text} for id_, (title, text) in DOCUMENTS.items()]

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.context import Context
-from query.retrieve.bm25 import Bm25Retriever
-from query.retrieve.dense import DenseRetriever
-from query.retrieve.hybrid import HybridRetriever, fuse
-from query.types import Passage
+from conspectus.query.context import Context
+from conspectus.query.retrieve.bm25 import Bm25Retriever
+from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.retrieve.hybrid import HybridRetriever, fuse
+from conspectus.query.types import Passage
 
 
 def passage(id_: str, score: float = 0.0) -> Passage:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, FakeRequest
-from query.context import Context
-from query.methods import find_retriever
-from query.retrieve.ircot import concludes, first_sentence, scaled
-from query.types import Passage
-from storage.errors import ModelError
+from conspectus.prompts.fake import FakeReply, FakeRequest
+from conspectus.query.context import Context
+from conspectus.query.methods import find_retriever
+from conspectus.query.retrieve.ircot import concludes, first_sentence, scaled
+from conspectus.query.types import Passage
+from conspectus.storage.errors import ModelError
 from tests.conftest import Build
 from tests.query.thinking import CHAIN, PASSAGES, QUESTION, prompts, retrieve, served, shown
 

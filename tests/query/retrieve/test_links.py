@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.linking import Linked, open_linker
-from query.retrieve.links import joined_by_titles, linked_by_names
+from conspectus.query.context import Context
+from conspectus.query.linking import Linked, open_linker
+from conspectus.query.retrieve.links import joined_by_titles, linked_by_names
 from tests.conftest import Build
 
 

@@ -5,9 +5,9 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.retrieve.memory import Edges, Memory, make_memory, open_memory
-from storage.records import Chunk, Entity, Mention, Relation, Synonym
+from conspectus.query.context import Context
+from conspectus.query.retrieve.memory import Edges, Memory, make_memory, open_memory
+from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
 
 
 def edges(*rows: tuple[int, int, float]) -> Edges:

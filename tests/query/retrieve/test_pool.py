@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from query.retrieve.pool import best_chunks, led_mass, priors, with_others
-from query.retrieve.seeds import TextScores
-from storage.graph.pagerank import PageRank
+from conspectus.query.retrieve.pool import best_chunks, led_mass, priors, with_others
+from conspectus.query.retrieve.seeds import TextScores
+from conspectus.storage.graph.pagerank import PageRank
 
 WALK = PageRank(np.array([1, 2, 4, 9]), np.array([0.2, 0.1, 0.3, 0.4]), 0.0, 1, "push")  # 9 is an entity
 NEAR = TextScores(np.array([0, 2]), np.array([1.0, 2.0]))

@@ -4,14 +4,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.linking import Linked, open_linker
-from query.retrieve.ppr import PprRetriever
-from query.retrieve.seeds import personalization, text_scores, walk_from, word_scores
-from query.types import Passage
-from storage.graph.adjacency import Adjacency
-from storage.records import Entity
-from storage.settings import PprSettings
+from conspectus.query.context import Context
+from conspectus.query.linking import Linked, open_linker
+from conspectus.query.retrieve.ppr import PprRetriever
+from conspectus.query.retrieve.seeds import personalization, text_scores, walk_from, word_scores
+from conspectus.query.types import Passage
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.records import Entity
+from conspectus.storage.settings import PprSettings
 from tests.conftest import Build
 
 HOPS = (

@@ -5,9 +5,9 @@ import asyncio
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.retrieve.question_entities import entities_of, nearest_phrases
-from storage.records import Entity
+from conspectus.query.context import Context
+from conspectus.query.retrieve.question_entities import entities_of, nearest_phrases
+from conspectus.storage.records import Entity
 
 
 def names_of(context: Context, question: str) -> tuple[str, ...]:

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
-from query.context import Context
-from query.methods import find_retriever
-from query.types import Evidence
-from storage.errors import MissingPart, SettingsError
-from storage.settings import load_settings
+from conspectus.query.context import Context
+from conspectus.query.methods import find_retriever
+from conspectus.query.types import Evidence
+from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.settings import load_settings
 from tests.conftest import Build
 from tests.cross_encoders import save_cross_encoder
 

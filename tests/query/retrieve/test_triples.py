@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from query.context import Context
-from query.methods import METHODS, find_retriever
-from query.retrieve.triples import nearest_triples, triple_line
-from query.walk.graph import open_graph
-from storage.settings import load_settings
-from storage.text.tokens import count_tokens
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.retrieve.triples import nearest_triples, triple_line
+from conspectus.query.walk.graph import open_graph
+from conspectus.storage.settings import load_settings
+from conspectus.storage.text.tokens import count_tokens
 from tests.query.walk import films
 
 
@@ -62,8 +62,8 @@ def test_where_the_question_names_the_target_the_source_answers(graph_index: Con
 
 
 def test_documents_state_triples_too(tmp_path: Path) -> None:
-    from pipelines.index import build_index
-    from storage.index import Index
+    from conspectus.pipelines.index import build_index
+    from conspectus.storage.index import Index
 
     (tmp_path / "a.txt").write_text("Ada Mirren directed Grey Heron in 1971. Otto Brand lives in Pelluci.", "utf-8")
     build_index([tmp_path / "a.txt"], tmp_path / "index", load_settings())

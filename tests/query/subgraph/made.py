@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from query.subgraph.frozen_model import FrozenModel, open_frozen
-from query.subgraph.graph_encodings import EncodedGraph
-from query.subgraph.soft_prompt import SoftInput
+from conspectus.query.subgraph.frozen_model import FrozenModel, open_frozen
+from conspectus.query.subgraph.graph_encodings import EncodedGraph
+from conspectus.query.subgraph.soft_prompt import SoftInput
 from tests.tiny_llama import save_llama
 
 WIDTH = 12

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from query.subgraph.graph_encoder import GraphEncoder, batched
-from query.subgraph.graph_encodings import EncodedGraph
-from query.subgraph.soft_shape import Encoder
+from conspectus.query.subgraph.graph_encoder import GraphEncoder, batched
+from conspectus.query.subgraph.graph_encodings import EncodedGraph
+from conspectus.query.subgraph.soft_shape import Encoder
 from tests.query.subgraph.made import WIDTH, drawn_graph
 
 KINDS: tuple[Encoder, ...] = ("graph_transformer", "gat", "gcn")

@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prompts.embedder import open_embedder
-from query.subgraph import graph_encodings
-from query.subgraph.cutting import Cutting, cut
-from query.subgraph.graph_encodings import RememberedEncodings, encoded, texts_of
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from storage.memo import Memo
-from storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.prompts.embedder import open_embedder
+from conspectus.query.subgraph import graph_encodings
+from conspectus.query.subgraph.cutting import Cutting, cut
+from conspectus.query.subgraph.graph_encodings import RememberedEncodings, encoded, texts_of
+from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 GRAPH = TextualGraph(
     ("justin bieber", "jaxon bieber", "canada", "ottawa", "m.0gxnnwp"),

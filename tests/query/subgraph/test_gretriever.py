@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, Rule
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS, find_retriever
-from query.subgraph.retrieval import retrieve_subgraph
-from query.subgraph.solver import solve
-from query.types import Answer, AnswersAbout, RetrievesAbout
-from query.walk.graph import open_graph
-from storage.settings import load_settings
+from conspectus.prompts.fake import FakeReply, Rule
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.subgraph.retrieval import retrieve_subgraph
+from conspectus.query.subgraph.solver import solve
+from conspectus.query.types import Answer, AnswersAbout, RetrievesAbout
+from conspectus.query.walk.graph import open_graph
+from conspectus.storage.settings import load_settings
 from tests.query.walk.serving import prompts, served
 
 QUESTION = "What genre is the film Grey Heron?"

@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 
 import conspectus
-from query.context import Context
-from query.conversation import Conversation
-from query.session import append_turn, read_session
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.kept import MOST, NOTHING_KEPT, Kept, decayed, kept_of
-from query.subgraph.retrieval import retrieve_subgraph
-from query.subgraph.textual_graph import TextualEdge, TextualGraph
-from storage.errors import InputError
-from storage.settings import load_settings
+from conspectus.query.context import Context
+from conspectus.query.conversation import Conversation
+from conspectus.query.session import append_turn, read_session
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.kept import MOST, NOTHING_KEPT, Kept, decayed, kept_of
+from conspectus.query.subgraph.retrieval import retrieve_subgraph
+from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.storage.errors import InputError
+from conspectus.storage.settings import load_settings
 
 
 def test_prizes_and_answers_are_kept() -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from conspectus import Index as Conspectus
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS, find_retriever
-from query.subgraph.retrieval import retrieve_subgraph
-from query.types import Answer
-from storage.records import Relation
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.subgraph.retrieval import retrieve_subgraph
+from conspectus.query.types import Answer
+from conspectus.storage.records import Relation
 from tests.query.walk import films
 
 Build = Callable[[Iterable[tuple[str, str]]], Context]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from query.subgraph.frozen_model import FrozenModel, open_frozen
-from query.subgraph.soft_checkpoint import (
+from conspectus.query.subgraph.frozen_model import FrozenModel, open_frozen
+from conspectus.query.subgraph.soft_checkpoint import (
     LEARNED,
     REPORT,
     Made,
@@ -19,9 +19,9 @@ from query.subgraph.soft_checkpoint import (
     read_made,
     write_learned,
 )
-from query.subgraph.soft_prompt import SoftPrompt
-from query.subgraph.soft_shape import SoftShape
-from storage.errors import MissingPart, SettingsError
+from conspectus.query.subgraph.soft_prompt import SoftPrompt
+from conspectus.query.subgraph.soft_shape import SoftShape
+from conspectus.storage.errors import MissingPart, SettingsError
 from tests.query.subgraph.made import WIDTH, asked, tiny
 
 SHAPE = SoftShape(layers=1, heads=2, width=8, text_tokens=80, answer_tokens=4)

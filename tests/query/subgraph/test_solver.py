@@ -5,8 +5,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from query.subgraph.solver import checked, solve
-from storage.errors import SettingsError
+from conspectus.query.subgraph.solver import checked, solve
+from conspectus.storage.errors import SettingsError
 
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
 COSTS = np.array([1.0, 1.0, 1.0, 5.0])

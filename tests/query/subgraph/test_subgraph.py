@@ -5,8 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from query.subgraph.subgraph import Part, best_part
-from query.walk.graph import KnowledgeGraph, graph_of
+from conspectus.query.subgraph.subgraph import Part, best_part
+from conspectus.query.walk.graph import KnowledgeGraph, graph_of
 
 
 def made(n: int, ends: list[tuple[int, int]]) -> KnowledgeGraph:

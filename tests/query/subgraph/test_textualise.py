@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from query.subgraph.found import FoundSubgraph
-from query.subgraph.textualise import textualised
-from query.walk.graph import KnowledgeGraph, graph_of
-from storage.text.tokens import count_tokens
+from conspectus.query.subgraph.found import FoundSubgraph
+from conspectus.query.subgraph.textualise import textualised
+from conspectus.query.walk.graph import KnowledgeGraph, graph_of
+from conspectus.storage.text.tokens import count_tokens
 
 PREDICATES = ["", "has part", "is in"]
 

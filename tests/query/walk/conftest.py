@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from query.context import Context
+from conspectus.query.context import Context
 from tests.query.walk import films
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from query.context import Context
-from storage.index import Index
-from storage.settings import load_settings
+from conspectus.query.context import Context
+from conspectus.storage.index import Index
+from conspectus.storage.settings import load_settings
 
 TRIPLES = (
     ("Grey Heron", "directed_by", "Ada Mirren"),
@@ -46,7 +46,7 @@ def _place(x: int, y: int) -> str:
 
 def build(folder: Path, triples: Sequence[tuple[str, str, str]]) -> Context:
     """Build the index and open it without a model."""
-    from pipelines.index import build_index
+    from conspectus.pipelines.index import build_index
 
     file = folder / "kg.tsv"
     file.write_text("".join("\t".join(each) + "\n" for each in triples), "utf-8")

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from prompts.fake import FakeServer, Rule
-from query.context import Context
-from storage.index import Index
-from storage.settings import LlmSettings
+from conspectus.prompts.fake import FakeServer, Rule
+from conspectus.query.context import Context
+from conspectus.storage.index import Index
+from conspectus.storage.settings import LlmSettings
 
 
 @contextmanager

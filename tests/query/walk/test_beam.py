@@ -7,10 +7,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.context import Context
-from query.walk.beam import Branch, Way, chain_of, discover, entity_scores, extend, hops_to, leading, only, ways_to
-from query.walk.graph import open_graph
-from query.walk.topics import rows_of
+from conspectus.query.context import Context
+from conspectus.query.walk.beam import Branch, Way, chain_of, discover, entity_scores, extend, hops_to, leading, only, ways_to
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.topics import rows_of
 
 
 def at(context: Context, *names: str) -> Branch:

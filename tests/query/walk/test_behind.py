@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.walk.beam import Branch, discover, extend
-from query.walk.behind import best_behind
-from query.walk.graph import open_graph
-from query.walk.topics import rows_of
-from storage.index import Index
-from storage.settings import load_settings
+from conspectus.query.context import Context
+from conspectus.query.walk.beam import Branch, discover, extend
+from conspectus.query.walk.behind import best_behind
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.topics import rows_of
+from conspectus.storage.index import Index
+from conspectus.storage.settings import load_settings
 from tests.query.walk.films import TRIPLES
 
 PAGES = Path(__file__).parents[3] / "examples" / "films" / "pages"
@@ -22,7 +22,7 @@ PAGES = Path(__file__).parents[3] / "examples" / "films" / "pages"
 @pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
     """The films and the pages about them."""
-    from pipelines.index import build_index
+    from conspectus.pipelines.index import build_index
 
     folder = tmp_path_factory.mktemp("both")
     (folder / "kg.tsv").write_text("".join("\t".join(each) + "\n" for each in TRIPLES), "utf-8")

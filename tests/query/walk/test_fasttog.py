@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer, AnswersAbout
-from query.walk.graph import open_graph
-from query.walk.grounds import open_grounds
-from storage.hashing import digest
-from storage.records import Document
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer, AnswersAbout
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.grounds import open_grounds
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Document
 from tests.marks import unmarked
 from tests.query.walk.serving import prompts, served
 

@@ -2,10 +2,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.context import Context
-from query.walk.graph import KnowledgeGraph, cited, graph_of, open_graph, predicate_vectors, predicate_words, sentence
-from query.walk.trace import Hop
-from storage.records import Entity, Relation
+from conspectus.query.context import Context
+from conspectus.query.walk.graph import KnowledgeGraph, cited, graph_of, open_graph, predicate_vectors, predicate_words, sentence
+from conspectus.query.walk.trace import Hop
+from conspectus.storage.records import Entity, Relation
 from tests.query.walk.films import TRIPLES
 
 

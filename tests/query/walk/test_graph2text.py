@@ -3,11 +3,11 @@
 import json
 from pathlib import Path
 
-from query.context import Context
-from query.walk.community_text import whole_text
-from query.walk.graph import open_graph
-from query.walk.graph2text import Graph2Text, linearised, open_graph2text
-from query.walk.local_search import Candidate
+from conspectus.query.context import Context
+from conspectus.query.walk.community_text import whole_text
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.graph2text import Graph2Text, linearised, open_graph2text
+from conspectus.query.walk.local_search import Candidate
 from tests.query.walk.films import TRIPLES
 from tests.query.walk.serving import prompts, served
 from tests.query.walk.test_fasttog import REASON, ask, rules

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from query.walk.community_text import Triple2Text, whole_text
-from query.walk.detection.graph import community_modularity, small_graph
-from query.walk.detection.louvain import louvain
-from query.walk.graph import KnowledgeGraph
-from query.walk.local_search import LocalSearch, within_groups
-from storage.settings import FastTogSettings
+from conspectus.query.walk.community_text import Triple2Text, whole_text
+from conspectus.query.walk.detection.graph import community_modularity, small_graph
+from conspectus.query.walk.detection.louvain import louvain
+from conspectus.query.walk.graph import KnowledgeGraph
+from conspectus.query.walk.local_search import LocalSearch, within_groups
+from conspectus.storage.settings import FastTogSettings
 from tests.query.walk.test_sampling import graph
 
 # Entity 0 stands beside three triangles; a fourth, 10 to 12, hangs behind the first one.

@@ -2,9 +2,9 @@
 
 import pytest
 
-from query.context import Context
-from query.walk.graph import open_graph
-from query.walk.names import Candidate, candidates, open_names_in_part, told_by
+from conspectus.query.context import Context
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.names import Candidate, candidates, open_names_in_part, told_by
 
 
 def meant(context: Context, question: str) -> dict[str, Candidate]:

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from prompts.fake import FakeReply, Rule
-from query.context import Context
-from query.methods import METHODS
-from query.types import Answer, AnswersAbout
-from query.walk.graph import open_graph
-from query.walk.near_triples import around, nearest
-from query.walk.topics import rows_of
-from storage.errors import NeedsModel
+from conspectus.prompts.fake import FakeReply, Rule
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS
+from conspectus.query.types import Answer, AnswersAbout
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.near_triples import around, nearest
+from conspectus.query.walk.topics import rows_of
+from conspectus.storage.errors import NeedsModel
 from tests.query.walk.serving import prompts, served
 
 QUESTION = "Grey Heron was directed by which director?"

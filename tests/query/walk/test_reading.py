@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from prompts.kept_vectors import KeptVectors
-from query.context import Context
-from query.walk.reading import LEAST, Reading, read
-from query.walk.span_vectors import Embed, span_vectors
+from conspectus.prompts.kept_vectors import KeptVectors
+from conspectus.query.context import Context
+from conspectus.query.walk.reading import LEAST, Reading, read
+from conspectus.query.walk.span_vectors import Embed, span_vectors
 
 FAMILY = ("children", "spouse", "parents", "nationality", "profession", "gender", "religion", "place of birth")
 FILMS = ("directed by", "written by", "starred actors", "release year", "in language", "has tags", "has genre")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.walk.graph import KnowledgeGraph, graph_of
-from query.walk.sampling import neighbourhood
+from conspectus.query.walk.graph import KnowledgeGraph, graph_of
+from conspectus.query.walk.sampling import neighbourhood
 
 
 def graph(n: int, triples: list[tuple[int, int, int]]) -> KnowledgeGraph:

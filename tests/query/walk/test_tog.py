@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, FakeRequest, Rule
-from query.context import Context
-from query.walk.searched import BEST_EFFORT
+from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
+from conspectus.query.context import Context
+from conspectus.query.walk.searched import BEST_EFFORT
 from tests.query.walk.serving import prompts, served
 from tests.query.walk.test_tog2 import RELATIONS, ask, every, naming
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from query.answer.read import UNKNOWN
-from query.context import Context
-from query.methods import METHODS, find_retriever
-from query.types import Answer, AnswersAbout
-from query.walk.searched import BEST_EFFORT
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.types import Answer, AnswersAbout
+from conspectus.query.walk.searched import BEST_EFFORT
 from tests.query.walk.serving import prompts, served
 
 TOPICS, RELATIONS = "entities of a knowledge graph whose names", "numbered relations of a knowledge graph"

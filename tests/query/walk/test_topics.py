@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from query.context import Context
-from query.walk.graph import open_graph
-from query.walk.ids import is_id
-from query.walk.topics import link_topics, rows_of
+from conspectus.query.context import Context
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.topics import link_topics, rows_of
 from tests.query.walk import films
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from query.context import Context
-from query.walk.beam import Branch, Option, discover, extend
-from query.walk.graph import open_graph
-from query.walk.tog_offline import open_decider
-from query.walk.topics import rows_of
-from query.walk.unmatched import Match
-from query.walk.worth import Worth
+from conspectus.query.context import Context
+from conspectus.query.walk.beam import Branch, Option, discover, extend
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.tog_offline import open_decider
+from conspectus.query.walk.topics import rows_of
+from conspectus.query.walk.unmatched import Match
+from conspectus.query.walk.worth import Worth
 from tests.query.walk.test_tog2 import ask
 
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import coo_array
 
-from storage.errors import IndexCorrupt
-from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import forward_push
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.pagerank import forward_push
 
 FILES = ["indices.npy", "indptr.npy", "strength.npy", "weights.npy"]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.graph.edges import canonical_edges
+from conspectus.storage.graph.edges import canonical_edges
 
 Edge = tuple[int, int, float]
 some_edges = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.floats(0, 1e6)), max_size=30)

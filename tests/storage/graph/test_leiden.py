@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
+from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 
@@ -114,7 +114,7 @@ def test_the_unit_of_the_weights_does_not_matter(graph: tuple[int, Columns], uni
 
 def test_another_process_finds_the_same() -> None:
     script = (
-        "import networkx, zlib; from storage.graph.leiden import hierarchical_leiden\n"
+        "import networkx, zlib; from conspectus.storage.graph.leiden import hierarchical_leiden\n"
         "g = networkx.gnm_random_graph(300, 900, seed=4)\n"
         "h = hierarchical_leiden(300, *zip(*g.edges()), [1.0] * 900, seed=9)\n"
         "print([zlib.crc32(level.tobytes()) for level in h.levels])"

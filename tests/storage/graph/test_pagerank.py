@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from storage.errors import NotConverged
-from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import PageRank, forward_push, personalized_pagerank, power_iteration
+from conspectus.storage.errors import NotConverged
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.pagerank import PageRank, forward_push, personalized_pagerank, power_iteration
 
 Case = tuple[Adjacency, NDArray[np.float64], float]
 

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from storage.errors import IndexCorrupt
-from storage.graph.adjacency import Adjacency
-from storage.graph.pagerank import power_iteration
-from storage.graph.paths import MassPath, begun_mass, carried, edge_weight, top_paths
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.pagerank import power_iteration
+from conspectus.storage.graph.paths import MassPath, begun_mass, carried, edge_weight, top_paths
 
 Case = tuple[Adjacency, NDArray[np.float64], float]
 

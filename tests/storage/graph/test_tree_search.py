@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.graph.contraction import contract
-from storage.graph.moats import grow
-from storage.graph.steiner import prize_collecting_tree
-from storage.graph.subtree import best_subtree
-from storage.graph.tree_search import improved
+from conspectus.storage.graph.contraction import contract
+from conspectus.storage.graph.moats import grow
+from conspectus.storage.graph.steiner import prize_collecting_tree
+from conspectus.storage.graph.subtree import best_subtree
+from conspectus.storage.graph.tree_search import improved
 from tests.storage.graph.test_steiner import Floats, Rows, check_tree, random_problem
 
 # Profits of pcst_fast 1.0.10 (no root, strong pruning), by `benchmarks/steiner.py --reference`, seeds from 0.

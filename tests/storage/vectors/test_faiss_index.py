@@ -6,10 +6,10 @@ import faiss
 import numpy as np
 import pytest
 
-from storage.errors import IndexCorrupt
-from storage.vectors.base import Floats
-from storage.vectors.exact import ExactIndex
-from storage.vectors.faiss_index import FaissIndex, open_faiss, write_faiss
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.vectors.base import Floats
+from conspectus.storage.vectors.exact import ExactIndex
+from conspectus.storage.vectors.faiss_index import FaissIndex, open_faiss, write_faiss
 
 
 def clustered(n: int, seed: int = 0, dimension: int = 32) -> Floats:

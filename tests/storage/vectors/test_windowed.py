@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.errors import IndexCorrupt
-from storage.vectors.base import Floats, Rows
-from storage.vectors.exact import ExactIndex
-from storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
+from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.vectors.base import Floats, Rows
+from conspectus.storage.vectors.exact import ExactIndex
+from conspectus.storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
 
 
 def unit_rows(n: int, seed: int) -> Floats:

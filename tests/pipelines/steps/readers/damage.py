@@ -6,9 +6,9 @@ import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pipelines.steps.readers.encodings import Unreadable
-from pipelines.steps.readers.rows import Lost, Row
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.storage.settings import InputSettings
 
 Read = Callable[[Path, InputSettings], Iterator[Row | Lost]]
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from pipelines.steps.readers.encodings import Unreadable
-from pipelines.steps.readers.formats import read_rows
-from pipelines.steps.readers.rows import Lost, Row
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.formats import read_rows
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.storage.settings import InputSettings
 
 SETTINGS = InputSettings()
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.readers import containers
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers import containers
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.readers.epub import read_epub
-from pipelines.steps.readers.rows import Lost, Row
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.epub import read_epub
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import (
     archive_of,
     damaged,

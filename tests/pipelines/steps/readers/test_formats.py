@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.readers.encodings import Unreadable
-from pipelines.steps.readers.formats import CONTAINERS, READERS, known_formats, readable_suffix
+from conspectus.pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.formats import CONTAINERS, READERS, known_formats, readable_suffix
 
 
 def test_each_format_has_a_reader() -> None:
     for module, function in set(READERS.values()):
-        assert callable(getattr(import_module(f"pipelines.steps.readers.{module}"), function))
+        assert callable(getattr(import_module(f"conspectus.pipelines.steps.readers.{module}"), function))
     assert set(READERS) > CONTAINERS
 
 
 def test_formats_are_loaded_when_they_are_read() -> None:
     heavy = ["lxml", "pypdf", "docx", "pptx", "openpyxl", "pyarrow", "fsspec", "httpx"]
-    code = f"import sys, pipelines.steps.documents\nprint(*[name for name in {heavy!r} if name in sys.modules])"
+    code = f"import sys, conspectus.pipelines.steps.documents\nprint(*[name for name in {heavy!r} if name in sys.modules])"
     root = Path(__file__).parents[4]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout.split() == []

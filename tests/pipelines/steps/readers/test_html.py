@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.steps.readers import html
-from pipelines.steps.readers.draft import Draft
-from pipelines.steps.readers.encodings import Unreadable
-from pipelines.steps.readers.html import add_page, parse_page, read_html
-from pipelines.steps.readers.xml_guard import refuse_memory
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers import html
+from conspectus.pipelines.steps.readers.draft import Draft
+from conspectus.pipelines.steps.readers.encodings import Unreadable
+from conspectus.pipelines.steps.readers.html import add_page, parse_page, read_html
+from conspectus.pipelines.steps.readers.xml_guard import refuse_memory
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import damaged, headings, only_row, refusal, survives
 
 PAGE = """<!DOCTYPE html><html lang="en"><head><title>The  Dam &amp; we</title><style>p {}</style>

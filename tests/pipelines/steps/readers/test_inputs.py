@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.readers.inputs import find_files
-from storage.errors import InputError
+from conspectus.pipelines.steps.readers.inputs import find_files
+from conspectus.storage.errors import InputError
 
 
 def make(root: Path, *names: str) -> None:

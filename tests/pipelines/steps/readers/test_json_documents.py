@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.readers import json_documents, tabular
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers import json_documents, tabular
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.steps.readers import mail
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers import mail
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
 
 

@@ -12,10 +12,10 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
-from pipelines.steps.readers import pdf
-from pipelines.steps.readers.pdf import read_pdf
-from pipelines.steps.readers.rows import Lost, Row
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers import pdf
+from conspectus.pipelines.steps.readers.pdf import read_pdf
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import damaged, only_row, refusal, survives
 
 PAGES = (

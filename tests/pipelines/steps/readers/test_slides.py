@@ -7,10 +7,10 @@ from zipfile import ZipFile
 import pptx
 import pytest
 
-from pipelines.steps.readers import office
-from pipelines.steps.readers.rows import Lost, Row
-from pipelines.steps.readers.slides import read_slides
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers import office
+from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.pipelines.steps.readers.slides import read_slides
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import (
     archive_of,
     damaged,

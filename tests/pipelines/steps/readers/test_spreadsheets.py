@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
-from pipelines.steps.readers import spreadsheets
-from storage.records import Place
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers import spreadsheets
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
 
 Patch = Callable[[str, bytes], bytes]
@@ -148,7 +148,7 @@ def test_broken_workbooks(tmp_path: Path) -> None:
 
 
 def test_what_is_told_of_a_broken_workbook_does_not_depend_on_where_it_lies(tmp_path: Path) -> None:
-    from pipelines.steps.readers.encodings import Unreadable
+    from conspectus.pipelines.steps.readers.encodings import Unreadable
 
     told = set()
     for name in ("a.xlsx", "b.xlsx"):

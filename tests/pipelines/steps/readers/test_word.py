@@ -8,8 +8,8 @@ import docx
 import pytest
 from docx.oxml import parse_xml
 
-from pipelines.steps.readers.word import read_word
-from storage.settings import InputSettings
+from conspectus.pipelines.steps.readers.word import read_word
+from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import (
     archive_of,
     damaged,

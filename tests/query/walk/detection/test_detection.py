@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query.walk.detection.detections import DETECTIONS
-from query.walk.detection.girvan_newman import girvan_newman, splits
-from query.walk.detection.graph import (
+from conspectus.query.walk.detection.detections import DETECTIONS
+from conspectus.query.walk.detection.girvan_newman import girvan_newman, splits
+from conspectus.query.walk.detection.graph import (
     SmallGraph,
     community_modularity,
     components,
@@ -21,7 +21,7 @@ from query.walk.detection.graph import (
     numbered,
     small_graph,
 )
-from query.walk.detection.louvain import louvain
+from conspectus.query.walk.detection.louvain import louvain
 
 KARATE: nx.Graph = nx.karate_club_graph()
 
