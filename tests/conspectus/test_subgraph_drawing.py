@@ -10,7 +10,7 @@ import conspectus
 from conspectus.query.types import Answer
 from conspectus.storage.errors import UsageError
 from tests.command_line import conspectus as command
-from tests.query.walk import films
+from tests.query import films
 
 QUESTION = "What genre is the film Grey Heron?"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -11,7 +11,7 @@ import conspectus
 from conspectus.query.types import Answer
 from conspectus.storage.errors import UsageError
 from tests.command_line import conspectus as command
-from tests.query.walk import films
+from tests.query import films
 
 QUESTION = "Where was the director of Grey Heron born?"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -14,7 +14,7 @@ from conspectus.storage.records import Community, Entity, Relation, Report
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.graph_model import reply
-from tests.query.walk.films import TRIPLES
+from tests.query.films import TRIPLES
 
 REGEX = ("--set", "extraction.pipeline=regex", "-q")
 TEXT = "Grey Heron is a film by Ada Mirren. It was shot in the salt marshes of Tarn by a crew of nine in 1970."

@@ -3,7 +3,7 @@
 import pytest
 
 from conspectus.query.context import Context
-from tests.query.walk import films as made_up
+from tests.query import films as made_up
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.suites import Suite, read_suite
-from tests.query.walk.films import TRIPLES
+from tests.query.films import TRIPLES
 
 CREAK = (
     {

@@ -14,7 +14,7 @@ from conspectus.prompts.fake import FakeRequest, Rule
 from conspectus.query.context import Context
 from tests.marks import unmarked
 from tests.pipelines.evaluation.published_sets import CREAK, FEVER, ZERO_SHOT_RE, published
-from tests.query.walk.serving import prompts, served
+from tests.query.graph_serving import prompts, served
 
 TRUTH = {
     "Grey Heron was directed by Ada Mirren.": "SUPPORTS",

@@ -13,7 +13,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelError, NeedsModel
-from tests.query.walk.serving import prompts, served
+from tests.query.graph_serving import prompts, served
 
 
 def ask(context: Context, method: str, question: str = "Where is Bern?") -> Answer:

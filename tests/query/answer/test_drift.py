@@ -17,8 +17,8 @@ from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Document, Relation, Report
 from tests.conftest import Build
 from tests.marks import unmarked
-from tests.query.answer.harbour import choosing
-from tests.query.answer.serving import Maker, sent, served
+from tests.query.harbour import choosing
+from tests.query.serving import Maker, sent, served
 
 HYPOTHESIS, PRIMER = "Write a short passage that would answer", "You begin to answer"
 FOLLOW_UP, REDUCE = "You help to answer a question", "You answer a question about a collection of documents from the"

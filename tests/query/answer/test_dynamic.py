@@ -15,7 +15,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods import METHODS
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Report
-from tests.query.answer.serving import MAP, RATE, rules, sent, served
+from tests.query.serving import MAP, RATE, rules, sent, served
 
 QUESTION = "Which films are based on novels?"
 

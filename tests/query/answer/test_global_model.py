@@ -16,7 +16,7 @@ from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Community, Document, Report
 from conspectus.storage.text.tokens import count_tokens
 from tests.marks import unmarked
-from tests.query.answer.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
+from tests.query.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
 
 QUESTION = "What do the novels have in common?"
 

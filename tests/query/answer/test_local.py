@@ -24,8 +24,8 @@ from conspectus.storage.settings import load_settings
 from conspectus.storage.text.tokens import count_tokens
 from tests.conftest import Build
 from tests.marks import unmarked
-from tests.query.answer.harbour import choosing
-from tests.query.answer.serving import Maker, sent, served
+from tests.query.harbour import choosing
+from tests.query.serving import Maker, sent, served
 
 LOCAL = "You answer a question from numbered material"
 QUESTION = "What did Otto Brand do to the Harbour Bank?"

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from conspectus.query.answer.notes import Note, material_of
 from conspectus.query.answer.units import Unit
 from conspectus.storage.text.tokens import count_tokens
-from tests.query.answer.units import passage
+from tests.query.units import passage
 
 UNITS = [passage("", f"unit {number}") for number in range(6)]
 NOTES = st.builds(

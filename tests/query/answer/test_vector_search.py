@@ -13,7 +13,7 @@ from conspectus.query.retrieve.dense import DenseRetriever
 from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens
 from tests.conftest import Build
-from tests.query.answer.serving import REDUCE, rules, sent, served
+from tests.query.serving import REDUCE, rules, sent, served
 
 QUESTION = "Which films are based on novels?"
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from conspectus.query.answer.windows import cut, filled, pack, shuffled
 from conspectus.storage.text.tokens import count_tokens
-from tests.query.answer.units import passage, report
+from tests.query.units import passage, report
 
 WORDS = st.text(st.sampled_from("ab 1.[]\n北é🙂"), max_size=200)
 UNITS = st.lists(st.one_of(st.builds(passage, WORDS, WORDS), st.builds(report, WORDS, WORDS)), max_size=12)

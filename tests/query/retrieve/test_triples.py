@@ -11,7 +11,7 @@ from conspectus.query.retrieve.triples import nearest_triples, triple_line
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings
 from conspectus.storage.text.tokens import count_tokens
-from tests.query.walk import films
+from tests.query import films
 
 
 @pytest.fixture(scope="module")

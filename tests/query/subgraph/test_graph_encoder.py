@@ -9,7 +9,7 @@ import torch
 from conspectus.query.subgraph.graph_encoder import GraphEncoder, batched
 from conspectus.query.subgraph.graph_encodings import EncodedGraph
 from conspectus.query.subgraph.soft_shape import Encoder
-from tests.query.subgraph.made import WIDTH, drawn_graph
+from tests.query.made_subgraphs import WIDTH, drawn_graph
 
 KINDS: tuple[Encoder, ...] = ("graph_transformer", "gat", "gcn")
 CPU = torch.device("cpu")

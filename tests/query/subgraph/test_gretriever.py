@@ -16,7 +16,7 @@ from conspectus.query.subgraph.solver import solve
 from conspectus.query.types import Answer, AnswersAbout, RetrievesAbout
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings
-from tests.query.walk.serving import prompts, served
+from tests.query.graph_serving import prompts, served
 
 QUESTION = "What genre is the film Grey Heron?"
 READ = "a part of a knowledge graph"

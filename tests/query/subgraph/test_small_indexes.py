@@ -13,7 +13,7 @@ from conspectus.query.methods import METHODS, find_retriever
 from conspectus.query.subgraph.retrieval import retrieve_subgraph
 from conspectus.query.types import Answer
 from conspectus.storage.records import Relation
-from tests.query.walk import films
+from tests.query import films
 
 Build = Callable[[Iterable[tuple[str, str]]], Context]
 BOTH = pytest.mark.parametrize("method", ["gretriever", "triples"])

@@ -21,7 +21,7 @@ from conspectus.query.subgraph.soft_shape import SoftShape
 from conspectus.query.types import Answer, AnswersAbout, AnswersAfter, nobody
 from conspectus.storage.errors import ConspectusError, MissingPart, SettingsError
 from conspectus.storage.settings import SoftPromptSettings, load_settings
-from tests.query.subgraph.made import tiny
+from tests.query.made_subgraphs import tiny
 
 QUESTION = "Who directed Grey Heron?"
 SHAPE = SoftShape(layers=1, heads=2, width=8, text_tokens=200, answer_tokens=5)

@@ -22,7 +22,7 @@ from conspectus.query.subgraph.soft_checkpoint import (
 from conspectus.query.subgraph.soft_prompt import SoftPrompt
 from conspectus.query.subgraph.soft_shape import SoftShape
 from conspectus.storage.errors import MissingPart, SettingsError
-from tests.query.subgraph.made import WIDTH, asked, tiny
+from tests.query.made_subgraphs import WIDTH, asked, tiny
 
 SHAPE = SoftShape(layers=1, heads=2, width=8, text_tokens=80, answer_tokens=4)
 VARIANTS = {

@@ -14,7 +14,7 @@ from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.topics import rows_of
 from conspectus.storage.index import Index
 from conspectus.storage.settings import load_settings
-from tests.query.walk.films import TRIPLES
+from tests.query.films import TRIPLES
 
 PAGES = Path(__file__).parents[3] / "examples" / "films" / "pages"
 

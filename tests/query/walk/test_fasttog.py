@@ -17,7 +17,7 @@ from conspectus.query.walk.grounds import open_grounds
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Document
 from tests.marks import unmarked
-from tests.query.walk.serving import prompts, served
+from tests.query.graph_serving import prompts, served
 
 SUBJECTS, START = "You name the subjects", "You choose, from a knowledge graph"
 STEP, REASON = "You go through a knowledge graph", "You answer a question from facts"

@@ -6,7 +6,7 @@ from conspectus.query.context import Context
 from conspectus.query.walk.graph import KnowledgeGraph, cited, graph_of, open_graph, predicate_vectors, predicate_words, sentence
 from conspectus.query.walk.trace import Hop
 from conspectus.storage.records import Entity, Relation
-from tests.query.walk.films import TRIPLES
+from tests.query.films import TRIPLES
 
 
 def made(n: int, triples: list[tuple[int, int, int]]) -> KnowledgeGraph:

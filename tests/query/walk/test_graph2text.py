@@ -8,8 +8,8 @@ from conspectus.query.walk.community_text import whole_text
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.graph2text import Graph2Text, linearised, open_graph2text
 from conspectus.query.walk.local_search import Candidate
-from tests.query.walk.films import TRIPLES
-from tests.query.walk.serving import prompts, served
+from tests.query.films import TRIPLES
+from tests.query.graph_serving import prompts, served
 from tests.query.walk.test_fasttog import REASON, ask, rules
 from tests.tiny_t5 import save_t5
 

@@ -13,7 +13,7 @@ from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.near_triples import around, nearest
 from conspectus.query.walk.topics import rows_of
 from conspectus.storage.errors import NeedsModel
-from tests.query.walk.serving import prompts, served
+from tests.query.graph_serving import prompts, served
 
 QUESTION = "Grey Heron was directed by which director?"
 

@@ -14,7 +14,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods import METHODS, find_retriever
 from conspectus.query.types import Answer, AnswersAbout
 from conspectus.query.walk.searched import BEST_EFFORT
-from tests.query.walk.serving import prompts, served
+from tests.query.graph_serving import prompts, served
 
 TOPICS, RELATIONS = "entities of a knowledge graph whose names", "numbered relations of a knowledge graph"
 REASON, CLUE, SCORE = "paths of a knowledge graph", "should be looked up next", "numbered pieces of text"

@@ -8,7 +8,7 @@ from conspectus.query.context import Context
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.ids import is_id
 from conspectus.query.walk.topics import link_topics, rows_of
-from tests.query.walk import films
+from tests.query import films
 
 
 def linked(context: Context, question: str) -> list[str]:

@@ -1,11 +1,18 @@
-"""Indexes of small knowledge graphs, built once a session."""
+"""Indexes that tests of asking share, built once a session."""
 
 from pathlib import Path
 
 import pytest
 
 from conspectus.query.context import Context
-from tests.query.walk import films
+from tests.query import films
+from tests.query.harbour import build
+
+
+@pytest.fixture(scope="session")
+def harbour(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """Five documents, their graph with claims, and reports; open without a model."""
+    return build(tmp_path_factory.mktemp("harbour"))
 
 
 @pytest.fixture(scope="session")
