@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from conspectus.atlas.page import write_html
+from conspectus.map.page import write_html
 from conspectus.storage.index import Index
 from tests.conspectus.atlas.chromium import PROGRAM, Page, chromium
 from tests.conspectus.atlas.samples import large_index

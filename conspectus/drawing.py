@@ -11,7 +11,7 @@ from html import escape
 from itertools import pairwise
 
 from conspectus.layering import layered
-from conspectus.pipelines.steps.readers.names import visible
+from conspectus.pipelines.readers.names import visible
 from conspectus.query.explain.subgraph import Placed, subgraph
 from conspectus.query.explain.types import Explained, Explanation
 from conspectus.storage.errors import UsageError

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from conspectus.pipelines.steps.readers.names import visible
+from conspectus.pipelines.readers.names import visible
 from conspectus.query.explain.subgraph import subgraph
 from conspectus.query.explain.types import Explained, Explanation, Node, Path
 

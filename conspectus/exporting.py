@@ -64,7 +64,7 @@ def _spreadsheet(index: "Index", to: Path) -> "Exported":
 
 
 def _html(index: "Index", to: Path) -> "Exported":
-    from conspectus.atlas.page import write_html
+    from conspectus.map.page import write_html
 
     return write_html(index, to)
 

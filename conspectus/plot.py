@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from conspectus.pipelines.steps.readers.names import visible
+from conspectus.pipelines.readers.names import visible
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BELOW, _RIGHT = 420, 240, 64, 44, 52, 24
 """Width and height of a panel's field, and the space around it."""

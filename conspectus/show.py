@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.steps.readers.names import visible
+from conspectus.pipelines.readers.names import visible
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Failure

@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conspectus.pipelines.steps.readers.names import visible
+from conspectus.pipelines.readers.names import visible
 
 if TYPE_CHECKING:
     from conspectus.storage.records import Merge

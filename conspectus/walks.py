@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from conspectus.pipelines.steps.readers.names import visible
+from conspectus.pipelines.readers.names import visible
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.walk.trace import Chain, Considered, Decision, Hop, WalkTrace
 

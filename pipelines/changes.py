@@ -13,7 +13,7 @@ from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.index import build_from
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import read_documents
-from conspectus.pipelines.steps.readers.inputs import STAGE
+from conspectus.pipelines.readers.inputs import STAGE
 from conspectus.storage.errors import IndexNotFound, UsageError
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_version

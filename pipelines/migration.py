@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from conspectus.pipelines.index import build_from
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
-from conspectus.pipelines.steps.readers.inputs import STAGE
+from conspectus.pipelines.readers.inputs import STAGE
 from conspectus.pipelines.steps.vectors import Embedding, predicate_texts
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_version, damaged_files, read_manifest

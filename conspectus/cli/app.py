@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conspectus.pipelines.steps.readers.names import UNSEEN, visible
+from conspectus.pipelines.readers.names import UNSEEN, visible
 from conspectus.storage.errors import NeedsModel, UsageError
 from conspectus.storage.settings import Settings, load_settings, parse_override
 

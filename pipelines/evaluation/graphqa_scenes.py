@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from conspectus.pipelines.evaluation.graphqa import Cut, GraphQa, GraphQuestion
 from conspectus.pipelines.evaluation.graphqa_collected import Found, LeftOut, Row, collected, failure, first_of
 from conspectus.pipelines.evaluation.rows import value_of
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 

@@ -22,7 +22,7 @@ from conspectus.pipelines.evaluation.rows import lines_of, value_of
 from conspectus.pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, read_questions
 from conspectus.pipelines.interchange.kg import read_graph
 from conspectus.pipelines.interchange.kg_collect import ImportedGraph
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.query.subgraph.textual_graph import TextualGraph
 from conspectus.query.walk.graph import predicate_words, spoken
 from conspectus.query.walk.ids import is_id

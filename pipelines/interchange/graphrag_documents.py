@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from conspectus.pipelines.interchange.graphrag_align import Aligned, Text, joined
 from conspectus.pipelines.interchange.graphrag_rows import DocumentRow, Tables, TextUnitRow
 from conspectus.pipelines.lost import IMPORT
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.tables import sorted_by_id

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from conspectus.pipelines.interchange.graphrag_rows import CovariateRow, EntityRow, RelationshipRow
 from conspectus.pipelines.lost import DANGLING, IMPORT
 from conspectus.pipelines.steps.entities import entity_id
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.records import Entity, Failure
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.normalise import entity_key

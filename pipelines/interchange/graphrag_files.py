@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from conspectus.pipelines.interchange import graphrag_cells as cells
 from conspectus.pipelines.interchange.graphrag_rows import TABLES, CommunityRow, Tables, TextUnitRow
 from conspectus.pipelines.lost import IMPORT
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.records import Failure

@@ -8,7 +8,7 @@ from conspectus.pipelines.interchange.graphrag_entities import NO_NAME, names_of
 from conspectus.pipelines.interchange.graphrag_rows import CovariateRow, RelationshipRow
 from conspectus.pipelines.lost import IMPORT
 from conspectus.pipelines.steps.entities import entity_id
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Claim, Failure, Relation
 from conspectus.storage.tables import sorted_by_id

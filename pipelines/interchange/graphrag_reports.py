@@ -12,7 +12,7 @@ from functools import lru_cache
 from conspectus.pipelines.interchange.graphrag_align import Text
 from conspectus.pipelines.interchange.graphrag_rows import ReportRow
 from conspectus.pipelines.lost import IMPORT
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.steps.report_findings import places_of
 from conspectus.pipelines.steps.report_prompt import Cited
 from conspectus.storage.hashing import short_id

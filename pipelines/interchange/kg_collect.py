@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from conspectus.pipelines.interchange.kg_told import ToldThing, ToldTriple, one_thing, one_triple
 from conspectus.pipelines.lost import KG
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.records import Failure
 from conspectus.storage.text.normalise import entity_key
 

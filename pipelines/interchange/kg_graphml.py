@@ -19,7 +19,7 @@ from conspectus.pipelines.interchange.kg_told import (
     types_of,
     weight_of,
 )
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.text.normalise import entity_key
 
 SEPARATOR = "<SEP>"

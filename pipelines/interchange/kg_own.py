@@ -16,7 +16,7 @@ from conspectus.pipelines.interchange.kg_told import (
     types_of,
     weight_of,
 )
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 
 
 @dataclass(slots=True)

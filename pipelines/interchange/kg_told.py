@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 
 
 @dataclass(frozen=True, slots=True)

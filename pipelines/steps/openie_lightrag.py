@@ -15,7 +15,7 @@ from conspectus.pipelines.interchange.kg_graphml import KEYWORDS, SEPARATOR, is_
 from conspectus.pipelines.lost import EXTRACT
 from conspectus.pipelines.steps.openie import OpenExtraction, OpenTriple
 from conspectus.pipelines.steps.openie_passages import OpenResults, Passage
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.steps.usable import name_key
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest

@@ -17,7 +17,7 @@ from conspectus.pipelines.steps.extraction_model import LOST_RECORD
 from conspectus.pipelines.steps.openie import usable
 from conspectus.pipelines.steps.openie_lightrag import read_lightrag
 from conspectus.pipelines.steps.openie_passages import OpenResults, Passage, titled
-from conspectus.pipelines.steps.readers.encodings import clean
+from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Document, Failure

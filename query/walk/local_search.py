@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from conspectus.query.walk.detection.detections import DETECTIONS
-from conspectus.query.walk.detection.graph import (
+from conspectus.query.methods.fasttog.detection.detections import DETECTIONS
+from conspectus.query.methods.fasttog.detection.graph import (
     Detection,
     Partition,
     SmallGraph,
@@ -21,7 +21,7 @@ from conspectus.query.walk.detection.graph import (
     numbered,
     small_graph,
 )
-from conspectus.query.walk.detection.louvain import louvain
+from conspectus.query.methods.fasttog.detection.louvain import louvain
 from conspectus.query.walk.graph import Ints, KnowledgeGraph
 from conspectus.query.walk.sampling import neighbourhood
 from conspectus.storage.settings.asking import FastTogSettings

@@ -27,8 +27,8 @@ from conspectus.query.context import Context
 from conspectus.query.retrieve.dense import DenseRetriever
 from conspectus.query.tasks import prompt_for
 from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
-from conspectus.query.walk.detection.graph import members, small_graph
-from conspectus.query.walk.detection.louvain import louvain
+from conspectus.query.methods.fasttog.detection.graph import members, small_graph
+from conspectus.query.methods.fasttog.detection.louvain import louvain
 from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, sentence, spoken
 from conspectus.query.walk.grounds import numbers_of, open_grounds
 from conspectus.query.walk.near_triples import NearTriple, alike, around, considered, nearest

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.steps.readers.formats import READERS
+from conspectus.pipelines.readers.formats import READERS
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import load_settings

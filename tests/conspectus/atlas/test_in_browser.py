@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.atlas.page import write_html
+from conspectus.map.page import write_html
 from conspectus.storage.records import Merge
 from tests.conspectus.atlas.chromium import PROGRAM, Page, chromium
 from tests.conspectus.atlas.samples import (

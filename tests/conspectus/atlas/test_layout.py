@@ -2,9 +2,9 @@ from math import hypot
 
 import pytest
 
-from conspectus.atlas.layout import Layout, laid_out
-from conspectus.atlas.packing import Circle
-from conspectus.atlas.regions import Tree, tree_of
+from conspectus.map.layout import Layout, laid_out
+from conspectus.map.packing import Circle
+from conspectus.map.regions import Tree, tree_of
 from conspectus.storage.records import Community, Entity, Relation
 from tests.conspectus.atlas.samples import community, entity, large_index
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.atlas.packing import Circle, enclosing, packed
+from conspectus.map.packing import Circle, enclosing, packed
 
 RADII = st.lists(st.floats(0.05, 40), min_size=1, max_size=60)
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from conspectus import open as open_index
-from conspectus.atlas.content import Limits, content_of
-from conspectus.atlas.page import write_html
+from conspectus.map.content import Limits, content_of
+from conspectus.map.page import write_html
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Mention, Merge, Relation, Report, Span
 from conspectus.storage.settings import load_settings

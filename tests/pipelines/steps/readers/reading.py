@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from conspectus.pipelines.steps.readers.encodings import Unreadable
-from conspectus.pipelines.steps.readers.formats import read_rows
-from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.formats import read_rows
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 SETTINGS = InputSettings()

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.steps.readers.encodings import Unreadable, clean, decoded, open_text, text_encoding
+from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded, open_text, text_encoding
 
 GERMAN = "Das Mädchen aß Äpfel über dem Fluß, während der König schläft. "
 

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.steps.readers.encodings import Unreadable
-from conspectus.pipelines.steps.readers.formats import CONTAINERS, READERS, known_formats, readable_suffix
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.formats import CONTAINERS, READERS, known_formats, readable_suffix
 
 
 def test_each_format_has_a_reader() -> None:
     for module, function in set(READERS.values()):
-        assert callable(getattr(import_module(f"conspectus.pipelines.steps.readers.{module}"), function))
+        assert callable(getattr(import_module(f"conspectus.pipelines.readers.{module}"), function))
     assert set(READERS) > CONTAINERS
 
 

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.pipelines.steps.readers import html
-from conspectus.pipelines.steps.readers.draft import Draft
-from conspectus.pipelines.steps.readers.encodings import Unreadable
-from conspectus.pipelines.steps.readers.html import add_page, parse_page, read_html
-from conspectus.pipelines.steps.readers.xml_guard import refuse_memory
+from conspectus.pipelines.readers import html
+from conspectus.pipelines.readers.draft import Draft
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.html import add_page, parse_page, read_html
+from conspectus.pipelines.readers.xml_guard import refuse_memory
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import damaged, headings, only_row, refusal, survives
 

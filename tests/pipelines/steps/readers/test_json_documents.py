@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.steps.readers import json_documents, tabular
+from conspectus.pipelines.readers import json_documents, tabular
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
 

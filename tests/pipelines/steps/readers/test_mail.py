@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.steps.readers import mail
+from conspectus.pipelines.readers import mail
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.pipelines.steps.readers.markdown import markdown_places
+from conspectus.pipelines.readers.markdown import markdown_places
 
 
 def found(text: str) -> list[tuple[str, int]]:

@@ -12,9 +12,9 @@ from reportlab.lib.pagesizes import A4
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfgen import canvas
 
-from conspectus.pipelines.steps.readers import pdf
-from conspectus.pipelines.steps.readers.pdf import read_pdf
-from conspectus.pipelines.steps.readers.rows import Lost, Row
+from conspectus.pipelines.readers import pdf
+from conspectus.pipelines.readers.pdf import read_pdf
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import damaged, only_row, refusal, survives
 

@@ -10,9 +10,9 @@ import fsspec  # type: ignore[import-untyped]
 import pytest
 
 from conspectus.pipelines.steps.documents import read_documents
-from conspectus.pipelines.steps.readers import remote
-from conspectus.pipelines.steps.readers.inputs import find_files
-from conspectus.pipelines.steps.readers.remote import is_url, shown
+from conspectus.pipelines.readers import remote
+from conspectus.pipelines.readers.inputs import find_files
+from conspectus.pipelines.readers.remote import is_url, shown
 from conspectus.storage.errors import InputError, MissingPart
 from conspectus.storage.settings import InputSettings
 
@@ -221,8 +221,8 @@ def test_a_server_that_never_ends_is_given_up(server: str, monkeypatch: pytest.M
 def test_a_file_that_is_gone_when_it_is_read_is_a_failure(memory: str) -> None:
     from contextlib import ExitStack
 
-    from conspectus.pipelines.steps.readers.encodings import Unreadable
-    from conspectus.pipelines.steps.readers.remote import RemoteFile, fetched
+    from conspectus.pipelines.readers.encodings import Unreadable
+    from conspectus.pipelines.readers.remote import RemoteFile, fetched
 
     file = next(each.path for each in find_files([memory])[0] if each.uri == "a.txt")
     assert isinstance(file, RemoteFile)

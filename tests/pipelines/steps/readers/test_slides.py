@@ -7,9 +7,9 @@ from zipfile import ZipFile
 import pptx
 import pytest
 
-from conspectus.pipelines.steps.readers import office
-from conspectus.pipelines.steps.readers.rows import Lost, Row
-from conspectus.pipelines.steps.readers.slides import read_slides
+from conspectus.pipelines.readers import office
+from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.slides import read_slides
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import (
     archive_of,

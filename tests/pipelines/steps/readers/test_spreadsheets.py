@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
-from conspectus.pipelines.steps.readers import spreadsheets
+from conspectus.pipelines.readers import spreadsheets
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
@@ -148,7 +148,7 @@ def test_broken_workbooks(tmp_path: Path) -> None:
 
 
 def test_what_is_told_of_a_broken_workbook_does_not_depend_on_where_it_lies(tmp_path: Path) -> None:
-    from conspectus.pipelines.steps.readers.encodings import Unreadable
+    from conspectus.pipelines.readers.encodings import Unreadable
 
     told = set()
     for name in ("a.xlsx", "b.xlsx"):

@@ -8,7 +8,7 @@ import docx
 import pytest
 from docx.oxml import parse_xml
 
-from conspectus.pipelines.steps.readers.word import read_word
+from conspectus.pipelines.readers.word import read_word
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import (
     archive_of,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.walk.detection.detections import DETECTIONS
-from conspectus.query.walk.detection.girvan_newman import girvan_newman, splits
-from conspectus.query.walk.detection.graph import (
+from conspectus.query.methods.fasttog.detection.detections import DETECTIONS
+from conspectus.query.methods.fasttog.detection.girvan_newman import girvan_newman, splits
+from conspectus.query.methods.fasttog.detection.graph import (
     SmallGraph,
     community_modularity,
     components,
@@ -21,7 +21,7 @@ from conspectus.query.walk.detection.graph import (
     numbered,
     small_graph,
 )
-from conspectus.query.walk.detection.louvain import louvain
+from conspectus.query.methods.fasttog.detection.louvain import louvain
 
 KARATE: nx.Graph = nx.karate_club_graph()
 

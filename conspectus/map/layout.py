@@ -1,0 +1,97 @@
+"""Where everything stands on the map: entities packed in their region, regions in theirs, and these on the map."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import sqrt
+
+from conspectus.map.packing import Circle, enclosing, packed
+from conspectus.map.regions import Tree
+
+_GAP, _MARGIN = 0.035, 0.05
+"""Space around a region, and between its rim and what is in it, as a share of its radius."""
+_DOT_GAP, _LEAST_MARGIN = 0.22, 0.5
+"""Space around an entity, and the least within a region's rim, in radii of an entity without relations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Circles of the regions and of the entities, in the tree's order, and one around all of them at the origin.
+
+    A unit is the radius of an entity without relations; the area of an entity grows with its degree.
+    """
+
+    regions: tuple[Circle, ...]
+    entities: tuple[Circle, ...]
+    around: Circle
+
+
+def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> Layout:
+    """Return the layout of a tree; `joined` are pairs of its entities' rows that relations join.
+
+    What is joined is placed near to each other as far as that costs no space. The same tree gives the same layout.
+    """
+    ties = _ties(tree, joined)
+    children = tree.children()
+    radius = [sqrt(1.0 + each.degree) for each in tree.entities]
+    regions = [Circle(0.0, 0.0, 0.0)] * len(tree.regions)
+    dots = [Circle(0.0, 0.0, 0.0)] * len(tree.entities)
+
+    def pack(row: int, rows: range) -> Circle:
+        """Place what is directly in a region, around the origin for now; return the circle around it."""
+        below = children[row]
+        keys = [*below, *(-1 - each for each in rows)]
+        sizes = [*(regions[each].r * (1 + _GAP) for each in below), *(radius[each] + _DOT_GAP for each in rows)]
+        at = {key: place for place, key in enumerate(keys)}
+        near = [{at[other]: weight for other, weight in ties[key].items() if other in at} for key in keys]
+        circles = packed(sizes, near)
+        around = enclosing(circles)
+        for key, circle in zip(keys, circles, strict=True):
+            x, y = circle.x - around.x, circle.y - around.y
+            if key >= 0:
+                regions[key] = Circle(x, y, regions[key].r)
+            else:
+                dots[-1 - key] = Circle(x, y, radius[-1 - key])
+        return around
+
+    for row in reversed(range(len(tree.regions))):  # what is in a region comes after it
+        each = tree.regions[row]
+        around = pack(row, range(each.first, each.own))
+        regions[row] = Circle(0.0, 0.0, around.r + max(_LEAST_MARGIN, around.r * _MARGIN))
+    around = pack(len(tree.regions), range(0))
+    for row, each in enumerate(tree.regions):  # so far each stands relative to the middle of its parent
+        if each.parent >= 0:
+            regions[row] = _moved(regions[row], regions[each.parent])
+        for dot in range(each.first, each.own):
+            dots[dot] = _moved(dots[dot], regions[row])
+    return Layout(tuple(regions), tuple(dots), Circle(0.0, 0.0, around.r))
+
+
+def _moved(circle: Circle, by: Circle) -> Circle:
+    return Circle(circle.x + by.x, circle.y + by.y, circle.r)
+
+
+def _ties(tree: Tree, joined: Iterable[tuple[int, int]]) -> defaultdict[int, defaultdict[int, float]]:
+    """Return how many pairs join two things of one parent; a region's key is its row, an entity's -1 - its row."""
+    over = [-1] * len(tree.entities)
+    for row, each in enumerate(tree.regions):
+        over[each.first : each.own] = [row] * (each.own - each.first)
+    found: defaultdict[int, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
+    for pair in joined:
+        one, other = ([-1 - dot, *_above(tree, over[dot])] for dot in pair)
+        while one[-1] == other[-1] and len(one) > 1 and len(other) > 1:
+            one.pop()
+            other.pop()
+        if one[-1] != other[-1]:
+            found[one[-1]][other[-1]] += 1.0
+            found[other[-1]][one[-1]] += 1.0
+    return found
+
+
+def _above(tree: Tree, row: int) -> list[int]:
+    """Return a region and what it lies in, outermost last."""
+    found = []
+    while row >= 0:
+        found.append(row)
+        row = tree.regions[row].parent
+    return found

@@ -1,0 +1,90 @@
+"""One file of HTML that holds a map of an index, and asks nobody for anything.
+
+What comes from documents is in it as JSON only, in which no sign can end the element that it stands in; the script puts
+it on the page as text. A content security policy allows this script and this style sheet, by their hashes, and nothing
+else: no request of any kind, no other script.
+"""
+
+import json
+import re
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from conspectus.map.content import Content, Limits, content_of
+from conspectus.pipelines.interchange.exported import Exported
+from conspectus.storage.records import Document
+
+if TYPE_CHECKING:
+    from conspectus.storage.index import Index
+
+_SCRIPTS = ("data", "colour", "camera", "draw", "labels", "panel", "search", "main")
+_PLACE = re.compile(r"\{\{(\w+)\}\}")
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="8" fill="#cfd8ea"/>'
+    '<circle cx="5.4" cy="8" r="4" fill="#5b74b5"/><circle cx="11.7" cy="8" r="2.6" fill="#a4472c"/></svg>'
+)
+
+
+def write_html(index: "Index", to: Path, *, title: str | None = None, limits: Limits | None = None) -> Exported:
+    """Write the map of an index as one page; return what is on it, with notes on what is not.
+
+    `title` heads the page: without one the titles of up to three documents, the name of the index's folder where there
+    are more. The same index and title give the same bytes.
+    """
+    content = content_of(index, title or _title(index), limits or Limits())
+    to.write_text(page(content), "utf-8", newline="\n")
+    return Exported((to,), content.rows, content.notes)
+
+
+def page(content: Content) -> str:
+    """Return the page that shows a content."""
+    style, script = _part("style.css"), _script()
+    policy = (
+        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    values = {
+        "policy": policy,
+        "icon": f"data:image/svg+xml,{quote(_ICON)}",
+        "title": escape(content.map["title"]),
+        "style": style,
+        "map": _json(content.map),
+        "texts": _json(content.texts),
+        "script": script,
+    }
+    return _PLACE.sub(lambda place: values[place[1]], _part("page.html"))
+
+
+def _title(index: "Index") -> str:
+    documents = index.rows(Document)
+    if 0 < len(documents) <= 3:
+        return ", ".join(sorted(each.title or each.uri or each.id for each in documents))
+    folders = [index.root.absolute(), *index.root.absolute().parents]
+    names = [each.name.removesuffix(".index") for each in folders]
+    return next((each for each in names if each and each != "index" and not each.startswith(".")), "Index")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(value: Any) -> str:  # noqa: ANN401  (any JSON)
+    """Return a value as JSON that may stand in a script element: without "<" nothing begins or ends there."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+@cache
+def _script() -> str:
+    """Return the scripts as one, in a scope of its own."""
+    parts = "\n".join(_part(f"{name}.js") for name in _SCRIPTS)
+    return f'(() => {{\n"use strict";\n{parts}\n}})();'
+
+
+def _part(name: str) -> str:
+    return files("conspectus.map").joinpath("page_parts", name).read_text("utf-8")

@@ -1,0 +1,223 @@
+"""Archives: .zip, .tar and gzip. Each member is a file of its own, read by the format that its name says.
+
+Members are unpacked one at a time, to temporary files whose names the archive has no say in. What a member may
+unpack to is bounded by what all together may (`input.max_archive_bytes`), and by how well data is ever packed.
+"""
+
+import gzip
+import re
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO, Self
+
+from conspectus.pipelines.readers.containers import Names, Nest, blocks, copy, read_part
+from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.formats import read_rows, readable_suffix
+from conspectus.pipelines.readers.names import is_wanted, storable
+from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.zip_guard import LARGE, MAX_ENTRIES, MAX_RATIO, ZIP_ERRORS, check_directory_size
+from conspectus.storage.settings import InputSettings
+
+_GZIP_ERRORS = (gzip.BadGzipFile, EOFError, zlib.error)
+_TAR_ERRORS = (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError)
+_ENCRYPTED = 0x1 | 0x40
+_UTF8 = 0x800
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_JAPANESE = re.compile("[\u3041-\u30fa\u4e00-\u9fff]")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_WHOLE_HEADERS = frozenset(
+    {
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+    }
+)
+_LONGEST_TAR_HEADER = 1 << 16
+_LONGEST_GLOBAL_HEADER = 1 << 12
+_MOST_GLOBAL_VALUES = 1_000
+
+
+def read_zip(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+    """Yield the rows of all members, in the order of the archive; `within` is the member's name.
+
+    Hidden members and clutter are left out as in folders. Members that are encrypted, damaged, links, packed
+    beyond reason, or of a name that leads elsewhere or is taken are lost, and the others are read.
+    """
+    nest = nest or Nest.outermost(settings)
+    with path.open("rb") as stream:
+        check_directory_size(stream, MAX_ENTRIES)
+        try:
+            archive = zipfile.ZipFile(stream)
+        except ZIP_ERRORS as error:
+            raise Unreadable("damaged archive", str(error)) from error
+        with archive:
+            yield from _not_empty(_zip_members(archive, settings, nest))
+
+
+def _zip_members(archive: zipfile.ZipFile, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    names = Names()
+    for info in archive.infolist():
+        name = _zip_name(info)
+        if name.endswith("/") or not _is_wanted(name):
+            continue
+        nest.budget.spend_part()
+        why = _bad_name(name, names) or _bad_member(info, settings, nest)
+        if why:
+            yield Lost(None, *why, within=name)
+        else:
+            yield from read_part(name, _zip_blocks(archive, info), settings, nest)
+
+
+def _zip_name(info: zipfile.ZipInfo) -> str:
+    name = info.filename
+    if not info.flag_bits & _UTF8:
+        # zipfile takes such names for cp437, as the format says; most programs write UTF-8 all the same, and those
+        # of Japan what Windows has there.
+        for codec in ("utf-8", "cp932"):
+            try:
+                found = name.encode("cp437").decode(codec)
+            except UnicodeError:
+                continue
+            if codec == "utf-8" or _JAPANESE.search(found):
+                name = found
+                break
+    return _plain_name(name)
+
+
+def _bad_member(info: zipfile.ZipInfo, settings: InputSettings, nest: Nest) -> tuple[str, str] | None:
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "symbolic link in an archive", ""
+    if info.flag_bits & _ENCRYPTED:
+        return "encrypted", ""
+    if info.compress_type not in _METHODS:  # of the others zipfile does not bound what one block unpacks to
+        return "unsupported compression", f"method {info.compress_type}"
+    if info.file_size > max(LARGE, MAX_RATIO * info.compress_size):
+        return "compressed beyond reason", f"{info.compress_size} bytes unpack to {info.file_size}"
+    return _too_large(info.file_size, settings, nest)
+
+
+def _zip_blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]:
+    try:
+        with archive.open(info) as stream:
+            yield from blocks(stream)
+    except ZIP_ERRORS as error:
+        raise Unreadable("damaged archive member", str(error)) from error
+
+
+def read_tar(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+    """Yield the rows of all members, as `read_zip` does. Raises Unreadable where a damaged archive ends."""
+    nest = nest or Nest.outermost(settings)
+    try:
+        with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r:", tarinfo=_Header) as archive:
+            yield from _not_empty(_tar_members(archive, settings, nest))
+    except _TAR_ERRORS as error:
+        raise Unreadable("damaged archive", str(error)) from error
+
+
+class _Header(tarfile.TarInfo):
+    """A member's header. Those that hold long names or attributes are read whole, so they may not be huge."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the header of a block; Unreadable for one that announces very long names, or many for all members."""
+        found = super().frombuf(buf, encoding, errors)
+        longest = _LONGEST_GLOBAL_HEADER if found.type == tarfile.XGLTYPE else _LONGEST_TAR_HEADER
+        if found.type in _WHOLE_HEADERS and found.size > longest:
+            raise Unreadable("damaged archive", f"a header of {found.size} bytes")
+        return found
+
+
+def _tar_members(archive: tarfile.TarFile, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    names = Names()
+    while (info := archive.next()) is not None:
+        archive.members.clear()  # type: ignore[attr-defined]  # each has a copy of what is said of all
+        if len(archive.pax_headers) > _MOST_GLOBAL_VALUES:
+            raise Unreadable("damaged archive", f"more than {_MOST_GLOBAL_VALUES} values for all members")
+        nest.budget.spend_part()
+        name = _plain_name(info.name)
+        if info.isdir() or not _is_wanted(name):
+            continue
+        why = _bad_name(name, names)
+        if info.issym() or info.islnk():
+            why = ("link in an archive", f"to {clean(storable(info.linkname))}")
+        elif not info.isreg():
+            why = ("not a regular file", "")
+        why = why or _too_large(info.size, settings, nest)
+        if why:
+            yield Lost(None, *why, within=name)
+            continue
+        member = archive.extractfile(info)
+        assert member is not None
+        yield from read_part(name, _tar_blocks(member), settings, nest)
+
+
+def _tar_blocks(member: IO[bytes]) -> Iterator[bytes]:
+    try:
+        yield from blocks(member)
+    except _TAR_ERRORS as error:
+        raise Unreadable("damaged archive member", str(error)) from error
+
+
+def read_gzip(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+    """Yield the rows of the one file that is packed: the format is that of the suffix before .gz (.tgz: .tar)."""
+    nest = nest or Nest.outermost(settings)
+    suffix = readable_suffix(path.name)
+    inner = ".tar" if suffix == ".tgz" else suffix.removesuffix(".gz")
+    with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
+        unpacked = Path(folder, f"part{inner}")
+        with path.open("rb") as packed, unpacked.open("wb") as stream:
+            copy(_gzip_blocks(packed, path.stat().st_size), stream, settings, nest)
+        yield from read_rows(unpacked, settings, nest)
+
+
+def _gzip_blocks(packed: IO[bytes], packed_size: int) -> Iterator[bytes]:
+    total = 0
+    try:
+        with gzip.GzipFile(fileobj=packed) as stream:
+            for block in blocks(stream):
+                total += len(block)
+                if total > max(LARGE, MAX_RATIO * packed_size):
+                    raise Unreadable("compressed beyond reason", f"{packed_size} bytes unpack to over {total}")
+                yield block
+    except _GZIP_ERRORS as error:
+        raise Unreadable("damaged archive", str(error)) from error
+
+
+def _plain_name(name: str) -> str:
+    """Return a member's name with / between its parts, as it can be stored."""
+    return clean(storable(name)).replace("\\", "/").removeprefix("./")
+
+
+def _is_wanted(name: str) -> bool:
+    return ".." in name.split("/") or is_wanted(PurePosixPath(name).parts)
+
+
+def _bad_name(name: str, names: Names) -> tuple[str, str] | None:
+    if ".." in name.split("/") or name.startswith("/") or _DRIVE.match(name):
+        return "name that leads outside the archive", ""
+    if not names.take(name):
+        return "name of an earlier member", "only the first is read"
+    return None
+
+
+def _too_large(size: int, settings: InputSettings, nest: Nest) -> tuple[str, str] | None:
+    if size > nest.budget.n_bytes:
+        limit = f"input.max_archive_bytes ({settings.max_archive_bytes})"
+        return f"unpacks to more than {limit}", f"{size} bytes; {nest.budget.n_bytes} are left for the archive"
+    return None
+
+
+def _not_empty(rows: Iterator[Row | Lost]) -> Iterator[Row | Lost]:
+    anything = False
+    for row in rows:
+        anything = True
+        yield row
+    if not anything:
+        raise Unreadable("empty", "no file in the archive")

@@ -1,0 +1,105 @@
+"""Electronic books (EPUB 2 and 3): the chapters in reading order, one text."""
+
+import posixpath
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+from zipfile import ZipFile
+
+from conspectus.pipelines.readers.draft import Draft, sensible_title
+from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.html import add_page, decoded_page, parse_page
+from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.xml_guard import local, parse_xml
+from conspectus.pipelines.readers.zip_guard import open_zip, read_member
+from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+MAX_PART = 64_000_000
+"""Bytes that one chapter may have."""
+
+_PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
+_METADATA = {
+    "creator": "author",
+    "language": "language",
+    "publisher": "publisher",
+    "date": "date",
+    "subject": "subject",
+}
+
+
+def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield a book as one row, its headings as places; a chapter that is damaged or missing is lost.
+
+    Raises Unreadable for a book whose chapters are encrypted (fonts may be).
+    """
+    draft = Draft(settings)
+    lost = []
+    if path.stat().st_size == 0:
+        raise Unreadable("empty")
+    with open_zip(path, settings.max_archive_bytes) as archive:
+        book = _Book(archive)
+        for chapter in book.chapters:
+            try:
+                root = parse_page(decoded_page(book.read(chapter)))
+                if root is not None:
+                    add_page(root, draft)
+            except Unreadable as error:
+                if error.reason.startswith("longer than"):
+                    raise
+                lost.append(Lost(None, f"chapter {chapter} cannot be read", f"{error.reason}: {error.detail}"))
+    yield Row(None, None, book.title, draft.text(), book.metadata, tuple(draft.places))
+    yield from lost
+
+
+class _Book:
+    """What the package document of a book says."""
+
+    def __init__(self, archive: ZipFile) -> None:
+        self._archive = archive
+        self._members = {each.filename: each for each in archive.infolist()}
+        container = self._xml("META-INF/container.xml", "no EPUB")
+        name = next((each.get("full-path") or "" for each in container.iter() if local(each) == "rootfile"), "")
+        package = self._xml(name, "the book has no package document")
+        folder = posixpath.dirname(name)
+        manifest = {
+            each.get("id"): posixpath.normpath(
+                posixpath.join(folder, unquote(each.get("href") or "").partition("#")[0])
+            )
+            for each in package.iter()
+            if local(each) == "item" and each.get("media-type") in _PAGES
+        }
+        spine = [each.get("idref") for each in package.iter() if local(each) == "itemref"]
+        self.chapters = list(dict.fromkeys(manifest[id_] for id_ in spine if id_ in manifest))
+        if not self.chapters:
+            raise Unreadable("damaged document", "the book has no chapters")
+        self._refuse_encrypted()
+        values: dict[str, list[str]] = {}
+        for each in package.iter():
+            text = " ".join(clean(each.text or "").split())
+            if (each.tag if isinstance(each.tag, str) else "").startswith("{http://purl.org/dc/") and text:
+                values.setdefault(local(each), []).append(text)
+        self.title = sensible_title(next(iter(values.get("title", [])), None))
+        self.metadata = {ours: "; ".join(values[theirs]) for theirs, ours in _METADATA.items() if theirs in values}
+
+    def read(self, name: str) -> bytes:
+        """Return a member of the book."""
+        if name not in self._members:
+            raise Unreadable("damaged document", f"{name} is missing")
+        return read_member(self._archive, self._members[name], MAX_PART)
+
+    def _xml(self, name: str, otherwise: str) -> "_Element":
+        if name not in self._members:
+            raise Unreadable("damaged document", otherwise)
+        return parse_xml(self.read(name), name, doctype=True)
+
+    def _refuse_encrypted(self) -> None:
+        if "META-INF/encryption.xml" not in self._members:
+            return
+        root = self._xml("META-INF/encryption.xml", "")
+        covered = {unquote(each.get("URI") or "") for each in root.iter() if local(each) == "CipherReference"}
+        if covered.intersection(self.chapters):
+            raise Unreadable("encrypted", "the book is protected against copying")

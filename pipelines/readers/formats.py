@@ -1,0 +1,100 @@
+"""The formats, by suffix, and where each is read. A format's module is imported when the first such file is read."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from conspectus.pipelines.readers.containers import Nest
+
+READERS: Mapping[str, tuple[str, str]] = {
+    ".txt": ("texts", "read_plain"),
+    ".md": ("texts", "read_markdown"),
+    ".markdown": ("texts", "read_markdown"),
+    ".html": ("html", "read_html"),
+    ".htm": ("html", "read_html"),
+    ".xhtml": ("html", "read_html"),
+    ".pdf": ("pdf", "read_pdf"),
+    ".docx": ("word", "read_word"),
+    ".pptx": ("slides", "read_slides"),
+    ".xlsx": ("spreadsheets", "read_workbook"),
+    ".epub": ("epub", "read_epub"),
+    ".csv": ("tabular", "read_csv"),
+    ".tsv": ("tabular", "read_csv"),
+    ".json": ("json_documents", "read_json"),
+    ".jsonl": ("tabular", "read_json_lines"),
+    ".ndjson": ("tabular", "read_json_lines"),
+    ".parquet": ("tabular", "read_parquet"),
+    ".eml": ("mail", "read_mail"),
+    ".mbox": ("mail", "read_mailbox"),
+    ".zip": ("archives", "read_zip"),
+    ".tar": ("archives", "read_tar"),
+    ".tgz": ("archives", "read_gzip"),
+    ".gz": ("archives", "read_gzip"),
+}
+"""Module and function of each format. A function takes (path, settings), that of a container its nest too."""
+
+CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz", ".gz"})
+"""Formats that hold files of any format."""
+
+_SYNONYMS = frozenset({".markdown", ".htm", ".xhtml", ".ndjson", ".tgz"})
+_ADVICE = {
+    ".doc": "save it as .docx",
+    ".rtf": "save it as .docx",
+    ".odt": "save it as .docx",
+    ".ppt": "save it as .pptx",
+    ".odp": "save it as .pptx",
+    ".xls": "save it as .xlsx",
+    ".xlsm": "save it as .xlsx",
+    ".xlsb": "save it as .xlsx",
+    ".ods": "save it as .xlsx",
+    ".msg": "save it as .eml",
+    ".7z": "unpack it, or pack it as .zip",
+    ".rar": "unpack it, or pack it as .zip",
+    ".bz2": "unpack it, or pack it as .zip",
+    ".xz": "unpack it, or pack it as .zip",
+}
+
+
+def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -> Iterator[Row | Lost]:
+    """Yield the rows of a file, in file order, by the format that its suffix names; `nest` is what it lies in.
+
+    Raises Unreadable, possibly after some rows, where the rest of the file cannot be read.
+    """
+    suffix = readable_suffix(path.name)
+    if not path.is_file():
+        raise Unreadable("not a regular file")
+    last = PurePosixPath(suffix).suffix or suffix
+    module, function = READERS[last]
+    reader: Any = getattr(import_module(f"conspectus.pipelines.readers.{module}"), function)
+    rows: Iterator[Row | Lost] = reader(path, settings, nest) if last in CONTAINERS else reader(path, settings)
+    return rows
+
+
+def readable_suffix(name: str) -> str:
+    """Return the suffix of a file name, in small letters; Unreadable where no such format is read.
+
+    >>> readable_suffix("Report.2024.PDF"), readable_suffix("corpus.jsonl.gz")
+    ('.pdf', '.jsonl.gz')
+    """
+    path = PurePosixPath(name.lower())
+    suffix = path.suffix
+    if suffix == ".gz":
+        inner = path.with_suffix("").suffix
+        if inner not in READERS or inner in {".gz", ".tgz"}:
+            raise Unreadable(f"unsupported format {inner}.gz", "before .gz stands the suffix of a format that is read")
+        return inner + suffix
+    if suffix not in READERS:
+        advice = _ADVICE.get(suffix, f"these are read: {known_formats()}")
+        raise Unreadable(f"unsupported format {suffix or '(no suffix)'}", advice)
+    return suffix
+
+
+def known_formats() -> str:
+    """Return the suffixes that are read, without those that are second names of a format."""
+    return " ".join(suffix for suffix in READERS if suffix not in _SYNONYMS)

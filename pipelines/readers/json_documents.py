@@ -1,0 +1,76 @@
+"""JSON files: one object with a text, a list of such objects, or an object that holds one such list."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from conspectus.pipelines.readers.encodings import Unreadable, open_text
+from conspectus.pipelines.readers.rows import Lost, Record, Row, listed, no_column, row_of, rows_with_text, too_long
+from conspectus.storage.settings import InputSettings
+
+MAX_VALUES = 5_000_000
+"""Most values of a file, or of a line of JSON Lines: a number takes two bytes in the file and up to forty in memory."""
+
+
+def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the object with the text column, or each of a list of such objects, numbered from 1.
+
+    A list may stand for itself or be the value of a key (`{"data": [...]}`), if no other list there has texts.
+    Raises Unreadable for other JSON, with the keys that there are, and for a file that is larger than a text of
+    `max_characters` could make it: the file is read whole, which JSON Lines are not.
+    """
+    value = _value(path, settings)
+    if isinstance(value, list):
+        yield from rows_with_text(_numbered(value), settings)
+    elif not isinstance(value, dict):
+        raise Unreadable("no JSON object", f"it is a {type(value).__name__}")
+    elif settings.text_column in value:
+        yield row_of(None, value, settings)
+    else:
+        yield from rows_with_text(_numbered(_records(value, settings)), settings)
+
+
+def _value(path: Path, settings: InputSettings) -> Any:  # noqa: ANN401  (any JSON)
+    limit = 6 * settings.max_characters + (1 << 20)  # a character takes up to six; the rest is for other keys
+    with open_text(path) as stream:
+        text = stream.read(limit + 1)
+    if len(text) > limit:
+        raise Unreadable(too_long(settings).reason, "as .jsonl, one object a line, it can have any length")
+    if not text.strip():
+        raise Unreadable("empty")
+    if value_count(text) > MAX_VALUES:
+        raise Unreadable(f"more than {MAX_VALUES} values", "as .jsonl, one object a line, there may be any number")
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise Unreadable("nested too deeply") from error
+    except ValueError as error:
+        raise Unreadable("not JSON", str(error)) from error
+
+
+def value_count(text: str) -> int:
+    """Return how many values JSON holds at most."""
+    return text.count(",") + text.count("[") + text.count("{")
+
+
+def _records(value: dict[str, Any], settings: InputSettings) -> list[Any]:
+    """Return the one list of an object that holds records with a text."""
+    lists = {key: each for key, each in value.items() if isinstance(each, list) and _has_texts(each, settings)}
+    if len(lists) > 1:
+        raise Unreadable("several lists of texts", f"under the keys {listed(lists)}")
+    if not lists:
+        raise no_column(settings.text_column, value)
+    return next(iter(lists.values()))
+
+
+def _has_texts(values: list[Any], settings: InputSettings) -> bool:
+    return any(isinstance(each, dict) and settings.text_column in each for each in values)
+
+
+def _numbered(values: list[Any]) -> Iterator[tuple[int, Record] | Lost]:
+    for number, value in enumerate(values, start=1):
+        if isinstance(value, dict):
+            yield number, value
+        else:
+            yield Lost(number, f"value {number} is not a JSON object", f"it is a {type(value).__name__}")

@@ -1,0 +1,362 @@
+"""Mail: messages (.eml) and mailboxes (.mbox). A message is a text; what is attached to it is read as a file is."""
+
+import datetime
+import mimetypes
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from email import message_from_bytes
+from email.message import EmailMessage
+from email.policy import EmailPolicy
+from itertools import accumulate
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from conspectus.pipelines.readers.containers import Exhausted, Names, Nest, read_part
+from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
+from conspectus.pipelines.readers.formats import read_rows
+from conspectus.pipelines.readers.rows import Lost, Row, as_title, strings, too_long
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
+
+MAX_BYTES = 100_000_000
+"""Bytes of a message: it is parsed in memory, in several times its size. Mail servers take some 25 million."""
+
+MAX_PARTS = 2_000
+"""Parts of a message, those of messages in it included."""
+
+MAX_HEADERS = 100_000
+"""Headers of all parts of a message."""
+
+MAX_WORK = 100_000_000
+"""Lines times announced divisions into parts: the parser compares each line with the end of each part it is in."""
+
+MAX_LINES = 5_000_000
+"""Lines of a message: the parser makes each one a string."""
+
+MAX_HEADER = 16_000
+"""Characters of a header that are read: its parser takes quadratic time."""
+
+MAX_PART_HEADER = 2_000
+"""Characters of a header that says what a part is: a file's name with its charset, at the most."""
+
+MAX_HEADER_WORK = 1_000_000_000
+"""Squared characters of all headers that are parsed, each counted once."""
+
+_FEW_WORDS = 5
+"""Times that an HTML text is longer than the plain one beside it, when that one only points at it."""
+
+_PARSER_ERRORS = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
+"""What the standard library's parser raises for some broken headers and bodies, and for parts nested very deeply."""
+
+_SIGNATURES = frozenset(
+    {
+        "application/pgp-signature",
+        "application/pkcs7-signature",
+        "application/x-pkcs7-signature",
+        "message/delivery-status",
+        "message/disposition-notification",
+        "text/rfc822-headers",
+    }
+)
+"""Parts that are about the message, and say nothing of their own."""
+
+_BROKEN_HEADER = 500
+_SEPARATOR = b"From "
+_BOUNDARY = re.compile(rb"boundary[\s*0]*=", re.I)
+
+
+class _Count:
+    """How many parts and headers a message has had so far, and its headers that were parsed."""
+
+    def __init__(self) -> None:
+        self.parts = self.headers = self.work = 0
+        self.parsed: dict[tuple[str, str], Any] = {}
+
+
+class _Policy(EmailPolicy):
+    """The default policy, with headers cut at a length that can be parsed, and so many of them and of parts."""
+
+    count = _Count()
+
+    def message_factory(self, policy: "_Policy") -> EmailMessage:  # type: ignore[override]
+        """Return a new part."""
+        self.count.parts += 1
+        if self.count.parts > MAX_PARTS:
+            raise Unreadable(f"message of more than {MAX_PARTS} parts")
+        return EmailMessage(policy)
+
+    def header_source_parse(self, sourcelines: Sequence[str]) -> tuple[str, str]:
+        """Return name and value of a header."""
+        self.count.headers += 1
+        if self.count.headers > MAX_HEADERS:
+            raise Unreadable(f"message of more than {MAX_HEADERS} headers")
+        ends = accumulate(map(len, sourcelines))
+        lines = [line for line, end in zip(sourcelines, ends, strict=False) if end - len(line) <= MAX_HEADER]
+        name, value = super().header_source_parse(lines)
+        return name, value[: MAX_PART_HEADER if name.lower().startswith("content-") else MAX_HEADER]
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:  # noqa: ANN401  (a header or its source)
+        """Return a header, parsed once however often it is asked for; what it costs to parse is bounded."""
+        key = (name, value)
+        if key not in self.count.parsed:
+            self.count.work += len(value) ** 2
+            if self.count.work > MAX_HEADER_WORK:
+                kind = Unreadable if name.lower().startswith("content-") else ValueError  # the others can stay as is
+                raise kind("headers that take too long to read")
+            self.count.parsed[key] = super().header_fetch_parse(name, value)
+        return self.count.parsed[key]
+
+
+def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+    """Yield the text of a message, then the rows of what is attached; `within` is an attachment's name.
+
+    Title is the subject; from, to, cc and date are metadata. The text is the plain one where there is one, else
+    that of the HTML. Images that are part of the page and signatures are passed over. An attached message is read
+    as this one is. Raises Unreadable for a message with neither text nor attachments.
+    """
+    nest = nest or Nest.outermost(settings)
+    if path.stat().st_size > MAX_BYTES:
+        raise Unreadable(f"message of more than {MAX_BYTES} bytes")
+    yield from _message_rows(_parsed(path.read_bytes()), settings, nest)
+
+
+def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
+    """Yield the rows of each message of a mailbox, numbered from 1; what is attached is `within` NUMBER/NAME."""
+    nest = nest or Nest.outermost(settings)
+    number = 0
+    for number, content in enumerate(_messages(path), start=1):
+        nest.budget.spend_part()
+        try:
+            if content is None:
+                raise Unreadable(f"message of more than {MAX_BYTES} bytes")
+            for row in _message_rows(_parsed(content), settings, nest):
+                if row.within:
+                    yield replace(row, within=f"{number}/{row.within}")
+                else:
+                    yield replace(row, number=number)
+        except Exhausted:
+            raise
+        except Unreadable as error:
+            yield Lost(number, error.reason, error.detail)
+    if not number:
+        raise Unreadable("empty" if not path.stat().st_size else "not a mailbox", "no line begins with 'From '")
+
+
+def _messages(path: Path) -> Iterator[bytes | None]:
+    """Yield the messages of a mailbox; None for one that is too large. Each follows a line "From ..."."""
+    lines: list[bytes] = []
+    size = 0
+    begun = False
+    blank = True
+    with path.open("rb") as stream:
+        while line := stream.readline(1 << 16):
+            if blank and line.startswith(_SEPARATOR):
+                if begun:
+                    yield b"".join(lines) if size <= MAX_BYTES else None
+                begun, lines, size = True, [], 0
+            elif begun:
+                size += len(line)
+                if size <= MAX_BYTES:
+                    lines.append(line)
+                else:
+                    lines.clear()
+            blank = not line.strip()
+    if begun:
+        yield b"".join(lines) if size <= MAX_BYTES else None
+
+
+def _parsed(content: bytes) -> EmailMessage:
+    if not content.strip():
+        raise Unreadable("empty")
+    n_lines = content.count(b"\n") + content.count(b"\r")
+    if n_lines > MAX_LINES:
+        raise Unreadable(f"message of more than {MAX_LINES} lines")
+    if n_lines * len(_BOUNDARY.findall(content)) > MAX_WORK:
+        raise Unreadable("damaged message", "it announces too many divisions into parts")
+    try:
+        message = message_from_bytes(content, policy=_Policy(count=_Count()))  # type: ignore[call-overload]
+    except _PARSER_ERRORS as error:
+        raise Unreadable("damaged message", str(error)) from error
+    assert isinstance(message, EmailMessage)
+    if not message.keys():
+        raise Unreadable("not a message", "it has no headers")
+    return message
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """A part of a message that holds something; `text` where it is (part of) what the message says."""
+
+    part: EmailMessage
+    text: bool
+
+
+def _message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    try:
+        leaves = list(_leaves(message, True, settings))
+    except RecursionError as error:
+        raise Unreadable("damaged message", "its parts are nested too deeply") from error
+    attached = [leaf.part for leaf in leaves if not leaf.text]
+    try:
+        row = _text_row(message, [leaf.part for leaf in leaves if leaf.text], settings)
+        if row:
+            yield row
+        elif not attached:
+            raise Unreadable("empty", "the message has neither text nor attachments")
+    except Unreadable as error:
+        if not attached:
+            raise
+        yield Lost(None, error.reason, error.detail)
+    names = Names()
+    for part in attached:
+        nest.budget.spend_part()
+        yield from _attachment_rows(part, names, settings, nest)
+
+
+def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterator[_Leaf]:
+    """Yield what a message consists of; of alternatives only one has texts that are `wanted`."""
+    kind = part.get_content_type()
+    if kind in _SIGNATURES:
+        return
+    if kind.startswith("multipart/") and part.is_multipart():
+        children = [each for each in part.iter_parts() if isinstance(each, EmailMessage)]
+        best = _best(children, settings) if wanted and kind == "multipart/alternative" else None
+        for child in children:
+            yield from _leaves(child, wanted and (best is None or child is best), settings)
+    elif kind in {"text/plain", "text/html"} and not (part.get_filename() or part.is_attachment()):
+        if wanted:
+            yield _Leaf(part, text=True)
+    elif not _is_decoration(part):
+        yield _Leaf(part, text=False)
+
+
+def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:
+    """Return the plain text, or the page where that is blank or far shorter ("your program cannot show this")."""
+    plain = next((each for each in alternatives if each.get_content_type() == "text/plain"), None)
+    pages: list[EmailMessage] = [each for each in alternatives if _html_of(each) is not None]
+    page = pages[-1] if pages else None
+    if plain is None:
+        return page
+    if page is None:
+        return plain
+    length = len(_or_none(plain, settings).strip())
+    markup = _html_of(page)
+    if not length:
+        return page
+    if markup is None or len(markup.get_payload()) <= _FEW_WORDS * length:  # markup is longer than its text
+        return plain
+    return page if len(_or_none(markup, settings)) > _FEW_WORDS * length else plain
+
+
+def _html_of(part: EmailMessage) -> EmailMessage | None:
+    for each in part.walk():
+        if isinstance(each, EmailMessage) and each.get_content_type() == "text/html":
+            return each
+    return None
+
+
+def _or_none(part: EmailMessage, settings: InputSettings) -> str:
+    """Return the text of a part, "" for one that cannot be read."""
+    try:
+        return _text(part, settings)[0]
+    except Unreadable:
+        return ""
+
+
+def _is_decoration(part: EmailMessage) -> bool:
+    """Tell whether a part is an image that the text shows: a logo, a picture between its lines."""
+    return part.get_content_maintype() == "image" and (part["content-id"] is not None or not part.is_attachment())
+
+
+def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: InputSettings) -> Row | None:
+    """Return the text that a message's parts are together; None where they hold none."""
+    text = ""
+    places: list[Place] = []
+    for part in parts:
+        found, within = _text(part, settings)
+        if found.strip():
+            text += "\n\n" if text else ""
+            places += [replace(place, start=place.start + len(text)) for place in within]
+            text += found
+            if len(text) > settings.max_characters:
+                raise too_long(settings)
+    if not text:
+        return None
+    metadata = {name: _header(message, name) for name in ("from", "to", "cc", "date")}
+    return Row(None, None, as_title(_header(message, "subject")), text, strings(metadata), tuple(places))
+
+
+def _text(part: EmailMessage, settings: InputSettings) -> tuple[str, tuple[Place, ...]]:
+    content = _content(part)
+    if not content.strip():
+        return "", ()
+    text = decoded(content, part.get_content_charset())
+    if part.get_content_type() != "text/html":
+        return clean(text), ()
+    with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
+        path = Path(folder, "body.html")
+        path.write_text(text, "utf-8-sig", errors="replace")  # the mark outweighs what the page says of its encoding
+        rows = [row for row in _readable(path, settings) if isinstance(row, Row)]
+    return (rows[0].text, rows[0].places) if rows else ("", ())
+
+
+def _readable(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    try:
+        yield from read_rows(path, settings)
+    except Unreadable as error:
+        if error.reason not in ("empty", "no text"):  # a page that is all pictures
+            raise
+
+
+def _content(part: EmailMessage) -> bytes:
+    try:
+        content = part.get_payload(decode=True)
+    except _PARSER_ERRORS as error:
+        raise Unreadable("damaged message", str(error)) from error
+    return content if isinstance(content, bytes) else b""
+
+
+def _header(message: EmailMessage, name: str) -> str | None:
+    try:
+        value = message[name]
+        when = getattr(value, "datetime", None)
+        return when.isoformat() if isinstance(when, datetime.datetime) else (str(value) if value else None)
+    except _PARSER_ERRORS:
+        # A header that cannot be parsed is kept as it stands, in part.
+        raw = next((value for key, value in message.raw_items() if key.lower() == name), "")
+        return " ".join(str(raw)[:_BROKEN_HEADER].encode("ascii", "replace").decode("ascii").split())
+
+
+def _attachment_rows(part: EmailMessage, names: Names, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+    if part.get_content_type() != "message/rfc822":
+        name = names.unique(_file_name(part) or f"part{mimetypes.guess_extension(part.get_content_type()) or ''}")
+        try:
+            content = _content(part)
+        except Unreadable as error:
+            yield Lost(None, error.reason, error.detail, within=name)
+            return
+        yield from read_part(name, [content], settings, nest)
+        return
+    inner = next((each for each in part.iter_parts() if isinstance(each, EmailMessage)), None)
+    title = as_title(_header(inner, "subject")) if inner else None
+    name = names.unique(_file_name(part) or f"{(title or 'message')[:100]}.eml")
+    try:
+        nest.inside().refuse_too_deep(settings)
+        if inner is None:
+            raise Unreadable("damaged message", "it is announced and not there")
+        for row in _message_rows(inner, settings, nest.inside()):
+            yield replace(row, within=f"{name}/{row.within}" if row.within else name)
+    except Exhausted:
+        raise
+    except Unreadable as error:
+        yield Lost(None, error.reason, error.detail, within=name)
+
+
+def _file_name(part: EmailMessage) -> str | None:
+    try:
+        name = part.get_filename()
+    except _PARSER_ERRORS:
+        return None
+    return PurePosixPath(clean(name).replace("\\", "/")).name[-200:] or None if name else None

@@ -1,0 +1,417 @@
+"""PDF files, page by page, with pypdf: their text layer, page labels, bookmarks and document information.
+
+Files from strangers can be made to take any time: pages that draw without end, or the same costly thing a
+thousand times. pypdf bounds what one stream may be; what all pages may do together is bounded here.
+"""
+
+import logging
+import re
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conspectus.pipelines.readers.draft import sensible_title
+from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.furniture import without_furniture
+from conspectus.pipelines.readers.pdf_extras import embedded_files, filled_fields
+from conspectus.pipelines.readers.reflow import flow, lines_of
+from conspectus.pipelines.readers.rows import Lost, Row, as_title, listed, too_long
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from pypdf import PageObject, PdfReader
+    from pypdf.generic import DictionaryObject
+
+MAX_OPERATIONS = 5_000_000
+"""Drawing operations that all pages may have together: a page of prose has some hundreds, a detailed map a million."""
+
+_OPERATIONS_A_PAGE = 100
+_OPERATIONS_A_FORM = 1_000
+_OPERATIONS_A_FAILURE = 200_000
+"""What a page that fails counts for: it may have taken long before it did."""
+
+_BYTES_AN_OPERATION = 10
+_OPERATIONS_A_FONT = 10
+_MOST_ENTRIES = 200_000  # of a font; pypdf gives up before
+_MOST_FORMS = 1_000
+_LIMITS = {
+    "zlib_maximum_output_length": 30_000_000,
+    "lzw_maximum_output_length": 30_000_000,
+    "run_length_maximum_output_length": 30_000_000,
+    "array_based_stream_maximum_output_length": 30_000_000,
+    "stream_decoding_work_maximum_length": 100_000_000,
+    "outline_maximum_entries": 20_000,
+}
+"""Stricter than pypdf's own: nothing that text is made of comes near."""
+
+_MOST_SEARCHED = 50_000_000
+"""Characters of pages in which bookmarks are looked up, each page once a bookmark; the rest stand at their page."""
+
+_RANGES = re.compile(rb"beginbfrange(.*?)endbfrange", re.S)
+_RANGE = re.compile(rb"<([0-9A-Fa-f]{1,8})>\s*<([0-9A-Fa-f]{1,8})>\s*(?:<[^>]*>|\[[^\]]*\])")
+_NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
+"""What may stand before a title on its page, and is no part of it in the bookmark."""
+
+_DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
+
+
+def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the text of a PDF as one row, and what of it is lost.
+
+    Pages and bookmarks are places; what was filled into a form follows the last page. Pages without a text layer
+    that show an image are lost, and named, and so are embedded files. Raises Unreadable for an encrypted file (one
+    with an empty password is read), one without any text, and one that is damaged beyond reading.
+    """
+    from pypdf import Configuration, PdfReader, apply_configuration
+    from pypdf.errors import DependencyError
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # it tells every oddity; ours are rows of failures
+    errors = _errors()
+    with path.open("rb") as stream, apply_configuration(Configuration().with_overwrites(**_LIMITS)):
+        try:
+            reader = PdfReader(stream)
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise Unreadable("encrypted", "it opens with a password only")
+            n_pages = len(reader.pages)
+        except DependencyError as error:
+            raise Unreadable("encrypted", str(error)) from error
+        except errors as error:
+            if path.stat().st_size == 0:
+                raise Unreadable("empty") from error
+            raise Unreadable("not a readable PDF", _line(error)) from error
+        if not n_pages:
+            raise Unreadable("not a readable PDF", "it has no pages")
+        pages = _read_pages(reader, n_pages, settings)
+        labels = _labels(reader, n_pages)
+        outline = _outline(reader)
+        information = _information(reader)
+        fields, embedded = _beside(reader)
+    if not any(pages.lines):
+        if pages.lost:
+            raise Unreadable("not a readable PDF", f"{pages.lost[0].reason}: {pages.lost[0].detail}")
+        raise Unreadable(
+            "no text", f"{n_pages} {'page' if n_pages == 1 else 'pages'} without a text layer; run OCR first"
+        )
+    row = _row(pages.lines, labels, outline, information, n_pages)
+    if fields:
+        row = replace(row, text="\n\n".join([row.text, "\n".join(fields)]))
+        if len(row.text) > settings.max_characters:
+            raise too_long(settings)
+    yield row
+    yield from pages.lost
+    if embedded:
+        yield Lost(None, "embedded files are not read", listed(embedded))
+    if pages.images:
+        where = ", ".join(labels[page] for page in pages.images[:50])
+        yield Lost(None, f"{len(pages.images)} of {n_pages} pages are images without a text layer", f"pages {where}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Bookmark:
+    title: str
+    page: int
+    level: int
+
+
+@dataclass(slots=True)
+class _Pages:
+    """What was read: the lines of each page (none where it failed), and what was lost."""
+
+    lines: list[list[str]] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
+    images: list[int] = field(default_factory=list)
+
+
+class _TooMuch(MemoryError):
+    """The pages draw more than can be followed. pypdf lets nothing out of a form but memory errors."""
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """Return what pypdf raises for damaged files: its own, and those of what it does with the damaged values."""
+    from pypdf.errors import PyPdfError
+
+    return (
+        PyPdfError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        LookupError,
+        ArithmeticError,
+        AssertionError,
+        RecursionError,
+        NotImplementedError,
+        EOFError,
+        zlib.error,
+        struct.error,
+    )
+
+
+def _read_pages(reader: "PdfReader", n_pages: int, settings: InputSettings) -> _Pages:
+    found = _Pages()
+    characters = 0
+    budget = _Budget()
+    for number in range(n_pages):
+        lines: list[str] = []
+        try:
+            page = reader.pages[number]
+            lines = lines_of(clean(_text(page, budget)))
+            if not lines and _has_image(page):
+                found.images.append(number)
+        except _TooMuch:
+            rest = f"page {number + 1}" if number + 1 == n_pages else f"pages {number + 1} to {n_pages}"
+            found.lost.append(Lost(None, f"{rest} not read", "what comes before takes too much work"))
+            found.lines += [[] for _ in range(number, n_pages)]
+            return found
+        except _errors() as error:
+            budget.left -= _OPERATIONS_A_FAILURE
+            found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
+        found.lines.append(lines)
+        characters += sum(map(len, lines)) + len(lines)
+        if characters > settings.max_characters + 1:
+            raise too_long(settings)
+    return found
+
+
+class _Budget:
+    """What pages may still draw."""
+
+    def __init__(self) -> None:
+        self.left = MAX_OPERATIONS
+        self._fonts: dict[int, tuple[object, int]] = {}  # by identity, which holds as long as the font is kept
+
+    def of_fonts(self, holder: Any) -> int:  # noqa: ANN401  (a page or a form)
+        """Return what the fonts of a page or a form cost: pypdf reads each of them anew for each."""
+        cost = 0
+        for font in _resources(holder, "/Font").values():
+            each = font.get_object()
+            if id(each) not in self._fonts:
+                self._fonts[id(each)] = (each, _font_cost(each))
+            cost += self._fonts[id(each)][1]
+        return cost
+
+    def spend(self, cost: int) -> None:
+        """Count operations; _TooMuch where none are left."""
+        self.left -= cost
+        if self.left < 0:
+            raise _TooMuch
+
+
+def _text(page: "PageObject", budget: _Budget) -> str:
+    contents = page.get_contents()
+    budget.spend(_OPERATIONS_A_PAGE + (len(contents.get_data()) // _BYTES_AN_OPERATION if contents is not None else 0))
+    budget.spend(budget.of_fonts(page))
+    forms = _forms(page, budget)
+
+    def count(operator: bytes, operands: Sequence[object], *_: object) -> None:
+        if operator == b"Do" and operands:
+            budget.spend(_OPERATIONS_A_FORM + forms.get(str(operands[0]), 0))
+        shown = operands[0] if operator == b"TJ" and operands else ()
+        budget.spend(1 + (len(shown) if isinstance(shown, list) else 0))
+
+    return page.extract_text(visitor_operand_before=count)
+
+
+def _forms(page: "PageObject", budget: _Budget) -> dict[str, int]:
+    """Return what the forms that a page can draw cost each time, by name; of equal names the most."""
+    costs: dict[str, int] = {}
+    seen: set[int] = set()
+    waiting: list[Any] = [page]
+    while waiting and len(seen) < _MOST_FORMS:
+        for name, each in _drawn(waiting.pop()):
+            if id(each) not in seen and each.get("/Subtype") == "/Form":
+                seen.add(id(each))
+                cost = len(each.get_data()) // _BYTES_AN_OPERATION + budget.of_fonts(each)
+                costs[name] = max(costs.get(name, 0), cost)
+                waiting.append(each)
+    return costs
+
+
+def _drawn(holder: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (a page or a form)
+    from pypdf.generic import StreamObject
+
+    drawn = _resources(holder, "/XObject")
+    for name in drawn:
+        if isinstance(each := drawn[name], StreamObject):
+            yield str(name), each
+
+
+def _resources(holder: Any, kind: str) -> "DictionaryObject":  # noqa: ANN401  (a page or a form)
+    from pypdf.generic import DictionaryObject
+
+    every = holder.get("/Resources", DictionaryObject()).get_object()
+    found = every.get(kind, DictionaryObject()).get_object()
+    return found if isinstance(found, DictionaryObject) else DictionaryObject()
+
+
+def _font_cost(font: Any) -> int:  # noqa: ANN401  (whatever stands where a font should)
+    """Return the operations that reading a font is worth: by what its tables say, and what their ranges stand for."""
+    from pypdf.generic import ArrayObject, DictionaryObject, StreamObject
+
+    if not isinstance(font, DictionaryObject):
+        return _OPERATIONS_A_FONT
+    size = entries = 0
+    for key in ("/ToUnicode", "/Encoding"):
+        table = font.get(key)
+        table = table.get_object() if table is not None else None
+        if isinstance(table, StreamObject):
+            data = table.get_data()
+            size += len(data)
+            for block in _RANGES.findall(data):
+                entries += sum(max(0, int(last, 16) - int(first, 16)) for first, last in _RANGE.findall(block))
+    descendants = font.get("/DescendantFonts", ArrayObject()).get_object()
+    for each in [font, *(descendants if isinstance(descendants, ArrayObject) else ())]:
+        inner = each.get_object()
+        for key in ("/W", "/Widths"):
+            widths = inner.get(key) if isinstance(inner, DictionaryObject) else None
+            widths = widths.get_object() if widths is not None else None
+            entries += _widths(widths) if isinstance(widths, ArrayObject) else 0
+    return _OPERATIONS_A_FONT + size // _BYTES_AN_OPERATION + min(entries, _MOST_ENTRIES) // 10
+
+
+def _widths(widths: Sequence[object]) -> int:
+    """Return how many widths a list stands for: two numbers in a row may be a range of characters."""
+    numbers = [each if isinstance(each, int) else 0 for each in widths]
+    ranges = sum(max(0, last - first) for first, last in pairwise(numbers))
+    return len(numbers) + ranges
+
+
+def _has_image(page: "PageObject") -> bool:
+    return any(each.get("/Subtype") == "/Image" for _, each in _drawn(page))
+
+
+def _labels(reader: "PdfReader", n_pages: int) -> list[str]:
+    """Return what each page is called: as the file says, else by its place from 1."""
+    plain = [str(number + 1) for number in range(n_pages)]
+    try:
+        found = [" ".join(clean(str(label)).split()) for label in reader.page_labels]
+    except _errors():
+        return plain
+    if len(found) != n_pages:
+        return plain
+    return [label or number for label, number in zip(found, plain, strict=True)]
+
+
+def _outline(reader: "PdfReader") -> list[_Bookmark]:
+    """Return the bookmarks that lead to a page, in their order; what is damaged is not worth the document."""
+    try:
+        return list(_bookmarks(reader, reader.outline, 1))
+    except _errors():
+        return []
+
+
+def _bookmarks(reader: "PdfReader", entries: Sequence[Any], level: int) -> Iterator[_Bookmark]:
+    for entry in entries:
+        if isinstance(entry, list):
+            yield from _bookmarks(reader, entry, level + 1)
+            continue
+        page = reader.get_destination_page_number(entry)
+        title = as_title(str(entry.title))
+        if page is not None and page >= 0 and title:
+            yield _Bookmark(title, page, level)
+
+
+def _beside(reader: "PdfReader") -> tuple[list[str], list[str]]:
+    """Return what was filled into the form, and the names of embedded files; none where they are damaged."""
+    try:
+        return filled_fields(reader), embedded_files(reader)
+    except _errors():
+        return [], []
+
+
+def _information(reader: "PdfReader") -> Mapping[str, str]:
+    try:
+        raw = {key: str(value) for key, value in (reader.metadata or {}).items() if isinstance(value, str)}
+        language = reader.root_object.get("/Lang")
+    except _errors():
+        return {}
+    named = {name: raw.get(f"/{name.capitalize()}", "") for name in ("title", "author", "subject", "keywords")}
+    named |= {"created": _date(raw.get("/CreationDate", "")), "modified": _date(raw.get("/ModDate", ""))}
+    named["language"] = str(language) if isinstance(language, str) else ""
+    return {name: text for name, value in named.items() if (text := " ".join(clean(value).split()))}
+
+
+def _date(value: str) -> str:
+    """Return a date of a PDF in ISO form, as far as it goes.
+
+    >>> _date("D:20250208122313Z"), _date("D:2019"), _date("yesterday")
+    ('2025-02-08T12:23:13', '2019', '')
+    """
+    found = _DATE.match(value)
+    if not found:
+        return ""
+    day, time = "-".join(filter(None, found.groups()[:3])), ":".join(filter(None, found.groups()[3:]))
+    return f"{day}T{time}" if time else day
+
+
+def _row(
+    pages: Sequence[Sequence[str]],
+    labels: Sequence[str],
+    outline: Sequence[_Bookmark],
+    information: Mapping[str, str],
+    n_pages: int,
+) -> Row:
+    alone = _titles(pages, outline)
+    flowing = flow(without_furniture(pages, labels, alone), alone)
+    starts = flowing.starts
+    places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
+    places += _heading_places(flowing.text, starts, outline)
+    return Row(
+        None,
+        None,
+        sensible_title(information.get("title")),
+        flowing.text,
+        {**{name: value for name, value in information.items() if name != "title"}, "pages": str(n_pages)},
+        tuple(sorted(places, key=lambda place: (place.start, place.kind != "page", place.level))),
+    )
+
+
+def _titles(pages: Sequence[Sequence[str]], outline: Sequence[_Bookmark]) -> list[set[str]]:
+    """Return, by page, the lines that are the title of one of its bookmarks, with or without a number before it."""
+    titles: dict[int, set[str]] = {}
+    for bookmark in outline:
+        titles.setdefault(bookmark.page, set()).add(bookmark.title.casefold())
+    return [
+        {
+            line
+            for line in (lines if at in titles else ())
+            if {line.casefold(), _NUMBERED.sub("", line, count=1).casefold()} & titles[at]
+        }
+        for at, lines in enumerate(pages)
+    ]
+
+
+def _heading_places(text: str, starts: Sequence[int | None], outline: Sequence[_Bookmark]) -> Iterator[Place]:
+    """Yield the bookmarks where their titles stand on their pages; where they do not, at the page's beginning."""
+    ends = [*starts[1:], len(text)]
+    following = len(text)
+    for at in range(len(starts) - 1, -1, -1):
+        ends[at] = following
+        start = starts[at]
+        following = following if start is None else start
+    reached: dict[int, int] = {}
+    left = _MOST_SEARCHED
+    for bookmark in outline:
+        start = starts[bookmark.page] if bookmark.page < len(starts) else None
+        if start is None:
+            continue
+        begin, end = reached.get(bookmark.page, start), ends[bookmark.page] or len(text)
+        left -= end - begin
+        found = _title_pattern(bookmark.title).search(text, begin, end) if left >= 0 else None
+        if found:
+            reached[bookmark.page] = found.end()
+        yield Place(found.start() if found else start, "heading", bookmark.title, bookmark.level)
+
+
+def _title_pattern(title: str) -> re.Pattern[str]:
+    """Return what finds a title at the beginning of a line, however it is spaced and numbered there."""
+    words = r"\s+".join(map(re.escape, title.split()))
+    return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]

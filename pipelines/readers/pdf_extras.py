@@ -1,0 +1,59 @@
+"""What a PDF holds beside its pages: what was filled into its form, and the files that are embedded in it.
+
+Both are trees that a damaged file can make a circle or endless, so that a bounded number of nodes is looked at.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from conspectus.pipelines.readers.encodings import clean
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+_MOST_NODES = 20_000
+_FILLED = ("/Tx", "/Ch")
+
+
+def filled_fields(reader: "PdfReader") -> list[str]:
+    """Return a line "name: value" for each text and choice that was filled into the form, in the form's order."""
+    lines = []
+    for node, inherited in _nodes(_at(reader.root_object, "/AcroForm"), "/Fields"):
+        value = _at(node, "/V")
+        if inherited.get("/FT") in _FILLED and isinstance(value, str) and (text := " ".join(clean(value).split())):
+            label = " ".join(clean(str(inherited.get("/TU") or inherited.get("/T") or "")).split())
+            lines.append(f"{label}: {text}" if label else text)
+    return lines
+
+
+def embedded_files(reader: "PdfReader") -> list[str]:
+    """Return the names of the embedded files."""
+    names = []
+    for node, _ in _nodes(_at(reader.root_object, "/Names", "/EmbeddedFiles"), "/Kids"):
+        found = _at(node, "/Names")
+        names += [" ".join(clean(str(each)).split()) for each in found[::2]] if isinstance(found, list) else []
+    return names
+
+
+def _nodes(root: Any, key: str) -> Iterator[tuple[Any, dict[str, Any]]]:  # noqa: ANN401  (whatever the file holds)
+    """Yield the nodes of a tree, each before its children, with what it says or has from above."""
+    seen: set[int] = set()
+    waiting: list[tuple[Any, dict[str, Any], str]] = [(root, {}, key)]
+    while waiting and len(seen) < _MOST_NODES:
+        node, above, children = waiting.pop()
+        if not isinstance(node, dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        own = {name: said for name in ("/FT", "/T", "/TU") if (said := _at(node, name)) is not None}
+        yield node, above | own
+        kids = _at(node, children)
+        if isinstance(kids, list):
+            waiting += [(each.get_object(), above | own, "/Kids") for each in reversed(kids[:_MOST_NODES])]
+
+
+def _at(node: Any, *path: str) -> Any:  # noqa: ANN401  (whatever the file holds)
+    """Return what stands at a path of keys, references followed; None where there is nothing."""
+    for name in path:
+        node = node.get(name) if isinstance(node, dict) else None
+        node = node.get_object() if node is not None else None
+    return node

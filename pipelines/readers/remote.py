@@ -1,0 +1,322 @@
+"""Inputs that are URLs: https by httpx, every other protocol (s3, gs, memory, zip, ftp, ...) by fsspec.
+
+Names of users, passwords and what stands behind a ? are used to fetch, and stand in no name, failure or message;
+neither do a library's own words, which may hold the URL.
+"""
+
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.formats import readable_suffix
+from conspectus.pipelines.readers.names import is_wanted
+from conspectus.storage.errors import InputError, MissingPart
+from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    import httpx
+
+TIMEOUT = 30.0
+"""Seconds without an answer, or without further bytes, after which a server is given up."""
+
+MAX_SECONDS = 600.0
+"""Seconds that the content of one file may take in all: a server that sends a byte now and then is not silent."""
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://|::)")
+_LOCAL = re.compile(r"(?:file|local)://(?:localhost(?=/))?")
+_HTTP = ("http", "https")
+_PARAMETERS = re.compile(r"\?.*=.*|#.*", re.S)
+_HTTP_PARAMETERS = re.compile(r"[?#;].*", re.S)
+_USER = re.compile(r"://(?:[^/@]*|[^@]*:[^@]*)@")
+_HEADERS = {"accept-encoding": "identity"}
+_GZIP = ("gzip", "x-gzip")
+_BLOCK = 1 << 20
+_SUFFIXES = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".xhtml",
+    "text/plain": ".txt",
+    "text/markdown": ".md",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    "application/json": ".json",
+    "application/x-ndjson": ".jsonl",
+    "application/pdf": ".pdf",
+    "application/epub+zip": ".epub",
+    "application/zip": ".zip",
+    "application/x-tar": ".tar",
+    "message/rfc822": ".eml",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": ".docx",
+    "application/vnd.openxmlformats-officedocument.presentationml.presentation": ".pptx",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+    "application/vnd.apache.parquet": ".parquet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file behind a URL: its `place` (host or bucket, and path), its path below the input, and how to get it."""
+
+    place: str
+    below: str
+    suffix: str
+    content: Callable[[], Iterator[bytes]] = field(repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unlisted:
+    """What cannot be reached of an input that is there, by its path below the input."""
+
+    below: str
+    reason: str
+    detail: str
+
+
+def is_url(given: str) -> bool:
+    """Tell whether an input is a URL of a protocol, or a chain of such (zip://a.txt::s3://...)."""
+    return _URL.match(given) is not None
+
+
+def local_path(url: str) -> Path | None:
+    """Return the path that a file: URL is, whether or not it is written with % signs; None for other URLs."""
+    if not _LOCAL.match(url) or "::" in url:
+        return None
+    path = _LOCAL.sub("", url, count=1)
+    return Path(path) if "%" not in path or Path(path).exists() else Path(unquote(path))
+
+
+def shown(url: str) -> str:
+    """Return a URL without what may be secret.
+
+    >>> shown("https://me:key@host.org/a.pdf?token=x"), shown("zip://*.txt::s3://key@bucket/a.zip")
+    ('https://host.org/a.pdf', 'zip://*.txt::s3://bucket/a.zip')
+    """
+    return "::".join(_USER.sub("://", _parameters_of(link).sub("", link)) for link in url.split("::"))
+
+
+def _parameters_of(link: str) -> re.Pattern[str]:
+    """Return what finds the parameters of a URL; where it is not http, a ? may be a wildcard."""
+    return _HTTP_PARAMETERS if link.lower().startswith(("http:", "https:")) else _PARAMETERS
+
+
+def find_remote(url: str) -> Iterator[RemoteFile | Unlisted]:
+    """Yield the files that a URL names: one, all below a folder, or those that match its wildcards.
+
+    An http URL names one file. Raises InputError where there is nothing, MissingPart for a protocol whose library
+    is not installed.
+    """
+    if url.partition("://")[0].lower() in _HTTP and "::" not in url:
+        yield _http_file(url)
+    else:
+        yield from _fsspec_files(url)
+
+
+@contextmanager
+def fetched(file: RemoteFile, settings: InputSettings) -> Iterator[Path]:
+    """Give a temporary file with the content of a remote one. It is fetched anew each time: nothing is kept.
+
+    Raises Unreadable where it cannot be had, is longer than `max_download_bytes`, or is of a format that is not
+    read (which is known before anything is fetched).
+    """
+    suffix = readable_suffix(f"file{file.suffix}")
+    with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
+        path = Path(folder, f"file{suffix}")
+        size = 0
+        with path.open("wb") as stream:
+            for block in file.content():
+                size += len(block)
+                if size > settings.max_download_bytes:
+                    raise Unreadable(f"longer than input.max_download_bytes ({settings.max_download_bytes})")
+                stream.write(block)
+        yield path
+
+
+def _http_file(url: str) -> RemoteFile | Unlisted:
+    import httpx
+
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL as error:
+        raise InputError(f"not a URL: {shown(url)}") from error
+    path = PurePosixPath(unquote(parts.path))
+    name = path.name or parts.host
+    place = f"{parts.host}/{path.as_posix().strip('/')}"
+    try:
+        with _response(url) as response:
+            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    except _Gone as error:
+        raise InputError(f"no such file: {shown(url)} ({error.detail})") from error
+    except Unreadable as error:
+        return Unlisted(name, error.reason, error.detail)
+    return RemoteFile(place, name, _suffix(path.name) or _SUFFIXES.get(kind, path.suffix), partial(_http_blocks, url))
+
+
+def _suffix(name: str) -> str:
+    try:
+        return readable_suffix(name)
+    except Unreadable:
+        return ""
+
+
+def _http_blocks(url: str) -> Iterator[bytes]:
+    begun = time.monotonic()
+    with _response(url) as response:
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        packed = encoding in _GZIP and response.url.path.lower().endswith((".gz", ".tgz"))  # the file itself
+        if encoding != "identity" and not packed:  # packed on its way, it might unpack to any size
+            raise Unreadable("cannot be fetched", "the server sends it compressed, which it was asked not to")
+        for block in response.iter_raw():
+            if time.monotonic() - begun > MAX_SECONDS:
+                raise Unreadable("timed out", f"it was not complete after {MAX_SECONDS:.0f} s")
+            yield block
+
+
+class _Gone(Unreadable):
+    """The server says that there is no such file."""
+
+
+@contextmanager
+def _response(url: str) -> Iterator["httpx.Response"]:
+    """Give a server's answer, its body still unread; Unreadable where it is none, or ends too early."""
+    import httpx
+
+    try:
+        with httpx.stream("GET", url, headers=_HEADERS, follow_redirects=True, timeout=TIMEOUT) as response:
+            if response.status_code in {404, 410}:
+                raise _Gone("not found", f"the server answers {response.status_code}")
+            if response.status_code in {401, 403}:
+                raise Unreadable("no permission", f"the server answers {response.status_code}")
+            if not response.is_success:
+                raise Unreadable("cannot be fetched", f"the server answers {response.status_code}")
+            yield response
+    except httpx.TimeoutException as error:
+        raise Unreadable("timed out", f"the server was silent for {TIMEOUT:.0f} s") from error
+    except httpx.ConnectError as error:
+        raise Unreadable("cannot be reached", "no connection to the server") from error
+    except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+        raise Unreadable("cannot be fetched", type(error).__name__) from error
+
+
+def _fsspec_files(url: str) -> Iterator[RemoteFile | Unlisted]:
+    system, root = _file_system(url)
+    with _told(url):
+        system.invalidate_cache()
+        names = _names(system, root, url)
+    if not names:
+        raise InputError(f"no file in {shown(url)}")
+    protocol = system.protocol if isinstance(system.protocol, str) else system.protocol[0]
+    for below, name in sorted(names.items()):
+        if ".." in below.split("/"):
+            yield Unlisted(below, "name that leads outside the input", "")
+        else:
+            place = f"{protocol}/{re.sub('[^/]*:[^/]*@', '', name).strip('/')}"
+            yield RemoteFile(place, below, PurePosixPath(below).suffix, partial(_fsspec_blocks, system, name))
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    import fsspec  # type: ignore[import-untyped]
+    from fsspec.core import url_to_fs  # type: ignore[import-untyped]
+    from fsspec.registry import known_implementations  # type: ignore[import-untyped]
+
+    protocol = re.split(r"::|://", url, maxsplit=1)[0]
+    try:
+        with _told(url):
+            system, root = url_to_fs(url)
+    except ImportError as error:
+        chain = [re.split("://", link, maxsplit=1)[0] for link in url.split("::")]
+        advice = [str(known_implementations.get(each, {}).get("err", "")) for each in chain]
+        wanted = next((each for each in advice if each), f"install what fsspec needs for {protocol}://")
+        raise MissingPart(f"{shown(url)}: {wanted}") from error
+    except (ValueError, TypeError) as error:
+        known = protocol in fsspec.available_protocols()
+        why = "not a complete URL" if known else f"unknown protocol {protocol!r}"
+        raise InputError(f"{shown(url)}: {why}") from error
+    return system, root
+
+
+def _names(system: Any, root: str, url: str) -> dict[str, str]:  # noqa: ANN401  (fsspec has no types)
+    """Return the files of an input, from their path below it to their name in the file system."""
+    if _has_wildcards(root) and not system.exists(root):
+        parts = root.split("/")
+        fixed = "/".join(parts[: next(at for at, part in enumerate(parts) if _has_wildcards(part))])
+        matches: dict[str, dict[str, Any]] = system.glob(root, detail=True)
+        if not matches:
+            raise InputError(f"no such file or folder: {shown(url)}")
+        found: list[str] = []
+        for name, info in matches.items():
+            found += system.find(name) if info["type"] == "directory" else [name]
+        hidden_too = any(part.startswith(".") for part in parts)
+        return _wanted(found, fixed, hidden_too)
+    if not system.exists(root):
+        raise InputError(f"no such file or folder: {shown(url)}")
+    if system.isdir(root):
+        return _wanted(system.find(root), root, False)
+    return {PurePosixPath(root).name: root}
+
+
+def _has_wildcards(path: str) -> bool:
+    return any(sign in path for sign in "*?[")
+
+
+def _wanted(names: list[str], root: str, hidden_too: bool) -> dict[str, str]:
+    below = {name.strip("/").removeprefix(root.strip("/")).strip("/"): name for name in names}
+    return {path: name for path, name in below.items() if is_wanted(PurePosixPath(path).parts, hidden_too)}
+
+
+def _fsspec_blocks(system: Any, name: str) -> Iterator[bytes]:  # noqa: ANN401  (fsspec has no types)
+    with _Library(), system.open(name, "rb") as stream:
+        while block := stream.read(_BLOCK):
+            yield block
+
+
+@contextmanager
+def _told(url: str) -> Iterator[None]:
+    """Turn what a file system says of an input as a whole into an InputError that names it."""
+    try:
+        with _Library():
+            yield
+    except Unreadable as error:
+        raise InputError(f"{shown(url)}: {error}") from error
+
+
+class _Library:
+    """Turns errors of a file system's library into Unreadable.
+
+    Beside OSError those libraries raise classes of their own that need not be installed here, so that no clause
+    can name them: an error whose class is neither built in nor ours is taken for one of them.
+    """
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or isinstance(error, InputError | MissingPart):
+            return
+        if isinstance(error, OSError) or (isinstance(error, Exception) and _is_foreign(type(error))):
+            raise Unreadable(*_why(error)) from error
+
+
+def _is_foreign(kind: type[BaseException]) -> bool:
+    home = kind.__module__.partition(".")[0]
+    return home not in {"builtins", "pipelines", "storage"}
+
+
+def _why(error: BaseException) -> tuple[str, str]:
+    if isinstance(error, FileNotFoundError):
+        return "not found", ""
+    if isinstance(error, PermissionError):
+        return "no permission", ""
+    if isinstance(error, TimeoutError):
+        return "timed out", ""
+    if isinstance(error, ConnectionError):
+        return "cannot be reached", type(error).__name__
+    return "cannot be fetched", type(error).__name__

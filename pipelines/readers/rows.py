@@ -1,0 +1,159 @@
+"""What every format is read into: texts with what is told about them, before they are documents."""
+
+import datetime
+import json
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
+
+Record = Mapping[str, object]
+"""Columns and their values, as a format holds them."""
+
+_LONGEST_TITLE = 300
+_SHOWN_NAMES = 50
+_LONGEST_NAME = 80
+_MOST_WITHOUT_TEXT = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A text. `number` counts from 1, and is None where the file is the text.
+
+    `within` is the path of the text inside its file (a member of an archive, an attachment), "" for none.
+    """
+
+    number: int | None
+    id: str | None
+    title: str | None
+    text: str
+    metadata: Mapping[str, str]
+    places: tuple[Place, ...] = ()
+    within: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A row, or a part of a file, that cannot be read, and why. `number` and `within` as for a row."""
+
+    number: int | None
+    reason: str
+    detail: str = ""
+    within: str = ""
+
+
+def row_of(number: int | None, record: Record, settings: InputSettings) -> Row | Lost:
+    """Return the row that a record with a text column is, or why it is none."""
+    text = record[settings.text_column]
+    if text is None or text == "":
+        return Lost(number, "empty")
+    if not isinstance(text, str):
+        return Lost(number, "the text is not a string", f"it is a {type(text).__name__}")
+    if len(text) > settings.max_characters:
+        return Lost(number, *too_long(settings).why)
+    text = clean(text)
+    if not text.strip():
+        return Lost(number, "empty")
+    used = (settings.text_column, settings.id_column, settings.title_column)
+    try:
+        named = strings({key: record.get(key) for key in (settings.id_column, settings.title_column)})
+        metadata = strings({name: value for name, value in record.items() if name not in used})
+    except RecursionError:
+        return Lost(number, "nested too deeply", "a value besides the text")
+    return Row(
+        number,
+        named.get(settings.id_column, "").strip() or None,
+        as_title(named.get(settings.title_column)),
+        text,
+        metadata,
+    )
+
+
+def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
+    """Turn numbered records into rows; where none has a text, that is one failure of the file and not one a row.
+
+    Raises Unreadable for that, at once after ten thousand, and where there are no records.
+    """
+    without: list[Lost] = []
+    columns: set[str] = set()
+    with_text = lost = 0
+    for each in records:
+        if isinstance(each, Lost):
+            lost += 1
+            yield each
+        elif settings.text_column in each[1]:
+            with_text += 1
+            yield from without
+            without.clear()
+            yield row_of(*each, settings)
+        else:
+            found = Lost(each[0], *no_column(settings.text_column, each[1]).why)
+            if with_text:
+                yield found
+                continue
+            without.append(found)
+            columns.update(name[:_LONGEST_NAME] for name in islice(each[1], _SHOWN_NAMES - len(columns)))
+            if len(without) >= _MOST_WITHOUT_TEXT:
+                break
+    if without:
+        raise no_column(settings.text_column, sorted(columns))
+    if not (with_text or lost):
+        raise Unreadable("empty", "no rows")
+
+
+def no_column(name: str, columns: Collection[str]) -> Unreadable:
+    """Return the error that a table without the text column is; it says which columns there are."""
+    return Unreadable(f"no text column {name!r} (input.text_column)", f"columns: {listed(columns) or 'none'}")
+
+
+def listed(names: Collection[str]) -> str:
+    """Return names for a message: the first fifty, and of each its beginning."""
+    first = ", ".join(name[:_LONGEST_NAME] for name in islice(names, _SHOWN_NAMES))
+    return f"{first} and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else first
+
+
+def refuse_doubles(columns: Sequence[str]) -> None:
+    """Raise Unreadable where two columns have one name; nameless ones may be many."""
+    doubles = sorted(name for name, count in Counter(columns).items() if name and count > 1)
+    if doubles:
+        raise Unreadable("two columns of one name", listed(doubles))
+
+
+def as_title(text: str | None) -> str | None:
+    """Return a text as a title: on one line and of bounded length; None where nothing is left."""
+    return " ".join(clean(text).split())[:_LONGEST_TITLE].strip() or None if text else None
+
+
+def strings(record: Record) -> dict[str, str]:
+    """Return the values as strings (lists and mappings as JSON), without those that are missing."""
+    values = {clean(str(name)): _string(value) for name, value in record.items()}
+    return {name: clean(value) for name, value in values.items() if value is not None}
+
+
+def too_long(settings: InputSettings) -> Unreadable:
+    """Return the error that a text past the limit is."""
+    return Unreadable(f"longer than input.max_characters ({settings.max_characters})")
+
+
+def _string(value: Any) -> str | None:  # noqa: ANN401  (whatever a format can hold)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, Mapping | Sequence | set) and not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False, default=_plain)
+    return str(value)
+
+
+def _plain(value: object) -> object:
+    return sorted(map(str, value)) if isinstance(value, set) else str(value)

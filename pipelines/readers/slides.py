@@ -1,0 +1,122 @@
+"""Presentations (.pptx): slide by slide its title, its text, its tables, and the speaker's notes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conspectus.pipelines.readers.draft import Draft, folded
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.office import Package, child, open_package, shown, value
+from conspectus.pipelines.readers.rows import Lost, Row, as_title
+from conspectus.pipelines.readers.xml_guard import local
+from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_TITLES = ("title", "ctrTitle")
+_FURNITURE = ("dt", "ftr", "sldNum", "hdr", "sldImg")
+
+
+def read_slides(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield a presentation as one row, slides (by number) and their titles as places; a damaged slide is lost."""
+    draft = Draft(settings)
+    lost = []
+    first_title: str | None = None
+    with open_package(path, settings.max_archive_bytes) as package:
+        name, root = package.main_part("presentation")
+        title, metadata = package.properties()
+        slides = _slides(package, name, root)
+        notes: set[str] = set()
+        for number, slide in enumerate(slides, start=1):
+            draft.begin("slide", str(number))
+            try:
+                heading = _read_slide(package, slide, draft, notes)
+            except Unreadable as error:
+                if error.reason.startswith("longer than"):
+                    raise
+                lost.append(Lost(None, f"slide {number} cannot be read", f"{error.reason}: {error.detail}"))
+                continue
+            first_title = first_title or heading
+    if not draft.places:
+        raise Unreadable("no text", f"{len(slides)} slides without text")
+    yield Row(None, None, title or first_title, draft.text(), metadata, tuple(draft.places))
+    yield from lost
+
+
+def _slides(package: Package, name: str, root: "_Element") -> list[str]:
+    relations = package.relations(name)
+    listed = child(root, "sldIdLst")
+    ids = [_relation_id(each) for each in listed] if listed is not None else []
+    return list(dict.fromkeys(relations[id_].target if id_ in relations else "" for id_ in ids))
+
+
+def _relation_id(element: "_Element") -> str:
+    """Return the relation that an element names; its other attribute is called id too, without a namespace."""
+    return next((str(text) for key, text in element.items() if str(key).endswith("}id")), "")
+
+
+def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> str | None:
+    """Add a slide to the draft, and return its title; notes that were `seen` belong to another."""
+    root = package.part(name)
+    if root is None:
+        raise Unreadable("damaged document", "the slide is missing")
+    title: str | None = None
+    blocks = []
+    for kind, text in _blocks(root):
+        if kind in _TITLES and title is None:
+            title = text
+        elif kind not in _FURNITURE:
+            blocks.append(text)
+    if title:
+        draft.add_heading(title.replace("\n", " "), 1)
+    for text in blocks:
+        draft.add(text)
+    for each in package.relations(name).values():
+        if each.kind != "notesSlide" or each.target in seen:
+            continue
+        seen.add(each.target)
+        notes = package.part(each.target)
+        for kind, text in _blocks(notes) if notes is not None else ():
+            if kind == "body":
+                draft.add(text)
+    return as_title(title)
+
+
+def _blocks(element: "_Element") -> Iterator[tuple[str, str]]:
+    """Yield the text of each shape and table, with the kind of its placeholder ("" for none)."""
+    for each in shown(element):
+        name = local(each)
+        if name == "sp":
+            body = child(each, "txBody")
+            placeholder = child(each, "nvSpPr", "nvPr", "ph")
+            kind = "" if placeholder is None else value(placeholder, "type") or "body"
+            text = _paragraphs(body) if body is not None else ""
+            if text:
+                yield kind, text
+        elif name == "tbl":
+            rows = ["".join(_row(row)) for row in each if local(row) == "tr"]
+            yield "", "\n".join(row for row in rows if row.strip(" |"))
+        else:
+            yield from _blocks(each)
+
+
+def _row(row: "_Element") -> str:
+    bodies = (child(cell, "txBody") for cell in row if local(cell) == "tc")
+    return " | ".join("" if body is None else " ".join(_paragraphs(body).split()) for body in bodies)
+
+
+def _paragraphs(body: "_Element") -> str:
+    lines = (folded("".join(_runs(each))) for each in body if local(each) == "p")
+    return "\n".join(line for line in lines if line)
+
+
+def _runs(element: "_Element") -> Iterator[str]:
+    for each in shown(element):
+        name = local(each)
+        if name == "t":
+            yield each.text or ""
+        elif name in ("br", "tab"):
+            yield "\n" if name == "br" else " "
+        else:
+            yield from _runs(each)

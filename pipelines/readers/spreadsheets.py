@@ -1,0 +1,180 @@
+"""Excel workbooks (.xlsx): sheets that are tables of texts, and all others as the text of their cells."""
+
+import datetime
+import operator
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, dropwhile, repeat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.rows import Lost, Record, Row, as_title, refuse_doubles, rows_with_text, strings, too_long
+from conspectus.pipelines.readers.zip_guard import ZIP_ERRORS, open_zip
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from openpyxl.workbook.workbook import Workbook
+
+MAX_BYTES = 500_000_000
+"""Bytes that a workbook may unpack to: it repeats no text, so that larger ones hold hardly any."""
+
+MAX_PART = 16_000_000
+"""Bytes of a part that is read whole: all but sheets, their strings, and what is never read."""
+
+MAX_CELLS = 10_000_000
+"""Cells of all sheets, empty ones to the left of a full one among them."""
+
+_MAX_ROWS = 1_048_576
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+_ERRORS = (
+    *ZIP_ERRORS,
+    LookupError,
+    TypeError,
+    AttributeError,
+    SyntaxError,  # of which XML's ParseError is one
+)
+"""What openpyxl raises for damaged workbooks."""
+
+_READ_WHOLE = re.compile(
+    r"^(?!/?xl/(?:worksheets/[^/]+|sharedstrings|(?:pivotcache|drawings|charts|externallinks)/[^/]+)\.xml$).*\.(?:xml|rels)$",
+    re.I | re.S,
+)
+_Cells = tuple[object, ...]
+
+
+def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the rows of each sheet whose first row names the text column, then one text of all other sheets.
+
+    Rows are numbered as those of CSV are, `within` their sheet if the workbook has several. In the text each sheet
+    is a place and each row a line: its cells from the first to the last full one, divided by " | ". Of formulas
+    the results are read that the file holds. Raises Unreadable for encrypted and damaged workbooks.
+    """
+    from openpyxl import load_workbook
+
+    with path.open("rb") as stream:
+        head = stream.read(len(_OLE))
+        if head == _OLE:
+            if _ENCRYPTED in head + stream.read():
+                raise Unreadable("encrypted", "the workbook has a password")
+            raise Unreadable("unsupported format .xls", "an older workbook under the name .xlsx: save it as .xlsx")
+        stream.seek(0)
+        with open_zip(stream, MAX_BYTES) as archive:
+            _refuse_large_parts(archive)
+        stream.seek(0)
+        try:
+            book = load_workbook(stream, read_only=True, data_only=True, keep_links=False)
+            parts: list[Any] = [getattr(sheet, "_worksheet_path", sheet) for sheet in book.worksheets]
+            if len(set(parts)) < len(parts):
+                raise Unreadable("damaged workbook", "two sheets are one part of the file")
+            yield from _rows(book, settings)
+        except _ERRORS as error:
+            # openpyxl's own words may hold the path, which is another each time for what an archive holds.
+            why = str(error.__cause__ or error) or type(error).__name__
+            raise Unreadable("damaged workbook", why.splitlines()[0]) from error
+
+
+def _refuse_large_parts(archive: zipfile.ZipFile) -> None:
+    for each in archive.infolist():
+        if each.file_size > MAX_PART and _READ_WHOLE.search(each.filename):
+            detail = f"{each.filename}: {each.file_size} bytes; the limit is {MAX_PART}"
+            raise Unreadable("workbook part too large", detail)
+
+
+def _rows(book: "Workbook", settings: InputSettings) -> Iterator[Row | Lost]:
+    tables = 0
+    text = _Text(settings)
+    cells = _Counter()
+    for sheet in book.worksheets:
+        rows = _filled(sheet, cells)
+        first = next(rows, None)
+        if first is None:
+            continue
+        columns = ["" if cell is None else str(cell).strip() for cell in first]
+        if settings.text_column not in columns:
+            text.add(sheet.title, chain([first], rows))
+            continue
+        tables += 1
+        within = clean(sheet.title) if len(book.worksheets) > 1 else ""
+        try:
+            refuse_doubles(columns)
+            for row in rows_with_text(_records(columns, rows), settings):
+                yield replace(row, within=within)
+        except Unreadable as error:
+            if not within:
+                raise
+            yield Lost(None, error.reason, error.detail, within)
+    if text.lines:
+        title = as_title(book.properties.title)
+        yield Row(None, None, title, "".join(text.lines), {}, tuple(text.places))
+    elif not tables:
+        raise Unreadable("empty", "no cell of the workbook holds anything")
+
+
+class _Counter:
+    """How many cells were read so far."""
+
+    def __init__(self) -> None:
+        self._number = 0
+
+    def add(self, number: int) -> None:
+        self._number += number
+        if self._number > MAX_CELLS:
+            raise Unreadable(f"more than {MAX_CELLS} cells", "the rest was not read")
+
+
+def _filled(sheet: Any, cells: _Counter) -> Iterator[_Cells]:  # noqa: ANN401  (read-only sheets have no type)
+    """Yield the rows that hold anything, without the empty cells at their ends."""
+    sheet.reset_dimensions()  # what a sheet says of its size may be wrong, and cost memory
+    for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+        if number > _MAX_ROWS:
+            raise Unreadable("damaged workbook", f"more than {_MAX_ROWS} rows in a sheet")
+        cells.add(max(1, len(row)))
+        width = len(row)
+        while width and (row[width - 1] is None or row[width - 1] == ""):
+            width -= 1
+        if width:
+            yield tuple(map(_value, row[:width]))
+
+
+def _value(cell: object) -> object:
+    """Return a date for what a workbook stores as its midnight."""
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        return cell.date()
+    return str(cell) if isinstance(cell, datetime.timedelta) else cell
+
+
+def _records(columns: Sequence[str], rows: Iterator[_Cells]) -> Iterator[tuple[int, Record]]:
+    for number, row in enumerate(rows, start=1):
+        cells = chain(row, repeat(None))
+        yield number, {column: cell for column, cell in zip(columns, cells, strict=False) if column}
+
+
+class _Text:
+    """The text of sheets, as it grows: its lines and where each sheet begins."""
+
+    def __init__(self, settings: InputSettings) -> None:
+        self.lines: list[str] = []
+        self.places: list[Place] = []
+        self._length = 0
+        self._settings = settings
+
+    def add(self, name: str, rows: Iterator[_Cells]) -> None:
+        """Add a sheet; Unreadable where the text becomes too long."""
+        if self.lines:
+            self._add("\n")
+        self.places.append(Place(self._length, "sheet", as_title(name) or "", 0))
+        for row in rows:
+            values = strings({str(at): cell for at, cell in enumerate(row)})
+            cells = [" ".join(values.get(str(at), "").split()) for at in range(len(row))]
+            self._add(" | ".join(dropwhile(operator.not_, cells)) + "\n")
+
+    def _add(self, line: str) -> None:
+        self.lines.append(line)
+        self._length += len(line)
+        if self._length > self._settings.max_characters:
+            raise too_long(self._settings)

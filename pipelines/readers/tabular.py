@@ -1,0 +1,148 @@
+"""Texts from tables: CSV, TSV, JSON Lines and Parquet, read row by row.
+
+Rows are numbered from 1; those of JSON Lines by line, so that a number leads to the place.
+"""
+
+import csv
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from conspectus.pipelines.readers.encodings import Unreadable, open_text
+from conspectus.pipelines.readers.json_documents import MAX_VALUES, value_count
+from conspectus.pipelines.readers.rows import Lost, Record, Row, no_column, refuse_doubles, rows_with_text, too_long
+from conspectus.storage.settings import InputSettings
+
+MAX_ROW_GROUP = 8_000_000_000
+"""Bytes that a row group of a Parquet file may unpack to; a common one has a hundred million."""
+
+_ROWS_AT_ONCE = 8
+"""Rows of a Parquet file in memory: a text that it holds once, for a thousand rows, is copied for each that is read."""
+
+_DELIMITERS = ",;\t|"
+_DELIMITERS_OF_TSV = "\t,;|"
+
+
+def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the rows of a CSV or TSV file. Its delimiter is the one of , ; tab | that finds the text column.
+
+    In a file named .tsv the tab is tried first.
+    """
+    delimiters = _DELIMITERS_OF_TSV if path.suffix.lower() == ".tsv" else _DELIMITERS
+    with open_text(path, newline="") as stream:
+        # A field may be as long as a text may be; the limit is the module's, so it is put back.
+        usual = csv.field_size_limit()
+        csv.field_size_limit(min(max(settings.max_characters, usual), 2**31 - 1))
+        try:
+            yield from rows_with_text(_csv_records(stream, delimiters, settings), settings)
+        except csv.Error as error:
+            raise Unreadable("not CSV", str(error)) from error
+        finally:
+            csv.field_size_limit(usual)
+
+
+def _csv_records(stream: IO[str], delimiters: str, settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
+    lines = _lines(stream, settings)
+    header = next((line for line in lines if line.strip()), "")
+    if not header:
+        raise Unreadable("empty")
+    columns, delimiter = _csv_columns(header, delimiters, settings.text_column)
+    refuse_doubles(columns)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    number = 0
+    while True:
+        before = reader.line_num
+        try:
+            values = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            number += 1
+            if reader.line_num - before > 1 and "limit" in str(error):
+                # An unclosed quotation mark swallows what follows: where the next row begins is not known.
+                raise Unreadable(f"row {number} does not end", str(error)) from error
+            yield Lost(number, "not CSV", f"lines {before + 2} to {reader.line_num + 1}: {error}")
+            continue
+        if not values:
+            continue
+        number += 1
+        if len(values) > len(columns):
+            yield Lost(number, "not CSV", f"{len(values)} fields under {len(columns)} columns")
+        else:
+            record = zip(columns, values, strict=False)
+            yield number, {column: value for column, value in record if column}
+
+
+def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[str], str]:
+    """Return the columns and the delimiter: the first that makes one of the columns the text's."""
+    for delimiter in delimiters:
+        columns = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        if text_column in columns:
+            return columns, delimiter
+    raise no_column(text_column, next(csv.reader([header], delimiter=delimiters[0]), []))
+
+
+def read_json_lines(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the rows of a file of one JSON object a line."""
+    with open_text(path) as stream:
+        yield from rows_with_text(_json_records(stream, settings), settings)
+
+
+def _json_records(stream: IO[str], settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
+    for number, line in enumerate(_lines(stream, settings), start=1):
+        if not line.strip():
+            continue
+        if value_count(line) > MAX_VALUES:
+            yield Lost(number, f"line {number} holds more than {MAX_VALUES} values")
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield Lost(number, f"line {number} is not JSON", str(error))
+            continue
+        if isinstance(record, dict):
+            yield number, record
+        else:
+            yield Lost(number, f"line {number} is not a JSON object", f"it is a {type(record).__name__}")
+
+
+def read_parquet(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the rows of a Parquet file."""
+    yield from rows_with_text(_parquet_records(path, settings), settings)
+
+
+def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = 0
+    try:
+        with pq.ParquetFile(path) as file:
+            columns = file.schema_arrow.names
+            refuse_doubles(columns)
+            if settings.text_column not in columns:
+                raise no_column(settings.text_column, columns)
+            for group in range(file.metadata.num_row_groups):
+                if file.metadata.row_group(group).total_byte_size > MAX_ROW_GROUP:
+                    raise Unreadable(f"row group of more than {MAX_ROW_GROUP} bytes", "write it in smaller ones")
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+                for at in range(batch.num_rows):
+                    number += 1
+                    yield number, {name: cell[at].as_py() for name, cell in zip(columns, batch.columns, strict=True)}
+    except (pa.ArrowException, ValueError, OverflowError) as error:
+        if path.stat().st_size == 0:
+            raise Unreadable("empty") from error
+        place = f"after row {number}" if number else "not Parquet"
+        raise Unreadable(f"cannot be read: {place}", str(error).splitlines()[0]) from error
+
+
+def _lines(stream: IO[str], settings: InputSettings) -> Iterator[str]:
+    """Yield the lines of a stream; Unreadable at one that no text in bounds could have made."""
+    # In JSON a character takes up to six; the rest is room for the other columns.
+    limit = 6 * settings.max_characters + (1 << 20)
+    for number, line in enumerate(iter(partial(stream.readline, limit), ""), start=1):
+        if len(line) == limit:
+            raise Unreadable(too_long(settings).reason, f"line {number}; the lines after it were not read")
+        yield line

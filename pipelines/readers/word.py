@@ -1,0 +1,250 @@
+"""Word documents (.docx): paragraphs, lists and tables in their order, notes after the paragraph that has them.
+
+The text is the document's with all tracked changes accepted. Headers, footers and comments are left out.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conspectus.pipelines.readers.draft import Draft, folded
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.office import Package, child, open_package, shown, value
+from conspectus.pipelines.readers.rows import Row, as_title, too_long
+from conspectus.pipelines.readers.xml_guard import local
+from conspectus.storage.settings import InputSettings
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_HEADING = re.compile(r"heading (\d)")
+_TITLE = 0
+_GONE = frozenset({"del", "moveFrom", "instrText", "delText", "rPr", "pPr", "rt", "Fallback", "annotation"})
+_SIGNS = {"tab": " ", "ptab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_SYMBOLS = dict(
+    zip(
+        b"ABGDEZHQIKLMNXOPRSTUFCYWabgdezhqiklmnxoprstufcyw\xb0\xb1\xb2\xb4\xb6\xb7\xb8\xb9\xa3\xb3\xa5\xae\xac\xde\xe5\xd6\xf2",
+        "ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩαβγδεζηθικλμνξοπρστυφχψω°±″×∂•÷≠≤≥∞→←⇒∑√∫",
+        strict=True,
+    )
+)
+"""What the font Symbol shows (Adobe's encoding): Greek letters and the signs of formulas."""
+
+_OFF = ("0", "false", "off")
+_BASE_STEPS = 20
+
+
+def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a Word document as one row, its headings as places.
+
+    Headings are known by their outline level or the built-in name of their style ("heading 1"), which is the same
+    in Word of every language. A table is a line a row, its cells between bars.
+    """
+    with open_package(path, settings.max_archive_bytes) as package:
+        name, root = package.main_part("document")
+        title, metadata = package.properties()
+        reader = _Reader(package, name, settings)
+        body = child(root, "body")
+        if body is not None:
+            reader.read(body)
+    yield Row(None, None, title or reader.title, reader.draft.text(), metadata, tuple(reader.draft.places))
+
+
+class _Reader:
+    """Reads the body of one document into a draft."""
+
+    def __init__(self, package: Package, name: str, settings: InputSettings) -> None:
+        self.draft = Draft(settings)
+        self.title: str | None = None
+        targets = {each.kind: each.target for each in package.relations(name).values()}
+        styles = _part(package, targets.get("styles"))
+        self._levels = _levels(styles)
+        self._lists = _list_styles(styles)
+        self._notes = {
+            "footnoteReference": _notes(_part(package, targets.get("footnotes")), settings),
+            "endnoteReference": _notes(_part(package, targets.get("endnotes")), settings),
+        }
+        self._tables = _Tables(self._notes, settings)
+        self._in_list = False
+
+    def read(self, element: "_Element") -> None:
+        for each in shown(element):
+            name = local(each)
+            if name == "p":
+                self._paragraph(each)
+            elif name == "tbl":
+                rows = [row for row in self._tables.rows(each) if row.strip(" |")]
+                self.draft.add("\n".join(rows))
+            elif name not in _GONE:
+                self.read(each)  # content controls, insertions
+
+    def _paragraph(self, paragraph: "_Element") -> None:
+        aside: list[_Element] = []
+        text = folded("".join(_runs(paragraph, aside)))
+        level = self._level(paragraph)
+        is_item = level is None and (child(paragraph, "pPr", "numPr") is not None or _style(paragraph) in self._lists)
+        if level is not None:
+            self.draft.add_heading(text, max(level, 1))
+            if level == _TITLE:
+                self.title = self.title or as_title(text)
+        elif is_item and text:
+            self.draft.add(f"- {text}", "\n" if self._in_list else "\n\n")
+        else:
+            self.draft.add(text)
+        self._in_list = is_item
+        for each in aside:
+            note = self._notes.get(local(each), {}).get(value(each, "id") or "")
+            if note:
+                self.draft.add(note)
+            elif local(each) == "txbxContent":
+                self.read(each)
+
+    def _level(self, paragraph: "_Element") -> int | None:
+        """Return a heading's level, from 1; 0 for the document's title, None for what is no heading."""
+        properties = child(paragraph, "pPr")
+        if properties is None:
+            return None
+        own = _outline_level(properties)
+        if own is not None:
+            return own if 1 <= own <= 9 else None
+        return self._levels.get(_style(paragraph))
+
+
+def _part(package: Package, name: str | None) -> "_Element | None":
+    """Return a part that a document can do without."""
+    try:
+        return package.part(name) if name else None
+    except Unreadable:
+        return None
+
+
+def _runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
+    """Yield the text of a paragraph; its notes and text boxes, which stand apart from it, go to `aside`."""
+    for each in shown(element):
+        name = local(each)
+        if name == "t":
+            yield each.text or ""
+        elif name in _SIGNS:
+            yield _SIGNS[name]
+        elif name == "sym":
+            yield _symbol(each)
+        elif name == "den":
+            yield "/"
+            yield from _runs(each, aside)
+        elif name in ("footnoteReference", "endnoteReference", "txbxContent"):
+            aside.append(each)
+        elif name not in _GONE and not (name == "r" and _is_hidden(each)):
+            yield from _runs(each, aside)
+
+
+def _symbol(element: "_Element") -> str:
+    """Return the sign that a symbol of a font is, as far as it is known; its code may be shifted by F000."""
+    code = int(found, 16) if re.fullmatch("[0-9A-Fa-f]{4}", found := value(element, "char") or "") else 0
+    if value(element, "font") == "Symbol":
+        return _SYMBOLS.get(code & 0xFF, "")
+    return chr(code) if 0x20 < code < 0xD800 or code >= 0xF900 else ""
+
+
+def _is_hidden(run: "_Element") -> bool:
+    vanish = child(run, "rPr", "vanish")
+    return vanish is not None and value(vanish, "val") not in _OFF
+
+
+class _Tables:
+    """Reads tables, and counts what they hold: the same note may stand in any number of cells."""
+
+    def __init__(self, notes: Mapping[str, Mapping[str, str]], settings: InputSettings) -> None:
+        self._notes = notes
+        self._settings = settings
+        self._length = 0
+
+    def rows(self, table: "_Element") -> Iterator[str]:
+        """Yield a line a row; Unreadable where all together are longer than a text may be."""
+        for each in shown(table):
+            if local(each) == "tr":
+                yield " | ".join(self._cells(each))
+            elif local(each) not in _GONE and local(each) not in ("tblPr", "tblGrid"):
+                yield from self.rows(each)
+
+    def flat(self, element: "_Element") -> str:
+        """Return the text of a cell on one line, whatever it holds."""
+        parts = []
+        for each in shown(element):
+            if local(each) == "p":
+                aside: list[_Element] = []
+                parts.append(self._counted("".join(_runs(each, aside))))
+                for apart in aside:
+                    note = self._notes.get(local(apart), {}).get(value(apart, "id") or "", "")
+                    parts.append(self._counted(note) or (self.flat(apart) if local(apart) == "txbxContent" else ""))
+            elif local(each) not in _GONE:
+                parts.append(self.flat(each))
+        return folded(" ".join(filter(None, parts)))
+
+    def _cells(self, row: "_Element") -> Iterator[str]:
+        for each in shown(row):
+            if local(each) == "tc":
+                yield " ".join(self.flat(each).split())
+            elif local(each) not in _GONE:
+                yield from self._cells(each)
+
+    def _counted(self, text: str) -> str:
+        self._length += len(text)
+        if self._length > self._settings.max_characters:
+            raise too_long(self._settings)
+        return text
+
+
+def _notes(root: "_Element | None", settings: InputSettings) -> dict[str, str]:
+    """Return the text of each note by its id; separators are none."""
+    reader = _Tables({}, settings)
+    return {
+        value(note, "id") or "": reader.flat(note)
+        for note in (root if root is not None else ())
+        if value(note, "type") in (None, "normal")
+    }
+
+
+def _levels(styles: "_Element | None") -> dict[str, int]:
+    """Return the level of each style of headings: from its built-in name, else its outline level or its base's."""
+    by_id = {value(each, "styleId") or "": each for each in (styles if styles is not None else ())}
+    found = {}
+    for id_, style in by_id.items():
+        at: _Element | None = style
+        for _ in range(_BASE_STEPS):
+            level = _own_level(at) if at is not None else None
+            if at is None or level is not None:
+                break
+            base = child(at, "basedOn")
+            at = by_id.get(value(base, "val") or "") if base is not None else None
+        if level is not None and level <= 9:
+            found[id_] = level
+    return found
+
+
+def _list_styles(styles: "_Element | None") -> frozenset[str]:
+    """Return the ids of the styles whose paragraphs are items of a list."""
+    every = styles if styles is not None else ()
+    return frozenset(value(each, "styleId") or "" for each in every if child(each, "pPr", "numPr") is not None)
+
+
+def _style(paragraph: "_Element") -> str:
+    style = child(paragraph, "pPr", "pStyle")
+    return (value(style, "val") or "") if style is not None else ""
+
+
+def _own_level(style: "_Element") -> int | None:
+    named = child(style, "name")
+    name = (value(named, "val") or "").casefold() if named is not None else ""
+    heading = _HEADING.fullmatch(name)
+    if heading or name == "title":
+        return int(heading[1]) if heading else _TITLE
+    properties = child(style, "pPr")
+    return _outline_level(properties) if properties is not None else None
+
+
+def _outline_level(properties: "_Element") -> int | None:
+    """Return an outline level, from 1; 10 for body text."""
+    level = child(properties, "outlineLvl")
+    text = value(level, "val") if level is not None else None
+    return int(text) + 1 if text and re.fullmatch(r"\d", text, re.A) else None

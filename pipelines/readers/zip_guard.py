@@ -1,0 +1,148 @@
+"""Zip archives from strangers: judged by their directory before anything is inflated, and read in bounds after.
+
+A small archive can declare, or hide, any amount of data: in one member, in many that share their bytes, or in
+members that hold more than they say.
+"""
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import IO
+
+from conspectus.pipelines.readers.encodings import Unreadable
+
+MAX_BYTES = 2_000_000_000
+"""Bytes that all members may have together once inflated."""
+
+MAX_ENTRIES = 100_000
+"""Members that an archive may have."""
+
+MAX_RATIO = 200
+"""Times that a large member may be larger than its compressed form: text is 3 to 50, what is made to harm near 1000."""
+
+LARGE = 10_000_000
+"""Bytes from which on a member's ratio counts: a megabyte of blanks harms nobody."""
+
+ZIP_ERRORS = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+"""What zipfile raises for damaged archives."""
+
+_DIRECTORY_BYTES_AN_ENTRY = 256
+_LOCAL_HEADER = 30
+_BLOCK = 1 << 20
+_ENCRYPTED = 0x1 | 0x40
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+@contextmanager
+def open_zip(
+    source: Path | IO[bytes], max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES
+) -> Iterator[zipfile.ZipFile]:
+    """Give an archive that `check_archive` found harmless. Raises Unreadable where it is none, or not harmless."""
+    if isinstance(source, Path):
+        with source.open("rb") as stream, open_zip(stream, max_bytes, max_entries) as archive:
+            yield archive
+        return
+    check_directory_size(source, max_entries)
+    try:
+        archive = zipfile.ZipFile(source)
+    except ZIP_ERRORS as error:
+        raise Unreadable("damaged archive", str(error)) from error
+    with archive:
+        check_archive(archive, max_bytes, max_entries)
+        yield archive
+
+
+def check_archive(archive: zipfile.ZipFile, max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES) -> None:
+    """Raise Unreadable for an archive that may do harm, from its directory alone: nothing is inflated.
+
+    Refused are too many members, too much data declared, large members that are compressed too well, encrypted
+    ones, methods of compression whose output zipfile cannot bound, names that lead out of the archive's folder,
+    and members that share bytes.
+    """
+    members = archive.infolist()
+    if len(members) > max_entries:
+        raise Unreadable("archive too large", f"{len(members)} members; the limit is {max_entries}")
+    total = sum(each.file_size for each in members)
+    if total > max_bytes:
+        raise Unreadable("archive too large", f"{total} bytes when inflated; the limit is {max_bytes}")
+    for each in members:
+        _check_member(each)
+    _check_overlaps(members, archive.start_dir)
+
+
+def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
+    """Return the bytes of a member, never more than it declares.
+
+    Raises Unreadable where it declares more than `limit` or is damaged (one that holds more than it declares
+    does not have its checksum).
+    """
+    if info.file_size > limit:
+        raise Unreadable("archive member too large", f"{info.filename}: {info.file_size} bytes; the limit is {limit}")
+    blocks = []
+    try:
+        with archive.open(info) as stream:
+            while block := stream.read(_BLOCK):  # a plain read() would inflate all there is at once
+                blocks.append(block)
+    except ZIP_ERRORS as error:
+        raise Unreadable("damaged archive", f"{info.filename}: {error}") from error
+    content = b"".join(blocks)
+    if len(content) != info.file_size:
+        raise Unreadable("damaged archive", f"{info.filename}: {len(content)} bytes of {info.file_size}")
+    return content
+
+
+def _check_member(info: zipfile.ZipInfo) -> None:
+    name = info.orig_filename
+    if info.flag_bits & _ENCRYPTED:
+        raise Unreadable("encrypted", f"archive member {name}")
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts or parts[0] == "" or _DRIVE.match(name) or "\0" in name:
+        raise Unreadable("archive member with a name that leads elsewhere", repr(name))
+    if info.compress_type not in _METHODS:
+        raise Unreadable("unsupported compression", f"method {info.compress_type} of archive member {name}")
+    if info.file_size > max(LARGE, MAX_RATIO * info.compress_size):
+        detail = f"archive member {name}: {info.compress_size} bytes inflate to {info.file_size}"
+        raise Unreadable("compressed beyond reason", detail)
+
+
+def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:
+    spans = sorted(
+        (each.header_offset, each.header_offset + _LOCAL_HEADER + len(each.orig_filename) + each.compress_size)
+        for each in members
+    )
+    if spans and spans[0][0] < 0:
+        raise Unreadable("damaged archive", "a member begins before the archive")
+    if any(stop > start for (_, stop), (start, _) in pairwise([*spans, (end, end)])):
+        raise Unreadable("damaged archive", "members overlap")
+
+
+def check_directory_size(stream: IO[bytes], max_entries: int) -> None:
+    """Refuse a directory that only a huge number of entries can need: zipfile reads it whole."""
+    size = stream.seek(0, 2)
+    stream.seek(max(0, size - (1 << 16) - 22 - 20 - 56))  # the longest comment, and the three end records
+    tail = stream.read()
+    stream.seek(0)
+    limit = max_entries * _DIRECTORY_BYTES_AN_ENTRY
+    for signature, form, offset in ((b"PK\x05\x06", "<L", 12), (b"PK\x06\x06", "<Q", 40)):
+        at = tail.rfind(signature)
+        field = tail[at + offset : at + offset + struct.calcsize(form)] if at >= 0 else b""
+        if len(field) == struct.calcsize(form):
+            (declared,) = struct.unpack(form, field)
+            if limit < declared != 0xFFFFFFFF and declared <= size:
+                raise Unreadable("archive too large", f"its directory has {declared} bytes; the limit is {limit}")
