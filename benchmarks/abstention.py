@@ -25,9 +25,9 @@ from pathlib import Path
 from sensemaking import indexes_of
 
 from conspectus import Index, Settings, build, load_settings
-from conspectus.pipelines.evaluation.rows import rows_of
+from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite
-from conspectus.query.whole import closeness_to_whole, support
+from conspectus.query.question.scope import closeness_to_whole, support
 from conspectus.storage.records import Chunk, Entity
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 
 from conspectus.pipelines.evaluation.suites import Question, read_questions
-from conspectus.prompts.embedder import open_embedder
-from conspectus.query.grounding import support
-from conspectus.query.support import Source, closeness, missing, quotes
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.citations.alignment import support
+from conspectus.query.citations.entailment import Source, closeness, missing, quotes
 from conspectus.query.types import Passage
 from conspectus.storage.settings import CitationSettings, EmbeddingServerSettings, EmbeddingSettings
 from conspectus.storage.text.bm25 import Bm25

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import openai
 
-from conspectus.prompts.client import ModelClient, address_of
+from conspectus.prompts.client.client import ModelClient, address_of
 from conspectus.prompts.fake import fake_process
-from conspectus.prompts.llm import Message, Request
+from conspectus.prompts.model import Message, Request
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 

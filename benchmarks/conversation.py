@@ -26,7 +26,7 @@ from pathlib import Path
 from conspectus import Conversation, Index, build, load_settings
 from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
 from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
-from conspectus.query.shaping import shape
+from conspectus.query.conversation.follow_up import shape
 from conspectus.storage.records import Document
 from conspectus.storage.text.normalise import title_names
 

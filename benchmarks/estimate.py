@@ -23,13 +23,13 @@ from pathlib import Path
 
 from estimate_models import Model, models
 
-from conspectus.pipelines.estimate import Estimate, estimate
+from conspectus.pipelines.estimation.estimate import Estimate, estimate
 from conspectus.pipelines.estimation.names import names_in
 from conspectus.pipelines.estimation.tokens import server_tokens
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer
-from conspectus.prompts.records import read_records
-from conspectus.prompts.usage import Spending
+from conspectus.prompts.replies.records import read_records
+from conspectus.prompts.client.usage import Spending
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.tokens import token_spans
 

@@ -32,8 +32,8 @@ from conspectus.pipelines.evaluation.extraction_quality import (
 )
 from conspectus.pipelines.evaluation.metrics import bootstrap
 from conspectus.pipelines.evaluation.suites import read_questions
-from conspectus.pipelines.evaluation.text_graphs import Extract, TextGraph, offline_extractor, read_texts, read_triples
-from conspectus.prompts.embedder import open_embedder
+from conspectus.pipelines.evaluation.extraction_graphs import Extract, TextGraph, offline_extractor, read_texts, read_triples
+from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.settings import Settings
 
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.interchange.graphrag_write import write_graphrag
+from conspectus.pipelines.exchange.graphrag.exporter import write_graphrag
 from conspectus.storage.index import Index
 
 _LONGEST = 600.0

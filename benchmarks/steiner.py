@@ -3,7 +3,7 @@
     python benchmarks/steiner.py [--reference PYTHON]
 
 PYTHON is an interpreter that has pcst_fast and numpy < 2 (under numpy 2 the wheel of 1.0.10 gives wrong arrays); it
-is asked through `conspectus.query.subgraph.solver`, and how many of its trees that took is told. Without one only our own figures
+is asked through `conspectus.query.methods.gretriever.solver`, and how many of its trees that took is told. Without one only our own figures
 are told. Seconds are those of the processor, so that what else runs counts little.
 """
 
@@ -25,7 +25,7 @@ Problem = tuple[str, npt.NDArray[np.int64], Floats, Floats]
 REFERENCE = """
 import sys, time
 import numpy as np
-from conspectus.query.subgraph.solver import solve
+from conspectus.query.methods.gretriever.solver import solve
 given, made = np.load(sys.argv[1]), {}
 for i in range(int(given["count"])):
     began = time.process_time()

@@ -20,7 +20,7 @@ import torch
 from numpy.typing import NDArray
 
 from conspectus.pipelines.steps.synonyms import find_synonyms
-from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.settings import SynonymSettings, load_settings
 
 Floats = NDArray[np.float32]

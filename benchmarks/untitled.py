@@ -17,8 +17,8 @@ from pathlib import Path
 
 from conspectus import Index, build, load_settings
 from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
-from conspectus.pipelines.evaluation.rows import rows_of
-from conspectus.query.methods import find_retriever
+from conspectus.pipelines.evaluation.jsonl import rows_of
+from conspectus.query.menu import find_retriever
 from conspectus.query.types import Passage
 
 METHODS = ("bm25", "dense", "hybrid", "ppr")

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from conspectus.pipelines.evaluation.suites import read_suite, suite_index
 from conspectus.query.context import Context
-from conspectus.query.retrieve import hipporag
-from conspectus.query.retrieve.hipporag import HippoRag1, HippoRag2
-from conspectus.query.retrieve.memory import open_memory
-from conspectus.query.retrieve.ppr import PprRetriever
+from conspectus.query.menu.hipporag import hipporag
+from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2
+from conspectus.query.methods.hipporag.graph import open_memory
+from conspectus.query.methods.ppr.ppr import PprRetriever
 from conspectus.query.types import Step
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import forward_push, personalized_pagerank, power_iteration

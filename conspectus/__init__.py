@@ -7,7 +7,7 @@ print(index.ask("Who wrote the novel that the film was made from?").text)
 """
 
 from conspectus.api import Chat, Index, add, build, import_graphrag, open_index, redo_merges, remove, undo_merges
-from conspectus.query.conversation import Conversation
+from conspectus.query.conversation.history import Conversation
 from conspectus.query.types import Answer, Citation, Evidence, Passage
 from conspectus.storage.errors import ConspectusError
 from conspectus.storage.settings import Settings, load_settings

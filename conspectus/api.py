@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from conspectus.query.conversation import Conversation
+from conspectus.query.conversation.history import Conversation
 from conspectus.query.types import Answer, Evidence, Say, nobody
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.interchange.exported import Exported
+    from conspectus.pipelines.exchange.export_result import Exported
     from conspectus.query.context import Context
     from conspectus.query.explain.types import Explanation
     from conspectus.query.walk.trace import WalkTrace
@@ -40,7 +40,7 @@ class Index:
 
         UsageError says what is wrong with a filter, and at which character.
         """
-        from conspectus.narrowing import narrow
+        from conspectus.filtered import narrow
 
         return Index(narrow(self.context, where, access))
 
@@ -78,11 +78,11 @@ class Index:
         access: Sequence[str] | None = None,
     ) -> Answer:
         """The same for code that is asynchronous already."""
-        from conspectus.narrowing import narrow, told
-        from conspectus.query.methods import find_method
-        from conspectus.query.shaping import ShapedAnswerer
+        from conspectus.filtered import narrow, told
+        from conspectus.query.menu import find_method
+        from conspectus.query.conversation.follow_up import ShapedAnswerer
         from conspectus.query.types import AnswersAbout
-        from conspectus.query.verified import verified
+        from conspectus.query.citations.verification import verified
 
         context = narrow(self.context, where, access)
         answerer = find_method(method).answerer(context)
@@ -125,9 +125,9 @@ class Index:
         access: Sequence[str] | None = None,
     ) -> Evidence:
         """The same for code that is asynchronous already."""
-        from conspectus.narrowing import narrow, told_of
-        from conspectus.query.methods import find_retriever
-        from conspectus.query.shaping import ShapedRetriever
+        from conspectus.filtered import narrow, told_of
+        from conspectus.query.menu import find_retriever
+        from conspectus.query.conversation.follow_up import ShapedRetriever
 
         _check_k(k)
         context = narrow(self.context, where, access)
@@ -162,9 +162,9 @@ class Index:
         access: Sequence[str] | None = None,
     ) -> list[Evidence]:
         """The same for code that is asynchronous already."""
-        from conspectus.narrowing import narrow, told_of
-        from conspectus.prompts.together import together
-        from conspectus.query.methods import find_retriever
+        from conspectus.filtered import narrow, told_of
+        from conspectus.prompts.client.gather import together
+        from conspectus.query.menu import find_retriever
 
         _check_k(k)
         context = narrow(self.context, where, access)
@@ -191,10 +191,10 @@ class Index:
         """Return why the `k` best passages were found, at most `paths` paths for each.
 
         `passage` asks for the one of that rank only, `chunk` for the one with that chunk id, found or not. UsageError
-        for a method that cannot be explained; `conspectus.drawing.svg` draws what this returns. `where` and `access`
+        for a method that cannot be explained; `conspectus.render.explanation_svg.svg` draws what this returns. `where` and `access`
         narrow the index (see `permitted`).
         """
-        from conspectus.narrowing import narrow
+        from conspectus.filtered import narrow
         from conspectus.query.explain.explain import explain
 
         context = narrow(self.context, where, access)
@@ -205,8 +205,8 @@ class Index:
 
         A subgraph also as a page of HTML. UsageError where the method made neither.
         """
-        from conspectus.subgraph_drawing import subgraph_html, subgraph_svg
-        from conspectus.walk_drawing import walk_svg
+        from conspectus.render.subgraph_svg import subgraph_html, subgraph_svg
+        from conspectus.render.walk_svg import walk_svg
         from conspectus.query.walk.graph import open_graph
 
         found = answer.evidence.subgraph
@@ -219,14 +219,14 @@ class Index:
 
     def walk_text(self, answer: Answer) -> str:
         """Return the same walk decision by decision, for people to read."""
-        from conspectus.walks import text
+        from conspectus.render.walk import text
         from conspectus.query.walk.graph import open_graph
 
         return text(_walk_of(answer), open_graph(self._asked(answer)))
 
     def walk_json(self, answer: Answer) -> dict[str, Any]:
         """Return the same walk as plain values, with the ids and names of what it went over."""
-        from conspectus.walks import as_json
+        from conspectus.render.walk import as_json
         from conspectus.query.walk.graph import open_graph
 
         return as_json(_walk_of(answer), open_graph(self._asked(answer)))
@@ -254,7 +254,7 @@ class Index:
 
         UsageError where the hierarchy does not reach so deep.
         """
-        from conspectus.browse import entries
+        from conspectus.reports import entries
 
         return [each.report for each in entries(self.permitted().context, level)]
 
@@ -356,7 +356,7 @@ def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | 
 
     InputError where its tables cannot be read, UsageError where the index was built from documents.
     """
-    from conspectus.pipelines.interchange.graphrag import import_graphrag as imported
+    from conspectus.pipelines.exchange.graphrag.importer import import_graphrag as imported
 
     settings = settings or load_settings()
     imported(Path(folder), Path(index), settings)
@@ -368,7 +368,7 @@ def add(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings: 
 
     The result is that of building it from all of them. UsageError where the index was made with other settings.
     """
-    from conspectus.pipelines.changes import add_documents
+    from conspectus.pipelines.incremental import add_documents
 
     settings = settings or load_settings()
     add_documents([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
@@ -380,7 +380,7 @@ def remove(names: Sequence[str] | str, index: str | Path, settings: Settings | N
 
     The result is that of building it from the others. UsageError where a name is of none, or none would be left.
     """
-    from conspectus.pipelines.changes import remove_documents
+    from conspectus.pipelines.incremental import remove_documents
 
     settings = settings or load_settings()
     remove_documents([names] if isinstance(names, str) else names, Path(index), settings)
@@ -414,7 +414,7 @@ def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: 
     A name is that of an alias, that of what is kept, or an id. UsageError where one names no merge, and where the index
     was made with other settings.
     """
-    from conspectus.pipelines.resolution.undoing import undo
+    from conspectus.pipelines.resolution.undo import undo
 
     settings = settings or load_settings()
     undo([names] if isinstance(names, str) else names, Path(index), settings)
@@ -423,7 +423,7 @@ def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: 
 
 def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
     """Merge again what was taken back, all for None, and open the index; the rest is as for `undo_merges`."""
-    from conspectus.pipelines.resolution.undoing import redo
+    from conspectus.pipelines.resolution.undo import redo
 
     settings = settings or load_settings()
     redo([names] if isinstance(names, str) else names, Path(index), settings)

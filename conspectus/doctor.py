@@ -54,7 +54,7 @@ def _language_model(settings: Settings, calls: bool) -> Iterator[Check]:
     if not llm.model:
         yield Check(name, "off", "none is configured (llm.model), and none is needed")
         return
-    from conspectus.prompts.client import ModelClient, address_of
+    from conspectus.prompts.client.client import ModelClient, address_of
 
     ModelClient(llm)  # says what is missing
     where = f"{llm.model} at {address_of(llm).shown}"
@@ -62,7 +62,7 @@ def _language_model(settings: Settings, calls: bool) -> Iterator[Check]:
     if not calls:
         yield Check(name, "ok", f"{where}, {key}; not asked")
         return
-    from conspectus.prompts.probe import probe
+    from conspectus.prompts.client.probe import probe
 
     found = asyncio.run(probe(llm))
     if found.problem:
@@ -96,7 +96,7 @@ def _structured(how: str) -> Check:
 
 
 def _embedding(settings: Settings, calls: bool) -> Iterator[Check]:
-    from conspectus.prompts.embedder import open_embedder
+    from conspectus.prompts.embedding.embedder import open_embedder
 
     if settings.embedding.provider == "endpoint" and not calls:
         yield Check("embedding", "ok", f"{settings.embedding.model} at an endpoint; not asked")
@@ -112,7 +112,7 @@ def _rerank(settings: Settings) -> Iterator[Check]:
     if not settings.rerank.model:
         yield Check("rerank", "off", "no cross-encoder is configured (rerank.model)")
         return
-    from conspectus.prompts.reranker import open_reranker
+    from conspectus.prompts.embedding.reranker import open_reranker
 
     open_reranker(settings.rerank.model).scores("Where is it?", ["It is here."])
     yield Check("rerank", "ok", settings.rerank.model)

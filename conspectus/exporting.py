@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conspectus.placing import placing
+from conspectus.atomic_write import placing
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.interchange.exported import Exported
+    from conspectus.pipelines.exchange.export_result import Exported
     from conspectus.storage.index import Index
 
 
@@ -28,37 +28,37 @@ class Export:
 
 
 def _graphrag(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.interchange.graphrag_write import write_graphrag
+    from conspectus.pipelines.exchange.graphrag.exporter import write_graphrag
 
     return write_graphrag(index, to)
 
 
 def _graphml(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.interchange.graphml import write_graphml
+    from conspectus.pipelines.exchange.graphml_export import write_graphml
 
     return write_graphml(index, to)
 
 
 def _ntriples(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.interchange.ntriples import write_ntriples
+    from conspectus.pipelines.exchange.ntriples_export import write_ntriples
 
     return write_ntriples(index, to)
 
 
 def _openie(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.interchange.openie import write_openie
+    from conspectus.pipelines.exchange.openie.export import write_openie
 
     return write_openie(index, to)
 
 
 def _csv(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.interchange.csv_tables import write_csv
+    from conspectus.pipelines.exchange.csv_export import write_csv
 
     return write_csv(index, to)
 
 
 def _spreadsheet(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.interchange.csv_tables import write_spreadsheet_csv
+    from conspectus.pipelines.exchange.csv_export import write_spreadsheet_csv
 
     return write_spreadsheet_csv(index, to)
 

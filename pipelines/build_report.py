@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.lost import LostShare, lost_shares
-from conspectus.prompts.retrying import Retried
-from conspectus.prompts.usage import Spending
+from conspectus.pipelines.failure_stats import LostShare, lost_shares
+from conspectus.prompts.replies.reask import Retried
+from conspectus.prompts.client.usage import Spending
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Failure
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import Settings

@@ -6,24 +6,24 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from conspectus.pipelines.beside import beside
-from conspectus.pipelines.brought import IMPORTED, Brought, check_maker
+from conspectus.pipelines.background import beside
+from conspectus.pipelines.import_guard import IMPORTED, Brought, check_maker
 from conspectus.pipelines.build_report import BuildReport, reported
-from conspectus.pipelines.collecting import rarely_collecting
-from conspectus.pipelines.earlier import earlier_of
+from conspectus.pipelines.gc_tuning import rarely_collecting
+from conspectus.pipelines.previous_version import earlier_of
 from conspectus.pipelines.fingerprint import fingerprint_of, tool_versions
 from conspectus.pipelines.input import read_input
-from conspectus.pipelines.interchange.kg import read_graph
-from conspectus.pipelines.judging import extractor_of, judgement_of
-from conspectus.pipelines.lost import can_be_retried
-from conspectus.pipelines.resolution.marks import Deciding, fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.exchange.kg.read import read_graph
+from conspectus.pipelines.backends.choice import extractor_of, judgement_of
+from conspectus.pipelines.failure_stats import can_be_retried
+from conspectus.pipelines.resolution.undo_log import Deciding, fingerprinted, kept_marks, merges_of
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.runner import Progress, RunHere, Runner, no_progress
-from conspectus.pipelines.shelf import Shelf
+from conspectus.pipelines.version_writer import Shelf
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import not_divided
 from conspectus.pipelines.steps.graph import walk
-from conspectus.pipelines.steps.imported import ids_of_graph, join, origins
+from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.pipelines.steps.vectors import (
     Embedding,
@@ -35,8 +35,8 @@ from conspectus.pipelines.steps.vectors import (
     report_text,
     rows_to_embed,
 )
-from conspectus.prompts.embedder import open_embedder
-from conspectus.prompts.retrying import Retried
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_manifest, damaged_files
 from conspectus.storage.memo import Memo

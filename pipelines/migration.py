@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from conspectus.pipelines.index import build_from
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
-from conspectus.pipelines.readers.inputs import STAGE
+from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.steps.vectors import Embedding, predicate_texts
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_version, damaged_files, read_manifest
@@ -16,7 +16,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import build_lock, publish, staging
 from conspectus.storage.records import Document, Failure, Relation
 from conspectus.storage.settings import EmbeddingSettings, Settings, VectorSettings
-from conspectus.storage.settings.whole import INDEX_SECTIONS
+from conspectus.storage.settings.root import INDEX_SECTIONS
 from conspectus.storage.tables import TABLES, read_older_table, read_table, write_table
 from conspectus.storage.vectors.windowed import write_windowed
 

@@ -11,7 +11,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from conspectus.prompts.fence import fence_for
+from conspectus.prompts.delimiters import fence_for
 
 _PLACE = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 

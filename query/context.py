@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from conspectus.prompts.client import open_client
-from conspectus.prompts.embedder import Embedder, open_embedder
-from conspectus.prompts.llm import LanguageModel
+from conspectus.prompts.client.client import open_client
+from conspectus.prompts.embedding.embedder import Embedder, open_embedder
+from conspectus.prompts.model import LanguageModel
 from conspectus.query.types import Passage
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
-from conspectus.storage.places import described
+from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Document, Place
 from conspectus.storage.settings import EmbeddingSettings, Settings
 

@@ -5,7 +5,7 @@
     INDEX/cache/memo.sqlite             results by content hash, never needed to read an index
 
 A reader that has a version open keeps it; a build that dies leaves the old version in force (`conspectus.storage.publishing`).
-No file is parsed before it is what the manifest says (`conspectus.storage.believed`).
+No file is parsed before it is what the manifest says (`conspectus.storage.integrity`).
 """
 
 import threading
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from conspectus.storage import tables
-from conspectus.storage.believed import believed, believed_below
+from conspectus.storage.integrity import believed, believed_below
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.manifest import Manifest, current_version, read_manifest

@@ -14,7 +14,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from conspectus.storage.errors import IndexUnusable
-from conspectus.storage.space import is_full, no_space
+from conspectus.storage.disk_errors import is_full, no_space
 
 _MOST_VARIABLES = 500
 """Keys asked for in one statement, well under SQLite's limit."""

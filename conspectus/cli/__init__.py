@@ -8,6 +8,6 @@ Exit statuses: 0 success, 1 unexpected error, 2 wrong usage (option, setting, me
 """
 
 from conspectus.cli.app import app
-from conspectus.cli.program import main
+from conspectus.cli.main import main
 
 __all__ = ["app", "main"]

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from conspectus.pipelines.readers.names import UNSEEN, visible
+from conspectus.pipelines.readers.filenames import UNSEEN, visible
 from conspectus.storage.errors import NeedsModel, UsageError
 from conspectus.storage.settings import Settings, load_settings, parse_override
 
 if TYPE_CHECKING:
-    from conspectus.prompts.llm import LanguageModel
+    from conspectus.prompts.model import LanguageModel
     from conspectus.query.context import Context
 
 DEFAULT_INDEX = Path(".conspectus/index")

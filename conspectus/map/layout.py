@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import sqrt
 
 from conspectus.map.packing import Circle, enclosing, packed
-from conspectus.map.regions import Tree
+from conspectus.map.tree import Tree
 
 _GAP, _MARGIN = 0.035, 0.05
 """Space around a region, and between its rim and what is in it, as a share of its radius."""

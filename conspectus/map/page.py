@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from conspectus.map.content import Content, Limits, content_of
-from conspectus.pipelines.interchange.exported import Exported
+from conspectus.map.data import Content, Limits, content_of
+from conspectus.pipelines.exchange.export_result import Exported
 from conspectus.storage.records import Document
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from math import floor
 from conspectus.pipelines.estimation.habits import Habits
 from conspectus.pipelines.estimation.names import has_capitals, names_in
 from conspectus.pipelines.estimation.tokens import server_tokens
-from conspectus.prompts.llm import Request
+from conspectus.prompts.model import Request
 from conspectus.storage.settings import DescriptionSettings, ReportSettings
 
 _GOLDEN = 0.6180339887498949

@@ -1,6 +1,6 @@
 """A build rehearsed: the real steps of a build with a model, and made-up replies where none is remembered.
 
-Prompts, merging, communities and reports are those of the build itself (conspectus.pipelines.judgement_model), so that what
+Prompts, merging, communities and reports are those of the build itself (conspectus.pipelines.backends.llm), so that what
 changes there changes here.
 """
 
@@ -14,16 +14,16 @@ import numpy.typing as npt
 from conspectus.pipelines.estimation.asked import Observed, Probe, Rehearsed
 from conspectus.pipelines.estimation.habits import Habits
 from conspectus.pipelines.estimation.made_up import MadeUp
-from conspectus.pipelines.judgement_model import ModelJudgement
-from conspectus.pipelines.resolution.marks import Marks
+from conspectus.pipelines.backends.llm import ModelJudgement
+from conspectus.pipelines.resolution.undo_log import Marks
 from conspectus.pipelines.resolution.resolve import Embed, resolve
 from conspectus.pipelines.runner import no_progress
 from conspectus.pipelines.steps.communities import Earlier
-from conspectus.pipelines.steps.extraction_model import Guidance, extract_chunks
+from conspectus.pipelines.steps.extraction_llm import Guidance, extract_chunks
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
 from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text, report_text
-from conspectus.prompts.embedder import open_embedder
-from conspectus.prompts.usage import Spending
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.client.usage import Spending
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document

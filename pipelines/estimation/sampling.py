@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from conspectus.prompts.usage import Spending, cost
+from conspectus.prompts.client.usage import Spending, cost
 from conspectus.storage.settings import Price
 
 MOST = 300

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
-from conspectus.query.grounding import keeping
+from conspectus.query.citations.alignment import keeping
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
 

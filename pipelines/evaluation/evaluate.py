@@ -13,14 +13,14 @@ from statistics import median
 from typing import Any
 
 from conspectus.pipelines.evaluation.answers import exact_match, rouge_l, sentence_coverage, token_f1, without_marks, word_coverage
-from conspectus.pipelines.evaluation.asking import Asked, Topic, asked
+from conspectus.pipelines.evaluation.framing import Asked, Topic, asked
 from conspectus.pipelines.evaluation.graph_answers import accuracy, reached, set_quality
 from conspectus.pipelines.evaluation.graph_answers import answered as named_in
 from conspectus.pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 from conspectus.pipelines.evaluation.suites import Question, Suite
-from conspectus.prompts.usage import metered
+from conspectus.prompts.client.usage import metered
 from conspectus.query.context import Context
-from conspectus.query.methods import find_method
+from conspectus.query.menu import find_method
 from conspectus.query.types import Answer, Evidence, Retriever
 from conspectus.storage.errors import InputError, ModelError
 

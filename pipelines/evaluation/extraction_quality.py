@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conspectus.pipelines.evaluation.answers import Embed, Weigh, normalised, token_f1, word_coverage
-from conspectus.pipelines.evaluation.text_graphs import Edge, Node, TextGraph
+from conspectus.pipelines.evaluation.extraction_graphs import Edge, Node, TextGraph
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
 

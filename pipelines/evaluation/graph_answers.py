@@ -6,7 +6,7 @@ Names are compared as the data sets' scripts compare texts (see `answers.normali
 from collections.abc import Sequence
 
 from conspectus.pipelines.evaluation.answers import normalised, without_marks
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer
 
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"

@@ -18,12 +18,12 @@ from conspectus.pipelines.evaluation.answers import without_marks
 from conspectus.pipelines.evaluation.metrics import Interval, bootstrap
 from conspectus.pipelines.evaluation.questions import sources_of_reports
 from conspectus.pipelines.evaluation.suites import Question
-from conspectus.prompts.asking import ask_for
-from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
-from conspectus.prompts.together import settled
+from conspectus.prompts.client.gather import settled
 from conspectus.query.context import Context
-from conspectus.query.methods import find_method
+from conspectus.query.menu import find_method
 from conspectus.query.types import Answer, Answerer
 from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest

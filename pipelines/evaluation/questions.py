@@ -11,11 +11,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from conspectus.prompts.asking import ask_for
-from conspectus.prompts.llm import LanguageModel, Message, Request
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.together import settled
-from conspectus.query.answer.units import report_units, sources
+from conspectus.prompts.client.gather import settled
+from conspectus.query.reader.material import report_units, sources
 from conspectus.query.context import Context
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Failure, Report

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from conspectus.pipelines.evaluation.published import brings_graphs, read_published
-from conspectus.pipelines.evaluation.rows import rows_of
-from conspectus.query.tasks import Task
+from conspectus.pipelines.evaluation.published_sets import brings_graphs, read_published
+from conspectus.pipelines.evaluation.jsonl import rows_of
+from conspectus.query.question.tasks import Task
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.settings import Settings

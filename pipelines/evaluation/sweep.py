@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
-from conspectus.pipelines.evaluation.asking import Topic
+from conspectus.pipelines.evaluation.framing import Topic
 from conspectus.pipelines.evaluation.evaluate import MethodScores, Progress, evaluate
 from conspectus.pipelines.evaluation.suites import Suite
 from conspectus.query.context import Context

@@ -9,11 +9,11 @@ import numpy as np
 from conspectus.pipelines.permitted.knowledge import Narrowed
 from conspectus.pipelines.steps.reports import NAMES_IN_TITLE, leading
 from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text
-from conspectus.prompts.embedder import Embedder
+from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Community, Entity, Relation, Report
 from conspectus.storage.vectors.base import Floats, Rows
-from conspectus.storage.vectors.held import held, picked
+from conspectus.storage.vectors.memory import held, picked
 from conspectus.storage.vectors.windowed import WindowedIndex
 
 

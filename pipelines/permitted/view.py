@@ -18,10 +18,10 @@ from conspectus.pipelines.permitted.names import walk_of
 from conspectus.pipelines.permitted.vectors import NarrowedVectors
 from conspectus.pipelines.steps.descriptions import describe
 from conspectus.pipelines.steps.graph import Walk
-from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.pipelines.steps.vectors import chunk_text
-from conspectus.prompts.embedder import Embedder
-from conspectus.storage.held import HeldIndex, Parts
+from conspectus.prompts.embedding.embedder import Embedder
+from conspectus.storage.memory_index import HeldIndex, Parts
 from conspectus.storage.index import Index
 from conspectus.storage.records import (
     Chunk,

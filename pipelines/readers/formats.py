@@ -6,11 +6,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.row_types import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.readers.containers import Nest
+    from conspectus.pipelines.readers.nested import Nest
 
 READERS: Mapping[str, tuple[str, str]] = {
     ".txt": ("texts", "read_plain"),

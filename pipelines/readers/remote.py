@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.formats import readable_suffix
-from conspectus.pipelines.readers.names import is_wanted
+from conspectus.pipelines.readers.filenames import is_wanted
 from conspectus.storage.errors import InputError, MissingPart
 from conspectus.storage.settings import InputSettings
 

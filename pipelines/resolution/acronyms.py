@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from conspectus.pipelines.resolution.forms import Form
-from conspectus.pipelines.resolution.knowing import Known
-from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.parsed_name import Form
+from conspectus.pipelines.resolution.features import Known
+from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.wordlists import SMALL_WORDS
 
 _MOST_WORDS = 12
@@ -42,7 +42,7 @@ def acronyms(known: Sequence[Known]) -> Iterator[Pair]:
 def initials(form: Form) -> set[str]:
     """Return the acronyms of a name: with and without its small words, a numeral whole.
 
-    >>> from conspectus.pipelines.resolution.forms import form_of
+    >>> from conspectus.pipelines.resolution.parsed_name import form_of
     >>> sorted(initials(form_of("World War II"))), sorted(initials(form_of("Bank of England")))
     (['wwii'], ['be', 'boe'])
     """

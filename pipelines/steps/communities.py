@@ -16,10 +16,10 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from conspectus.pipelines.steps.sentences import Rows, Sentences
+from conspectus.pipelines.steps.sentence_index import Rows, Sentences
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
-from conspectus.storage.graph.warm_start import Labels, behind, changed_nodes, updated_leiden
+from conspectus.storage.graph.incremental_leiden import Labels, behind, changed_nodes, updated_leiden
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings

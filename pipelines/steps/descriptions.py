@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from conspectus.pipelines.steps.sentences import Sentences
+from conspectus.pipelines.steps.sentence_index import Sentences
 from conspectus.storage.records import Entity
 from conspectus.storage.settings import DescriptionSettings
 

@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.formats import read_rows
-from conspectus.pipelines.readers.inputs import STAGE, InputFile, find_files
-from conspectus.pipelines.readers.names import storable, visible
+from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
+from conspectus.pipelines.readers.filenames import storable, visible
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
-from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.row_types import Lost, Row
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document, Failure

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from conspectus.pipelines.steps.names import ChunkSightings, Sighting, known_names, see, title_sightings
+from conspectus.pipelines.steps.find_names import ChunkSightings, Sighting, known_names, see, title_sightings
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings

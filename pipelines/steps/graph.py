@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from conspectus.pipelines.steps.entities import Knowledge
-from conspectus.pipelines.steps.names import is_capitalised, is_other_word, is_worth_looking_for
+from conspectus.pipelines.steps.find_names import is_capitalised, is_other_word, is_worth_looking_for
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conspectus.pipelines.steps.entities import Knowledge, Statement, knowledge_of, statements
-from conspectus.pipelines.steps.names import Sighting, known_names, own_sightings, see, title_sightings
-from conspectus.pipelines.steps.usable import name_key
+from conspectus.pipelines.steps.find_names import Sighting, known_names, own_sightings, see, title_sightings
+from conspectus.pipelines.steps.usable_records import name_key
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import NameSettings
 from conspectus.storage.text.names import NameMatcher, words

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conspectus.pipelines.steps.sentences import Rows, Sentences
-from conspectus.pipelines.steps.telling import most_telling
+from conspectus.pipelines.steps.sentence_index import Rows, Sentences
+from conspectus.pipelines.steps.sentence_selection import most_telling
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Entity, Finding, Report
 from conspectus.storage.settings import ReportSettings

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from conspectus.pipelines.runner import Runner, shards
-from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from conspectus.query.walk.graph2text import Triple
+from conspectus.query.methods.fasttog.graph2text import Triple
 from conspectus.storage.errors import InputError
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from conspectus.storage.graph.contraction import contract
-from conspectus.storage.graph.moats import grow
-from conspectus.storage.graph.subtree import SteinerTree, best_subtree
-from conspectus.storage.graph.tree_search import improved
+from conspectus.storage.graph.steiner_reduction import contract
+from conspectus.storage.graph.steiner_growth import grow
+from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
+from conspectus.storage.graph.steiner_local_search import improved
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -6,7 +6,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import NoDecode
 from yaml import safe_load
 
-from conspectus.storage.settings.section import Section
+from conspectus.storage.settings.base import Section
 
 
 def listed(value: object) -> object:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from yaml import YAMLError
 
 from conspectus.storage.errors import SettingsError
-from conspectus.storage.settings.whole import ENVIRONMENT_PREFIX, Settings
+from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, Settings
 
 
 def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:

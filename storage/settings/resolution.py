@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from conspectus.storage.settings.section import Section
+from conspectus.storage.settings.base import Section
 
 
 class ResolutionSettings(Section):

@@ -7,7 +7,7 @@ from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 from yaml import safe_load
 
-from conspectus.storage.settings.section import Section
+from conspectus.storage.settings.base import Section
 
 
 class EmbeddingSettings(Section):

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from conspectus.storage.settings.section import Section
+from conspectus.storage.settings.base import Section
 
 
 class CitationSettings(Section):

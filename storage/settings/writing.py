@@ -5,8 +5,8 @@ import re
 
 from yaml import safe_load
 
-from conspectus.storage.settings.section import Section
-from conspectus.storage.settings.whole import ENVIRONMENT_PREFIX, Settings
+from conspectus.storage.settings.base import Section
+from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, Settings
 
 
 def as_yaml(settings: Settings | None = None) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import conspectus
-from conspectus.browse import entries, full, opened
+from conspectus.reports import entries, full, opened
 from conspectus.query.context import Context
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import Community, Document, Report

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conspectus.cli import app
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.storage.settings import as_yaml
 from tests.command_line import conspectus, conspectus_apart, start
 from tests.conftest import write_rows

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.show_estimate import estimate as shown
+from conspectus.render.estimate import estimate as shown
 from conspectus.prompts.fake import FakeServer
 from tests.command_line import conspectus
 from tests.conftest import ENCYCLOPEDIA, write_rows

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conspectus.drawing import svg, wrapped
+from conspectus.render.explanation_svg import svg, wrapped
 from conspectus.query.context import Context
 from conspectus.query.explain.explain import explain
 from conspectus.query.explain.types import Explained, Explanation, Hop, Node, Path

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.layering import layered
+from conspectus.render.layered_layout import layered
 
 
 @st.composite

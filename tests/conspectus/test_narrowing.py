@@ -9,9 +9,9 @@ import pytest
 from conspectus.api import Index, open_index
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer
-from conspectus.query.answer.read import UNKNOWN
-from conspectus.query.conversation import Conversation, Turn
-from conspectus.query.methods import METHODS
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.conversation.history import Conversation, Turn
+from conspectus.query.menu import METHODS
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import Document, Entity, Relation
 from conspectus.storage.settings import load_settings

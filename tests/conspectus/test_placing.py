@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.placing import placing
+from conspectus.atomic_write import placing
 from conspectus.storage.errors import UsageError
 
 FOLDER = ("*.csv",)

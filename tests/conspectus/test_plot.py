@@ -2,7 +2,7 @@ import re
 import xml.etree.ElementTree as ET
 from typing import Any
 
-from conspectus.plot import sweep_svg
+from conspectus.render.sweep_svg import sweep_svg
 
 
 def scores(mean: float) -> dict[str, Any]:

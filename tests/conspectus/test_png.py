@@ -6,7 +6,7 @@ import sys
 import pytest
 from PIL import Image
 
-from conspectus.png import BLANK, ZOOM, png_of
+from conspectus.render.png import BLANK, ZOOM, png_of
 from conspectus.storage.errors import MissingPart
 
 
@@ -48,6 +48,6 @@ def test_without_the_extra_one_line_names_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_without_a_font_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("conspectus.png._SANS", ("No Such Font",))
+    monkeypatch.setattr("conspectus.render.png._SANS", ("No Such Font",))
     with pytest.raises(MissingPart, match="fonts-dejavu-core"):
         png_of(drawn("x"))

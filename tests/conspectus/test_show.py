@@ -2,7 +2,7 @@
 
 import re
 
-from conspectus import show
+from conspectus.render import text as show
 from conspectus.query.types import CitedTriple
 from conspectus.storage.records import Failure
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from conspectus.prompts.asking import ask_for, choose
-from conspectus.prompts.client import ModelClient
+from conspectus.prompts.replies.structured import ask_for, choose
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeServer
-from conspectus.prompts.llm import Message, Request
-from conspectus.prompts.probe import probe
+from conspectus.prompts.model import Message, Request
+from conspectus.prompts.client.probe import probe
 from conspectus.storage.errors import BadAnswer, BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings

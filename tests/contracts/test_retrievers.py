@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.types import Passage
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from conspectus.api import open_index
-from conspectus.pipelines.changes import remove_documents
+from conspectus.pipelines.incremental import remove_documents
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.purging import INDEXING, purge
+from conspectus.pipelines.purge import INDEXING, purge
 from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.fake.asked import FakeRequest
 from conspectus.storage.errors import IndexCorrupt, IndexUnusable
@@ -156,7 +156,7 @@ def memo_text(memo: Path) -> str:
 
 @pytest.mark.parametrize("model", [False, True], ids=["offline", "with a model"])
 def test_every_kind_of_result_tells_what_it_was_made_from(model: bool, tmp_path: Path, server: FakeServer) -> None:
-    """A new kind must be listed here, and `conspectus.pipelines.purging` must know how to forget it."""
+    """A new kind must be listed here, and `conspectus.pipelines.purge` must know how to forget it."""
     index = built(tmp_path, chosen(server, model=model))
     memo = Memo(index / "cache" / "memo.sqlite")
     assert memo.kinds() == (["embed endpoint:e", "reply"] if model else ["embed endpoint:e", "extract"])

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import conspectus as package
-from conspectus.pipelines.interchange.graphrag_rows import TABLES as THEIRS
+from conspectus.pipelines.exchange.graphrag.schema import TABLES as THEIRS
 from conspectus.prompts.fake import FakeServer, Rule
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import current_version

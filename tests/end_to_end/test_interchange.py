@@ -7,7 +7,7 @@ import networkx as nx
 import pytest
 
 import conspectus as library
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document, Entity, Failure, Mention, Origin, Relation
 from conspectus.storage.settings import load_settings

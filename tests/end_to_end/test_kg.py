@@ -9,7 +9,7 @@ import pytest
 from conspectus import open as open_index
 from conspectus.pipelines.steps.entities import entity_id
 from conspectus.prompts.fake import FakeServer
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.storage.records import Community, Entity, Relation, Report
 from tests.command_line import conspectus
 from tests.conftest import write_rows

@@ -11,7 +11,7 @@ from conspectus.api import Index, open_index
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.prompts.fake.replies import FakeReply, made_up
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import Settings, load_settings
 from tests.conftest import write_rows

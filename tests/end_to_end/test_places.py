@@ -7,7 +7,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
 
 from conspectus.api import Index, build
-from conspectus.show import answer_json, evidence, evidence_json, support
+from conspectus.render.text import answer_json, evidence, evidence_json, support
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
 

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.suites import read_questions
-from conspectus.pipelines.interchange.kg import read_graph
+from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.steps.documents import read_documents
-from conspectus.pipelines.steps.openie_file import read_open
-from conspectus.pipelines.steps.openie_lightrag import CHUNKS
-from conspectus.pipelines.steps.openie_results import read_passages
-from conspectus.query.session import read_session
+from conspectus.pipelines.exchange.openie.file import read_open
+from conspectus.pipelines.exchange.openie.lightrag import CHUNKS
+from conspectus.pipelines.exchange.openie.hipporag import read_passages
+from conspectus.query.conversation.session import read_session
 from conspectus.storage.errors import ConspectusError
 from conspectus.storage.settings import InputSettings, KgSettings
 from tests.end_to_end.test_readers import MAKERS

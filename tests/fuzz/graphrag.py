@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from conspectus.pipelines.interchange.graphrag_files import read_graphrag
-from conspectus.pipelines.interchange.graphrag_rows import TABLES
+from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
+from conspectus.pipelines.exchange.graphrag.schema import TABLES
 from conspectus.storage.errors import ConspectusError
 from tests.fuzz.target import Target
 from tests.pipelines.interchange.graphrag_tables import given_back, small, write

@@ -6,18 +6,18 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from conspectus.pipelines.steps.descriptions_model import DescriptionAnswer
-from conspectus.pipelines.steps.openie_model import NamedEntities, Triples
+from conspectus.pipelines.steps.descriptions_llm import DescriptionAnswer
+from conspectus.pipelines.steps.openie_llm import NamedEntities, Triples
 from conspectus.pipelines.steps.report_findings import ReportAnswer
 from conspectus.pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
-from conspectus.prompts.answers import read_answer, read_choice
-from conspectus.prompts.completions import Rate, read_completion
-from conspectus.prompts.records import read_records
-from conspectus.prompts.tries import TryAgain
-from conspectus.query.answer.drift_branch import Reply
-from conspectus.query.answer.notes import Points
-from conspectus.query.retrieve.facts import HelpfulFacts
-from conspectus.query.retrieve.question_entities import QuestionEntities
+from conspectus.prompts.replies.typed import read_answer, read_choice
+from conspectus.prompts.client.completions import Rate, read_completion
+from conspectus.prompts.replies.records import read_records
+from conspectus.prompts.client.retry import TryAgain
+from conspectus.query.methods.graphrag.drift_branch import Reply
+from conspectus.query.methods.graphrag.map_step import Points
+from conspectus.query.methods.hipporag.facts import HelpfulFacts
+from conspectus.query.methods.hipporag.question_entities import QuestionEntities
 from conspectus.query.walk import fasttog_model, one_step, tog_replies
 from conspectus.storage.errors import ConspectusError
 from tests.fuzz.target import Target

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from conspectus.pipelines.beside import beside
-from conspectus.prompts.loop import wait_for
+from conspectus.pipelines.background import beside
+from conspectus.prompts.client.event_loop import wait_for
 
 
 def test_beside_what_waits_work_is_done_in_a_thread_and_in_order() -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import conspectus
-from conspectus.pipelines.changes import add_documents, remove_documents
+from conspectus.pipelines.incremental import add_documents, remove_documents
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.preview import Changes, preview
+from conspectus.pipelines.diff import Changes, preview
 from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import IndexNotFound, InputError, UsageError
 from conspectus.storage.index import Index

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from conspectus.pipelines.estimate import Estimate, estimate, summary
+from conspectus.pipelines.estimation.estimate import Estimate, estimate, summary
 from conspectus.pipelines.estimation import sampling
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.prompts.fake.chance import unit
 from conspectus.prompts.fake.prose import prose
-from conspectus.prompts.usage import Spending
+from conspectus.prompts.client.usage import Spending
 from conspectus.storage.settings import Settings, load_settings
 from tests.conftest import ENCYCLOPEDIA
 from tests.marks import unmarked

@@ -11,7 +11,7 @@ import pytest
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer, Faults
 from conspectus.query.context import Context
-from conspectus.query.methods import find_retriever
+from conspectus.query.menu import find_retriever
 from conspectus.storage.errors import ModelRefused, ModelUnavailable
 from conspectus.storage.index import Index
 from conspectus.storage.settings import Settings, load_settings

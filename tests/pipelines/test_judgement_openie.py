@@ -9,7 +9,7 @@ import pytest
 
 from conspectus.api import open_index
 from conspectus.pipelines.build_report import BuildReport
-from conspectus.pipelines.estimate import estimate
+from conspectus.pipelines.estimation.estimate import estimate
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.storage.errors import NeedsModel, SettingsError, UsageError

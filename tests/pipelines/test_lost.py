@@ -1,4 +1,4 @@
-from conspectus.pipelines.lost import LostShare, can_be_retried, lost_shares
+from conspectus.pipelines.failure_stats import LostShare, can_be_retried, lost_shares
 from conspectus.storage.records import Failure
 
 ROWS = {"documents": 9, "chunks": 40, "entities": 300, "relations": 100, "reports": 10}

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from conspectus.prompts.answers import read_answer, read_choice
-from conspectus.prompts.lexing import lex
+from conspectus.prompts.replies.typed import read_answer, read_choice
+from conspectus.prompts.replies.json_lexer import lex
 from conspectus.storage.errors import BadAnswer
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from conspectus.prompts.batched import Batched
+from conspectus.prompts.embedding.micro_batch import Batched
 
 
 def test_what_comes_together_is_done_together_and_never_two_batches_at_once() -> None:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.prompts.budget import Budget, most_prompt_tokens
-from conspectus.prompts.llm import Message
+from conspectus.prompts.client.budget import Budget, most_prompt_tokens
+from conspectus.prompts.model import Message
 from conspectus.storage.errors import BudgetReached, SettingsError
 from conspectus.storage.settings import Price
 from conspectus.storage.text.tokens import count_tokens

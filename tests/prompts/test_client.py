@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from conspectus.prompts.asking import ask_for, choose
-from conspectus.prompts.client import ModelClient, address_of
-from conspectus.prompts.completions import Rate, read_completion
+from conspectus.prompts.replies.structured import ask_for, choose
+from conspectus.prompts.client.client import ModelClient, address_of
+from conspectus.prompts.client.completions import Rate, read_completion
 from conspectus.prompts.fake import FakeReply, FakeServer, Faults, Limits
 from conspectus.prompts.fake.asked import FakeRequest
-from conspectus.prompts.llm import Message, Reply, Request
-from conspectus.prompts.replies import KIND, reply_key
-from conspectus.prompts.usage import metered
+from conspectus.prompts.model import Message, Reply, Request
+from conspectus.prompts.client.reply_cache import KIND, reply_key
+from conspectus.prompts.client.usage import metered
 from conspectus.storage.errors import (
     BadAnswer,
     BudgetReached,
@@ -614,8 +614,8 @@ def test_a_reply_that_trickles_in_is_given_up() -> None:
 RUN = """
 import asyncio, sys
 from pathlib import Path
-from conspectus.prompts.client import ModelClient
-from conspectus.prompts.llm import Message, Request
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.model import Message, Request
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 

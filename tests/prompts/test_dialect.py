@@ -4,8 +4,8 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from conspectus.prompts.dialect import Dialect, schema_text
-from conspectus.prompts.llm import Message, Request
+from conspectus.prompts.client.capabilities import Dialect, schema_text
+from conspectus.prompts.model import Message, Request
 
 ASKED = (Message("system", "Be brief."), Message("user", "Who?"))
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from conspectus.prompts.embedder import open_embedder
-from conspectus.prompts.endpoint_embedder import EndpointEmbedder
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.embedding.endpoint_embedder import EndpointEmbedder
 from conspectus.prompts.fake import FakeServer, Faults, Limits
-from conspectus.prompts.foreign_tokens import foreign_spans
-from conspectus.prompts.usage import metered
+from conspectus.prompts.embedding.token_estimate import foreign_spans
+from conspectus.prompts.client.usage import metered
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 

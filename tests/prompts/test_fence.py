@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.prompts.fence import fence_for, fenced
+from conspectus.prompts.delimiters import fence_for, fenced
 
 
 @given(st.lists(st.text("=\na", max_size=40), min_size=1, max_size=4))

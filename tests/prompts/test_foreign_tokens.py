@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.prompts.foreign_tokens import foreign_spans
+from conspectus.prompts.embedding.token_estimate import foreign_spans
 from conspectus.storage.text.tokens import count_tokens
 
 PIECES = st.one_of(

@@ -3,8 +3,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from conspectus.prompts.kept_vectors import KEPT, TOGETHER, Floats, KeptVectors
-from conspectus.prompts.local_embedder import SentenceTransformerEmbedder
+from conspectus.prompts.embedding.vector_cache import KEPT, TOGETHER, Floats, KeptVectors
+from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
 from conspectus.query.context import Context
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.prompts.limits import Limiter, Window
+from conspectus.prompts.client.limits import Limiter, Window
 
 
 class _Skipping(selectors.DefaultSelector):

@@ -7,7 +7,7 @@ from contextvars import copy_context
 
 import pytest
 
-from conspectus.prompts.loop import Waits, once_a_process, wait_for
+from conspectus.prompts.client.event_loop import Waits, once_a_process, wait_for
 
 
 def test_threads_that_ask_at_the_same_moment_get_the_same() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conspectus.prompts.fake import MALFORMED, MalformedKind
-from conspectus.prompts.records import COMPLETE, ClaimRecord, EntityRecord, LostRecord, Records, RelationRecord, read_records
+from conspectus.prompts.replies.records import COMPLETE, ClaimRecord, EntityRecord, LostRecord, Records, RelationRecord, read_records
 
 DATA = Path(__file__).parent / "data" / "extractions.jsonl"
 

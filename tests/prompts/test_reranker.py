@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conspectus.prompts.local_embedder import PACKAGED_MODEL, find_model
-from conspectus.prompts.reranker import Reranker, open_reranker
+from conspectus.prompts.embedding.local_embedder import PACKAGED_MODEL, find_model
+from conspectus.prompts.embedding.reranker import Reranker, open_reranker
 from conspectus.storage.errors import MissingPart, SettingsError
 from tests.cross_encoders import save_cross_encoder
 
@@ -100,7 +100,7 @@ def test_a_model_of_the_cache(folder: Path, tmp_path: Path) -> None:
     (hub / "refs").mkdir()
     (hub / "refs" / "main").write_text("a" * 40)
     (hub / "snapshots" / ("a" * 40)).symlink_to(folder)
-    program = "from conspectus.prompts.reranker import Reranker; print(Reranker('someone/small').scores('who', ['ships']).shape)"
+    program = "from conspectus.prompts.embedding.reranker import Reranker; print(Reranker('someone/small').scores('who', ['ships']).shape)"
     environment = {"HF_HUB_CACHE": str(tmp_path / "hub"), "PATH": "/usr/bin:/bin"}
     root = Path(__file__).parent.parent.parent
     run = subprocess.run(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from conspectus.prompts.asking import ask_for
-from conspectus.prompts.client import ModelClient
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeServer, Faults
-from conspectus.prompts.llm import LanguageModel, Message, Request
-from conspectus.prompts.retrying import Outcome, Retried, Retrying, least_lost
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.replies.reask import Outcome, Retried, Retrying, least_lost
 from conspectus.storage.errors import BadAnswer, BudgetReached, ModelUnavailable
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings

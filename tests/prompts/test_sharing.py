@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from conspectus.prompts.sharing import Shared
+from conspectus.prompts.client.single_flight import Shared
 
 
 def test_work_is_done_once_for_all_who_ask_while_it_is_under_way() -> None:

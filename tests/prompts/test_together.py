@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from conspectus.prompts.together import settled, together
+from conspectus.prompts.client.gather import settled, together
 from conspectus.storage.errors import BudgetReached, ModelUnavailable
 
 

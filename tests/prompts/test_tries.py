@@ -5,8 +5,8 @@ import httpx2
 import openai
 import pytest
 
-from conspectus.prompts.address import Address
-from conspectus.prompts.tries import BadRequest, TryAgain, judge, retry_after
+from conspectus.prompts.client.endpoint import Address
+from conspectus.prompts.client.retry import BadRequest, TryAgain, judge, retry_after
 from conspectus.storage.errors import ModelRefused
 
 AT = Address("http://h/v1", "", "KEY", 1, 1, 1, None, None)

@@ -1,6 +1,6 @@
 import asyncio
 
-from conspectus.prompts.usage import Meter, Spending, metered, record
+from conspectus.prompts.client.usage import Meter, Spending, metered, record
 
 
 def test_spending_adds_up_by_step_and_model() -> None:

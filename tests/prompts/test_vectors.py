@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from conspectus.prompts.tries import TryAgain
-from conspectus.prompts.vectors import read_vectors
+from conspectus.prompts.client.retry import TryAgain
+from conspectus.prompts.embedding.response import read_vectors
 
 NUMBERS = st.floats(-1e3, 1e3, width=32).map(lambda x: x if abs(x) > 1e-3 else 1.0)
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
-from conspectus.prompts.written_records import is_writable, write_records
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.replies.record_writer import is_writable, write_records
 
 words = st.text("ab 京é.,()'\"<>|#\\{}\n", max_size=14) | st.text(max_size=10)
 entities = st.builds(EntityRecord, words, words, words)

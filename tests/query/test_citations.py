@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conspectus.query.citations import Citations
+from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.storage.records import Chunk, Document, Span
 
 QUESTIONS = (

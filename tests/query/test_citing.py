@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from conspectus.query.citing import Citing
+from conspectus.query.citations.streaming import Citing
 
 KNOWN = {1: [1], 2: [2], 3: [1, 3], 4: []}
 

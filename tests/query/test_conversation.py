@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.query.conversation import Cited, Conversation, Turn, first_tokens, turn_of
+from conspectus.query.conversation.history import Cited, Conversation, Turn, first_tokens, turn_of
 from conspectus.query.types import Answer, Citation, Evidence, Passage
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens

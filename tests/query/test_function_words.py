@@ -1,7 +1,7 @@
 """One list of function words."""
 
-from conspectus.query.function_words import ASKING, FUNCTION_WORDS, PARTICLES, REQUESTS
-from conspectus.query.terms import is_telling
+from conspectus.query.question.function_words import ASKING, FUNCTION_WORDS, PARTICLES, REQUESTS
+from conspectus.query.question.terms import is_telling
 
 
 def test_each_word_stands_in_one_list() -> None:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.grounding import Cited, cited_sentences, keeping, support
+from conspectus.query.citations.alignment import Cited, cited_sentences, keeping, support
 from conspectus.query.types import Passage
 
 PASSAGE = Passage(

@@ -1,7 +1,7 @@
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.linking import Linked, Linker, open_linker
+from conspectus.query.question.linking import Linked, Linker, open_linker
 from conspectus.storage.records import Entity, Name
 from conspectus.storage.text.nlp import CONCEPT
 

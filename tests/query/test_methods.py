@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS, find_method, find_retriever
+from conspectus.query.menu import METHODS, find_method, find_retriever
 from conspectus.storage.errors import NeedsModel, UnknownMethod, UsageError
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.phrases import question_phrases
-from conspectus.query.terms import question_terms
+from conspectus.query.question.phrases import question_phrases
+from conspectus.query.question.terms import question_terms
 from tests.conftest import Build
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.query import session
-from conspectus.query.conversation import Cited, Conversation, Turn
-from conspectus.query.session import append_turn, read_session
+from conspectus.query.conversation.history import session
+from conspectus.query.conversation.history import Cited, Conversation, Turn
+from conspectus.query.conversation.session import append_turn, read_session
 from conspectus.storage.errors import InputError, UsageError
 
 TURN = Turn(

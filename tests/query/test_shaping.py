@@ -11,9 +11,9 @@ import pytest
 
 from conspectus.prompts.fake import FakeReply, FakeServer, Rule
 from conspectus.query.context import Context
-from conspectus.query.conversation import Cited, Conversation, Turn
-from conspectus.query.methods import METHODS, find_method, find_retriever
-from conspectus.query.shaping import ShapedAnswerer, ShapedRetriever, shape
+from conspectus.query.conversation.history import Cited, Conversation, Turn
+from conspectus.query.menu import METHODS, find_method, find_retriever
+from conspectus.query.conversation.follow_up import ShapedAnswerer, ShapedRetriever, shape
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.hashing import digest

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conspectus.query.support import Source, closeness, missing, quotes
+from conspectus.query.citations.entailment import Source, closeness, missing, quotes
 
 JAWS = Source(
     "Jaws is a 1975 film that Steven Spielberg directed; it cost 9,000,000 dollars, with two sequels.", "Jaws"

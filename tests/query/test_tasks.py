@@ -3,7 +3,7 @@ import re
 import pytest
 
 from conspectus.prompts.render import prompt_text
-from conspectus.query.tasks import Task, as_question, prompt_for
+from conspectus.query.question.tasks import Task, as_question, prompt_for
 
 ANSWERING = ("io", "cot", "read", "facts", "cok", "fasttog_reason", "tog_answer")
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conspectus.query.context import Context
-from conspectus.query.terms import question_terms, stem, telling_words
+from conspectus.query.question.terms import question_terms, stem, telling_words
 from conspectus.storage.text.names import words
 
 

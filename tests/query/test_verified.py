@@ -9,10 +9,10 @@ import pytest
 
 from conspectus.api import open_index
 from conspectus.prompts.fake import FakeRequest, FakeServer
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Citation, CitedTriple, Usage
-from conspectus.query.verified import NOTHING_SUPPORTED, verified, without_marks
+from conspectus.query.citations.verification import NOTHING_SUPPORTED, verified, without_marks
 from conspectus.storage.settings import load_settings
 from tests.conftest import Build
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.terms import question_terms
-from conspectus.query.whole import closeness_to_whole, is_about_the_whole, support
+from conspectus.query.question.terms import question_terms
+from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole, support
 from tests.conftest import Build
 
 ABOUT = "Which films are based on novels?"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conspectus.query.wording import telling_words, wording
+from conspectus.query.conversation.anaphora import telling_words, wording
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conspectus.prompts.fake import FakeReply, FakeServer, Rule
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.types import Answer, Evidence
 from conspectus.storage.index import Index
 from conspectus.storage.settings import IrcotSettings, LlmSettings

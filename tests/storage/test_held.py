@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.held import HeldIndex, Parts
+from conspectus.storage.memory_index import HeldIndex, Parts
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Report
 from conspectus.storage.tables import TABLES
 from conspectus.storage.text.bm25 import Bm25
-from conspectus.storage.vectors.held import held, picked
+from conspectus.storage.vectors.memory import held, picked
 from conspectus.storage.vectors.windowed import WindowedIndex
 
 ENTITY = Entity("e", "Ada", "NAME", ("NAME",), "", 1, 0)

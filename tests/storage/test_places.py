@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.storage.places import described, places_at, places_between, sections_at
+from conspectus.storage.locators import described, places_at, places_between, sections_at
 from conspectus.storage.records import Place
 
 

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from conspectus.storage.held import HeldIndex, Parts
+from conspectus.storage.memory_index import HeldIndex, Parts
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import FORMAT_VERSION, Manifest
 from conspectus.storage.records import (

@@ -4,7 +4,7 @@ import pytest
 
 from conspectus.map.layout import Layout, laid_out
 from conspectus.map.packing import Circle
-from conspectus.map.regions import Tree, tree_of
+from conspectus.map.tree import Tree, tree_of
 from conspectus.storage.records import Community, Entity, Relation
 from tests.conspectus.atlas.samples import community, entity, large_index
 

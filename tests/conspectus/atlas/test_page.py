@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conspectus import open as open_index
-from conspectus.map.content import Limits, content_of
+from conspectus.map.data import Limits, content_of
 from conspectus.map.page import write_html
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Mention, Merge, Relation, Report, Span

@@ -1,4 +1,4 @@
-from conspectus.map.regions import ALONE, tree_of
+from conspectus.map.tree import ALONE, tree_of
 from tests.conspectus.atlas.samples import community, entity
 
 

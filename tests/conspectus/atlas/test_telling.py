@@ -1,4 +1,4 @@
-from conspectus.map.telling import Teller, line, shortened
+from conspectus.map.text_limits import Teller, line, shortened
 from tests.conspectus.atlas.samples import ARABIC, CHINESE
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from conspectus.pipelines.estimation.sampling import MOST, MOST_REMEMBERED, draw, extended, spread
-from conspectus.prompts.usage import Spending
+from conspectus.prompts.client.usage import Spending
 from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Price
 

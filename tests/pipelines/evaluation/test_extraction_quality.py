@@ -16,7 +16,7 @@ from conspectus.pipelines.evaluation.extraction_quality import (
     same_name,
     sentence_graph,
 )
-from conspectus.pipelines.evaluation.text_graphs import Edge, Node, TextGraph
+from conspectus.pipelines.evaluation.extraction_graphs import Edge, Node, TextGraph
 
 
 def bag_of_words(texts: Sequence[str]) -> npt.NDArray[np.float32]:

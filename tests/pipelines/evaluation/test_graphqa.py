@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.evaluation.graphqa import GraphQuestion, read_graphqa
-from conspectus.pipelines.evaluation.graphqa_collected import divided
-from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.pipelines.evaluation.graphqa.types import GraphQuestion, read_graphqa
+from conspectus.pipelines.evaluation.graphqa.splits import divided
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from tests.conftest import write_rows
 

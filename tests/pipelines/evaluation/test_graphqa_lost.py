@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.evaluation.graphqa import read_graphqa
+from conspectus.pipelines.evaluation.graphqa.types import read_graphqa
 from conspectus.storage.errors import InputError
 from tests.conftest import write_rows
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from conspectus.pipelines.evaluation.graphqa import GraphQa, GraphQuestion
-from conspectus.pipelines.evaluation.graphqa_scores import begins_with, hit_at_1, lenient
-from conspectus.query.subgraph.textual_graph import TextualGraph
+from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa.scores import begins_with, hit_at_1, lenient
+from conspectus.query.methods.gretriever.textual_graph import TextualGraph
 
 STANCES = ("support", "counter")
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.pipelines.evaluation.graphqa_sizes import Sizes
-from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.pipelines.evaluation.graphqa.sizes import Sizes
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.text.tokens import count_tokens
 
 texts = st.text(st.sampled_from('ab é北,"\n\r.-1'), max_size=8)

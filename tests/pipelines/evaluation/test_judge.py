@@ -21,7 +21,7 @@ from conspectus.pipelines.evaluation.judge import (
     summed_up,
 )
 from conspectus.pipelines.evaluation.suites import Question
-from conspectus.prompts.client import ModelClient
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.memo import Memo

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.evaluation.published import Published, brings_graphs, read_published
+from conspectus.pipelines.evaluation.published_sets import Published, brings_graphs, read_published
 from conspectus.storage.errors import InputError
 
 WEBQSP = {

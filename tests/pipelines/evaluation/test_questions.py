@@ -9,7 +9,7 @@ import pytest
 
 from conspectus.pipelines.evaluation.questions import Description, Generated, describe_corpus, generate, write_questions
 from conspectus.pipelines.evaluation.suites import read_questions
-from conspectus.prompts.client import ModelClient
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.errors import ModelError

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.evaluation.text_graphs import Edge, Text, offline_extractor, read_texts, read_triples
+from conspectus.pipelines.evaluation.extraction_graphs import Edge, Text, offline_extractor, read_texts, read_triples
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
 from tests.conftest import write_rows

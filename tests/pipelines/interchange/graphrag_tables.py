@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from conspectus.pipelines.interchange.graphrag_documents import texts_of
-from conspectus.pipelines.interchange.graphrag_judgement import GraphragJudgement
-from conspectus.pipelines.interchange.graphrag_out import rows_of
-from conspectus.pipelines.interchange.graphrag_rows import (
+from conspectus.pipelines.exchange.graphrag.documents import texts_of
+from conspectus.pipelines.exchange.graphrag.backend import GraphragJudgement
+from conspectus.pipelines.exchange.graphrag.export_rows import rows_of
+from conspectus.pipelines.exchange.graphrag.schema import (
     OURS,
     TABLES,
     CommunityRow,
@@ -23,8 +23,8 @@ from conspectus.pipelines.interchange.graphrag_rows import (
     Tables,
     TextUnitRow,
 )
-from conspectus.pipelines.interchange.graphrag_write import arrow_of
-from conspectus.pipelines.judgement import Found, Told
+from conspectus.pipelines.exchange.graphrag.exporter import arrow_of
+from conspectus.pipelines.backends.backend import Found, Told
 
 EXCERPT = Path(__file__).parent / "data" / "graphrag"
 FIRST = "Ada Mirren filmed Grey Heron at Tarn. The crew of nine stayed in Port Alma."
@@ -142,5 +142,5 @@ def any_tables() -> st.SearchStrategy[Tables]:
 
 def _alias(hint: str) -> str:
     plain = hint.replace("collections.abc.", "").replace("typing.", "")
-    plain = plain.replace("conspectus.pipelines.interchange.graphrag_rows.", "")
+    plain = plain.replace("conspectus.pipelines.exchange.graphrag.schema.", "")
     return {"tuple[str, ...] | None": "Ids", "tuple[int, ...] | None": "Numbers"}.get(plain, plain)

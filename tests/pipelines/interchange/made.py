@@ -6,13 +6,13 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from conspectus.pipelines.interchange.kg import read_graph
-from conspectus.pipelines.interchange.kg_collect import ImportedGraph
+from conspectus.pipelines.exchange.kg.read import read_graph
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.steps.entities import Knowledge
-from conspectus.pipelines.steps.imported import join
+from conspectus.pipelines.steps.join_graph import join
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
-from conspectus.storage.held import HeldIndex, Parts
+from conspectus.storage.memory_index import HeldIndex, Parts
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Community, Entity, Relation

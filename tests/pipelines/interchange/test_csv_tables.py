@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.interchange.csv_tables import write_csv, write_spreadsheet_csv
+from conspectus.pipelines.exchange.csv_export import write_csv, write_spreadsheet_csv
 from tests.pipelines.interchange.made import entity, index_of
 
 NAMES = [

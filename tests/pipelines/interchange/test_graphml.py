@@ -7,7 +7,7 @@ import igraph
 import networkx as nx
 import pytest
 
-from conspectus.pipelines.interchange.graphml import write_graphml
+from conspectus.pipelines.exchange.graphml_export import write_graphml
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Entity, Relation
 from tests.pipelines.interchange.made import entity, graph_of, index_of, relation, triples

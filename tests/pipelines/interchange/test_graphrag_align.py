@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.pipelines.interchange.graphrag_align import Aligned, Text, joined
+from conspectus.pipelines.exchange.graphrag.align import Aligned, Text, joined
 
 TEXT = "Marley was dead.\nThere is no doubt.  Marley was dead.\n\nScrooge signed it."
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from conspectus.pipelines.interchange.graphrag_files import read_graphrag
-from conspectus.pipelines.interchange.graphrag_rows import TABLES
+from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
+from conspectus.pipelines.exchange.graphrag.schema import TABLES
 from conspectus.storage.errors import InputError
 from tests.pipelines.interchange.graphrag_tables import EXCERPT, small, write
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 
-from conspectus.pipelines.interchange.graphrag_files import read_graphrag
-from conspectus.pipelines.interchange.graphrag_rows import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
-from conspectus.pipelines.judgement import Found, Told
-from conspectus.pipelines.lost import DANGLING
+from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
+from conspectus.pipelines.exchange.graphrag.schema import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
+from conspectus.pipelines.backends.backend import Found, Told
+from conspectus.pipelines.failure_stats import DANGLING
 from conspectus.pipelines.steps.entities import entity_id
 from conspectus.storage.records import Chunk, Entity, Failure
 from tests.pipelines.interchange.graphrag_tables import EXCERPT, any_tables, judged, small, with_rows

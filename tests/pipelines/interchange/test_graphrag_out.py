@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
-from conspectus.pipelines.interchange.graphrag_held import Contents
-from conspectus.pipelines.interchange.graphrag_origins import own_origins, titles_of
-from conspectus.pipelines.interchange.graphrag_out import NO_DATE, rows_of
-from conspectus.pipelines.interchange.graphrag_rows import CommunityRow, DocumentRow, EntityRow, Tables
-from conspectus.pipelines.interchange.graphrag_write import arrow_of, write_graphrag
+from conspectus.pipelines.exchange.graphrag.ids import Contents
+from conspectus.pipelines.exchange.graphrag.roundtrip import own_origins, titles_of
+from conspectus.pipelines.exchange.graphrag.export_rows import NO_DATE, rows_of
+from conspectus.pipelines.exchange.graphrag.schema import CommunityRow, DocumentRow, EntityRow, Tables
+from conspectus.pipelines.exchange.graphrag.exporter import arrow_of, write_graphrag
 from conspectus.pipelines.steps.entities import entity_id
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import Index

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.pipelines.interchange.kg import read_graph
-from conspectus.pipelines.interchange.kg_collect import ImportedGraph, _distinct, local_name
-from conspectus.pipelines.interchange.kg_ntriples import unescaped
+from conspectus.pipelines.exchange.kg.read import read_graph
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph, _distinct, local_name
+from conspectus.pipelines.exchange.kg.ntriples import unescaped
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings
 

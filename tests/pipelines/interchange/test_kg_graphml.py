@@ -8,9 +8,9 @@ import igraph
 import networkx as nx
 import pytest
 
-from conspectus.pipelines.interchange import graphml_parse
-from conspectus.pipelines.interchange.kg_collect import ImportedGraph
-from conspectus.pipelines.interchange.kg_told import ToldThing, ToldTriple
+from conspectus.pipelines.exchange.kg import graphml_parser as graphml_parse
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.exchange.kg.attributes import ToldThing, ToldTriple
 from conspectus.storage.errors import InputError
 from conspectus.storage.text.normalise import entity_key
 from tests.pipelines.interchange.made import graph_of, known, triples

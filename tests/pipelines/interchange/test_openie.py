@@ -8,7 +8,7 @@ import pytest
 
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.interchange.openie import write_openie
+from conspectus.pipelines.exchange.openie.export import write_openie
 from conspectus.storage.errors import InputError
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document, Entity, Mention, Relation

@@ -6,9 +6,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.pipelines.interchange.graphml import write_graphml
-from conspectus.pipelines.interchange.ntriples import write_ntriples
-from conspectus.pipelines.steps.imported import origins
+from conspectus.pipelines.exchange.graphml_export import write_graphml
+from conspectus.pipelines.exchange.ntriples_export import write_ntriples
+from conspectus.pipelines.steps.join_graph import origins
 from conspectus.storage.records import Entity, Relation
 from tests.pipelines.interchange.made import graph_of, graphs, index_of, known
 

@@ -15,7 +15,7 @@ from conspectus.pipelines.index import build_index
 from conspectus.pipelines.permitted.view import permitted
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation, Synonym
 from conspectus.storage.settings import Settings, load_settings

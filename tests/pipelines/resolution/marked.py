@@ -6,11 +6,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from conspectus.pipelines.judgement import Found
+from conspectus.pipelines.backends.backend import Found
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.steps.entities import Statement, knowledge_of
-from conspectus.pipelines.steps.names import Sighting
-from conspectus.prompts.llm import LanguageModel
+from conspectus.pipelines.steps.find_names import Sighting
+from conspectus.prompts.model import LanguageModel
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import Settings, load_settings

@@ -5,7 +5,7 @@ from collections import defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.pipelines.resolution.applied import applied
+from conspectus.pipelines.resolution.apply import applied
 from conspectus.pipelines.steps.entities import Knowledge, degrees_of
 from conspectus.storage.records import Entity, Mention, Relation
 

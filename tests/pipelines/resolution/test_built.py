@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 import conspectus
-from conspectus.pipelines.changes import add_documents, remove_documents
+from conspectus.pipelines.incremental import add_documents, remove_documents
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.resolution.undoing import merges_in, redo, undo
+from conspectus.pipelines.resolution.undo import merges_in, redo, undo
 from conspectus.prompts.fake import FakeServer
-from conspectus.query.linking import open_linker
+from conspectus.query.question.linking import open_linker
 from conspectus.query.walk.topics import rows_of
 from conspectus.storage.errors import IndexNotFound, UsageError
 from conspectus.storage.index import Index

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.permitted.view import permitted
-from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document, Entity, Mention, Merge
 from conspectus.storage.settings import load_settings

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from conspectus.pipelines.steps.descriptions_model import Summaries
-from conspectus.prompts.client import ModelClient
+from conspectus.pipelines.steps.descriptions_llm import Summaries
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeServer, Faults
 from conspectus.prompts.fake.asked import FakeRequest
-from conspectus.prompts.llm import Reply, Request
+from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Failure

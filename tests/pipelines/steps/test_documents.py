@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from conspectus.pipelines.steps.documents import read_documents
-from conspectus.pipelines.readers import texts
+from conspectus.pipelines.readers import plain as texts
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document, Failure

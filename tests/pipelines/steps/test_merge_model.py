@@ -6,9 +6,9 @@ import pytest
 
 from conspectus.pipelines.steps.chunks import split_document
 from conspectus.pipelines.steps.entities import Knowledge, entity_id
-from conspectus.pipelines.steps.extraction_model import ChunkExtraction
-from conspectus.pipelines.steps.merge_model import ModelKnowledge, merge_extractions
-from conspectus.prompts.records import ClaimRecord, EntityRecord, RelationRecord
+from conspectus.pipelines.steps.extraction_llm import ChunkExtraction
+from conspectus.pipelines.steps.merge_llm import ModelKnowledge, merge_extractions
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.records import Chunk, Document, Entity, Failure, Relation
 from conspectus.storage.settings import ChunkSettings, NameSettings
 from conspectus.storage.text.normalise import entity_key

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conspectus.pipelines.steps.openie import OpenExtraction, OpenTriple
-from conspectus.pipelines.steps.openie_file import by_chunk, read_open
+from conspectus.pipelines.exchange.openie.file import by_chunk, read_open
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Chunk
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from conspectus.pipelines.steps.openie import OpenExtraction, OpenTriple
-from conspectus.pipelines.steps.openie_model import extract_open
-from conspectus.prompts.client import ModelClient
+from conspectus.pipelines.steps.openie_llm import extract_open
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
-from conspectus.prompts.retrying import Retried, Retrying
+from conspectus.prompts.replies.reask import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Failure

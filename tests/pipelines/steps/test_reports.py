@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from conspectus.pipelines.steps.reports import report_communities
-from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Report
 from conspectus.storage.settings import ReportSettings

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from conspectus.pipelines.steps.report_elements import Element, Elements
 from conspectus.pipelines.steps.report_findings import ReportAnswer
 from conspectus.pipelines.steps.report_prompt import without
-from conspectus.pipelines.steps.reports_model import StandIn, write_reports
-from conspectus.prompts.answers import read_answer
-from conspectus.prompts.client import ModelClient
+from conspectus.pipelines.steps.reports_llm import StandIn, write_reports
+from conspectus.prompts.replies.typed import read_answer
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeServer, Faults
 from conspectus.prompts.fake.asked import FakeRequest
 from conspectus.prompts.fake.recorded import Recorded
-from conspectus.prompts.llm import Reply, Request
+from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.memo import Memo

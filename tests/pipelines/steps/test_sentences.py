@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.records import Chunk, Document, Mention
 from conspectus.storage.text.names import words

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from conspectus.pipelines.steps import synonyms
 from conspectus.pipelines.steps.synonyms import find_synonyms
-from conspectus.prompts.embedder import open_embedder
+from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.records import Synonym
 from conspectus.storage.settings import SynonymSettings, load_settings
 

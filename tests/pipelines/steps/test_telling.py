@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.pipelines.steps.sentences import Rows, Sentences, sentences_of
-from conspectus.pipelines.steps.telling import most_telling
+from conspectus.pipelines.steps.sentence_index import Rows, Sentences, sentences_of
+from conspectus.pipelines.steps.sentence_selection import most_telling
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.text.names import words
 

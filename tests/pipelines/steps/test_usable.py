@@ -1,7 +1,7 @@
 import pytest
 
-from conspectus.pipelines.steps.usable import flaw, name_key
-from conspectus.prompts.records import ClaimRecord, EntityRecord, RelationRecord
+from conspectus.pipelines.steps.usable_records import flaw, name_key
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 
 
 def claim(subject: str) -> ClaimRecord:

@@ -18,8 +18,8 @@ from conspectus.pipelines.steps.vectors import (
     report_text,
     shards_by_length,
 )
-from conspectus.prompts.embedder import Embedder, open_embedder
-from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.prompts.embedding.embedder import Embedder, open_embedder
+from conspectus.query.methods.baselines.dense import DenseRetriever
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Relation, Report
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings

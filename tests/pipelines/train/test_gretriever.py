@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.show_gretriever import trained as shown
-from conspectus.pipelines.evaluation.graphqa import GraphQa, GraphQuestion, Size
-from conspectus.pipelines.train.gretriever import plan_of, shape_of, train_gretriever
-from conspectus.pipelines.train.gretriever_plan import Epoch, Plan, SeedRun, Trained, best_epoch, deviation, is_over
-from conspectus.prompts.embedder import open_embedder
-from conspectus.query.subgraph.frozen_model import FrozenModel, open_frozen
-from conspectus.query.subgraph.graph_encodings import RememberedEncodings
-from conspectus.query.subgraph.soft_checkpoint import LEARNED, REPORT, read_made
-from conspectus.query.subgraph.soft_shape import SoftShape
-from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.render.soft_prompt_training import trained as shown
+from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion, Size
+from conspectus.pipelines.train.gretriever.train import plan_of, shape_of, train_gretriever
+from conspectus.pipelines.train.gretriever.plan import Epoch, Plan, SeedRun, Trained, best_epoch, deviation, is_over
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, read_made
+from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError, SettingsError, UsageError
 from conspectus.storage.records import Failure
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings

@@ -15,9 +15,9 @@ from conspectus.pipelines.tuning.examples import (
     written,
     written_claims,
 )
-from conspectus.prompts.client import ModelClient
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeServer
-from conspectus.prompts.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from conspectus.prompts.render import render
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.settings import LlmSettings

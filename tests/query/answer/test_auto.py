@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from conspectus.query.answer.auto import AutoAnswerer
+from conspectus.query.methods.auto import AutoAnswerer
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Say
 from conspectus.storage.settings import LlmSettings

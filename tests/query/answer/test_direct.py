@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from conspectus.prompts.fake import FakeReply, Rule
-from conspectus.query.answer.direct import final_answer, most_frequent
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.methods.direct import final_answer, most_frequent
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelError, NeedsModel
 from tests.query.graph_serving import prompts, served

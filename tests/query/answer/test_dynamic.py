@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from conspectus.prompts.fake import FakeReply, FakeRequest
-from conspectus.query.answer.dynamic import ClosenessRater, DynamicReports, ModelRater
-from conspectus.query.answer.selection import Selected
+from conspectus.query.methods.graphrag.dynamic import ClosenessRater, DynamicReports, ModelRater
+from conspectus.query.methods.graphrag.map_input import Selected
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Report
 from tests.query.serving import MAP, RATE, rules, sent, served

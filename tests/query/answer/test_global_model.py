@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from conspectus.prompts.fake import FakeReply, FakeRequest
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Community, Document, Report

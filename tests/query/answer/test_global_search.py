@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Document, Report
@@ -55,7 +55,7 @@ def test_units_and_tokens_are_accounted_for(context: Context) -> None:
 
 @pytest.mark.parametrize("level", range(4))
 def test_no_entity_is_covered_by_two_reports_of_a_level(level: int, context: Context) -> None:
-    from conspectus.query.answer.selection import LevelReports
+    from conspectus.query.methods.graphrag.map_input import LevelReports
 
     selected = asyncio.run(LevelReports(context, f"c{level}").select(QUESTION))
     of = {each.id: each.entity_ids for each in context.index.rows(Community)}

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.answer.hierarchy import Descent, Hierarchy, hierarchy_of
+from conspectus.query.methods.graphrag.hierarchy import Descent, Hierarchy, hierarchy_of
 from conspectus.query.context import Context
 from conspectus.storage.records import Community
 

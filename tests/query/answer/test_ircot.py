@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from conspectus.prompts.fake import FakeReply
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
 from conspectus.storage.errors import BudgetReached
 from tests.conftest import Build

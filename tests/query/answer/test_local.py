@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from conspectus.query.answer.local import LocalRetriever, find_context
-from conspectus.query.answer.local_context import LocalContext
-from conspectus.query.answer.local_selection import LocalSelection
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.methods.graphrag.local import LocalRetriever, find_context
+from conspectus.query.methods.graphrag.local_context import LocalContext
+from conspectus.query.methods.graphrag.local_selection import LocalSelection
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError, SettingsError
 from conspectus.storage.index import Index

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.answer.notes import Note, material_of
-from conspectus.query.answer.units import Unit
+from conspectus.query.methods.graphrag.map_step import Note, material_of
+from conspectus.query.reader.material import Unit
 from conspectus.storage.text.tokens import count_tokens
 from tests.query.units import passage
 

@@ -3,8 +3,8 @@ import numpy.typing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.query.answer.quoting import diverse
-from conspectus.query.answer.units import Statement
+from conspectus.query.reader.mmr import diverse
+from conspectus.query.reader.material import Statement
 from conspectus.storage.records import Span
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.prompts.client import ModelClient
+from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeServer
-from conspectus.query.answer.read import UNKNOWN
-from conspectus.query.answer.read_model import ModelReader
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.reader.generative import ModelReader
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
-from conspectus.query.retrieve.ppr import PprRetriever
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.ppr.ppr import PprRetriever
 from conspectus.query.types import Answer
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings

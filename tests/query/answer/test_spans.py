@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from conspectus.query.answer.spans import short_answer, wanted
+from conspectus.query.reader.short_answer import short_answer, wanted
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.records import Span
 from conspectus.storage.text.sentences import sentence_spans

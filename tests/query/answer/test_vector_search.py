@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.query.answer.read import UNKNOWN
-from conspectus.query.answer.selection import NearestPassages
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.methods.graphrag.map_input import NearestPassages
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
-from conspectus.query.retrieve.dense import DenseRetriever
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.baselines.dense import DenseRetriever
 from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens
 from tests.conftest import Build

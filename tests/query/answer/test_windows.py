@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.answer.windows import cut, filled, pack, shuffled
+from conspectus.query.reader.packing import cut, filled, pack, shuffled
 from conspectus.storage.text.tokens import count_tokens
 from tests.query.units import passage, report
 

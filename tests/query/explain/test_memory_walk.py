@@ -8,8 +8,8 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.explain.explain import explain
 from conspectus.query.explain.types import Explanation
-from conspectus.query.retrieve.memory import open_memory
-from conspectus.storage.graph.paths import edge_weight
+from conspectus.query.methods.hipporag.graph import open_memory
+from conspectus.storage.graph.ppr_paths import edge_weight
 from conspectus.storage.records import Entity
 from tests.query.retrieve.test_hipporag import QUESTION, tarn
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from conspectus.pipelines.index import build_index
-from conspectus.query.permitted.documents import Filter, asked, permitted_documents, tags_of
+from conspectus.query.filter.documents import Filter, asked, permitted_documents, tags_of
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import Index
 from conspectus.storage.settings import AccessSettings, load_settings

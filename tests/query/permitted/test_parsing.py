@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.permitted.parsing import parse
+from conspectus.query.filter.parsing import parse
 from conspectus.storage.errors import UsageError
 
 TOLD = {

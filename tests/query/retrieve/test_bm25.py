@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.retrieve.bm25 import Bm25Retriever
-from conspectus.query.terms import telling_words
+from conspectus.query.methods.baselines.bm25 import Bm25Retriever
+from conspectus.query.question.terms import telling_words
 from conspectus.query.types import Passage
 from conspectus.storage.text.names import words
 from tests.conftest import Build

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conspectus.query.context import Context
-from conspectus.query.retrieve.bridges import Bridge, First, find_bridges, matched_stretch, second_hop
-from conspectus.query.retrieve.ppr import PprRetriever
-from conspectus.query.terms import is_telling, question_terms, stem
+from conspectus.query.methods.ppr.second_hop import Bridge, First, find_bridges, matched_stretch, second_hop
+from conspectus.query.methods.ppr.ppr import PprRetriever
+from conspectus.query.question.terms import is_telling, question_terms, stem
 from conspectus.query.types import Step
 from conspectus.storage.text.names import words
 from tests.conftest import Build

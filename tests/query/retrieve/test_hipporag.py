@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
-from conspectus.query.retrieve.dense import DenseRetriever
-from conspectus.query.retrieve.facts import Facts, nearest_facts, told
-from conspectus.query.retrieve.hipporag import (
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.hipporag.facts import Facts, nearest_facts, told
+from conspectus.query.methods.hipporag.hipporag import (
     HippoRag1,
     HippoRag2,
     entity_walk,
@@ -26,8 +26,8 @@ from conspectus.query.retrieve.hipporag import (
     passage_scores,
     phrase_seeds,
 )
-from conspectus.query.retrieve.memory import Edges, Memory, make_memory, open_memory
-from conspectus.query.retrieve.question_entities import entities_of, nearest_phrases
+from conspectus.query.methods.hipporag.graph import Edges, Memory, make_memory, open_memory
+from conspectus.query.methods.hipporag.question_entities import entities_of, nearest_phrases
 from conspectus.query.types import Answer, Evidence
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.graph.adjacency import Adjacency

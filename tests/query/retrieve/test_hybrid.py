@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conspectus.query.context import Context
-from conspectus.query.retrieve.bm25 import Bm25Retriever
-from conspectus.query.retrieve.dense import DenseRetriever
-from conspectus.query.retrieve.hybrid import HybridRetriever, fuse
+from conspectus.query.methods.baselines.bm25 import Bm25Retriever
+from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.baselines.hybrid import HybridRetriever, fuse
 from conspectus.query.types import Passage
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from conspectus.prompts.fake import FakeReply, FakeRequest
 from conspectus.query.context import Context
-from conspectus.query.methods import find_retriever
-from conspectus.query.retrieve.ircot import concludes, first_sentence, scaled
+from conspectus.query.menu import find_retriever
+from conspectus.query.methods.ircot import concludes, first_sentence, scaled
 from conspectus.query.types import Passage
 from conspectus.storage.errors import ModelError
 from tests.conftest import Build

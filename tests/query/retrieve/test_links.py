@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.linking import Linked, open_linker
-from conspectus.query.retrieve.links import joined_by_titles, linked_by_names
+from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.methods.ppr.links import joined_by_titles, linked_by_names
 from tests.conftest import Build
 
 

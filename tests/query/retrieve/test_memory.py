@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.retrieve.memory import Edges, Memory, make_memory, open_memory
+from conspectus.query.methods.hipporag.graph import Edges, Memory, make_memory, open_memory
 from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.query.retrieve.pairs import Floats, Pairs, pair_parts
+from conspectus.query.methods.ppr.pairs import Floats, Pairs, pair_parts
 
 
 def plane_length(x: float, y: float, g: float) -> float:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from conspectus.query.retrieve.pool import best_chunks, led_mass, priors, with_others
-from conspectus.query.retrieve.seeds import TextScores
+from conspectus.query.methods.ppr.candidates import best_chunks, led_mass, priors, with_others
+from conspectus.query.methods.ppr.seeds import TextScores
 from conspectus.storage.graph.pagerank import PageRank
 
 WALK = PageRank(np.array([1, 2, 4, 9]), np.array([0.2, 0.1, 0.3, 0.4]), 0.0, 1, "push")  # 9 is an entity

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.linking import Linked, open_linker
-from conspectus.query.retrieve.ppr import PprRetriever
-from conspectus.query.retrieve.seeds import personalization, text_scores, walk_from, word_scores
+from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.methods.ppr.ppr import PprRetriever
+from conspectus.query.methods.ppr.seeds import personalization, text_scores, walk_from, word_scores
 from conspectus.query.types import Passage
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.records import Entity

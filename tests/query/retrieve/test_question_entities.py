@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.retrieve.question_entities import entities_of, nearest_phrases
+from conspectus.query.methods.hipporag.question_entities import entities_of, nearest_phrases
 from conspectus.storage.records import Entity
 
 

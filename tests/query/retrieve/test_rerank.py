@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.methods import find_retriever
+from conspectus.query.menu import find_retriever
 from conspectus.query.types import Evidence
 from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.settings import load_settings

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS, find_retriever
-from conspectus.query.retrieve.triples import nearest_triples, triple_line
+from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings
 from conspectus.storage.text.tokens import count_tokens

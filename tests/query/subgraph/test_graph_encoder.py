@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from conspectus.query.subgraph.graph_encoder import GraphEncoder, batched
-from conspectus.query.subgraph.graph_encodings import EncodedGraph
-from conspectus.query.subgraph.soft_shape import Encoder
+from conspectus.query.methods.gretriever.soft.graph_encoder import GraphEncoder, batched
+from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
+from conspectus.query.methods.gretriever.soft.shape import Encoder
 from tests.query.made_subgraphs import WIDTH, drawn_graph
 
 KINDS: tuple[Encoder, ...] = ("graph_transformer", "gat", "gcn")

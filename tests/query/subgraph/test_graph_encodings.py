@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conspectus.prompts.embedder import open_embedder
-from conspectus.query.subgraph import graph_encodings
-from conspectus.query.subgraph.cutting import Cutting, cut
-from conspectus.query.subgraph.graph_encodings import RememberedEncodings, encoded, texts_of
-from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.menu.gretriever.soft import graph_encodings
+from conspectus.query.methods.gretriever.given_graph import Cutting, cut
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded, texts_of
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from conspectus.prompts.fake import FakeReply, Rule
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS, find_retriever
-from conspectus.query.subgraph.retrieval import retrieve_subgraph
-from conspectus.query.subgraph.solver import solve
+from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
+from conspectus.query.methods.gretriever.solver import solve
 from conspectus.query.types import Answer, AnswersAbout, RetrievesAbout
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings

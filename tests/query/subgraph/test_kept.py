@@ -6,12 +6,12 @@ import pytest
 
 import conspectus
 from conspectus.query.context import Context
-from conspectus.query.conversation import Conversation
-from conspectus.query.session import append_turn, read_session
-from conspectus.query.subgraph.found import FoundSubgraph
-from conspectus.query.subgraph.kept import MOST, NOTHING_KEPT, Kept, decayed, kept_of
-from conspectus.query.subgraph.retrieval import retrieve_subgraph
-from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.conversation.history import Conversation
+from conspectus.query.conversation.session import append_turn, read_session
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.methods.gretriever.carry_over import MOST, NOTHING_KEPT, Kept, decayed, kept_of
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
 

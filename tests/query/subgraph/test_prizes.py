@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.subgraph.prizes import edge_prizes, lowered, rank_prizes
+from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
 
 
 def test_nodes_are_worth_their_rank() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from conspectus.query.subgraph.retrieval import beside_starts, without_names
+from conspectus.query.methods.gretriever.retrieval import beside_starts, without_names
 from tests.query.subgraph.test_textualise import made
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from conspectus import Index as Conspectus
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS, find_retriever
-from conspectus.query.subgraph.retrieval import retrieve_subgraph
+from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.types import Answer
 from conspectus.storage.records import Relation
 from tests.query import films

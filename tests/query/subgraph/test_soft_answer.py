@@ -10,14 +10,14 @@ from subprocess import run
 import pytest
 import torch
 
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
-from conspectus.query.subgraph.retrieval import retrieve_subgraph
-from conspectus.query.subgraph.soft_answer import read_written
-from conspectus.query.subgraph.soft_checkpoint import LEARNED, REPORT, Made, as_rows, write_learned
-from conspectus.query.subgraph.soft_prompt import SoftPrompt
-from conspectus.query.subgraph.soft_shape import SoftShape
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
+from conspectus.query.methods.gretriever.soft.answer import read_written
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, as_rows, write_learned
+from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
+from conspectus.query.methods.gretriever.soft.shape import SoftShape
 from conspectus.query.types import Answer, AnswersAbout, AnswersAfter, nobody
 from conspectus.storage.errors import ConspectusError, MissingPart, SettingsError
 from conspectus.storage.settings import SoftPromptSettings, load_settings
@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_told_in_one_line(films_index: Context, tmp_path: P
 def test_a_missing_extra_is_named(module: str, package: str) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None\n"
-        "from conspectus.query.subgraph.gretriever_extra import need\n"
+        "from conspectus.query.methods.gretriever.extra import need\n"
         f"need({module!r})"
     )
     done = run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

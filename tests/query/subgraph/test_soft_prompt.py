@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from conspectus.query.subgraph.frozen_model import FrozenModel, open_frozen
-from conspectus.query.subgraph.soft_checkpoint import (
+from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
+from conspectus.query.methods.gretriever.soft.checkpoint import (
     LEARNED,
     REPORT,
     Made,
@@ -19,8 +19,8 @@ from conspectus.query.subgraph.soft_checkpoint import (
     read_made,
     write_learned,
 )
-from conspectus.query.subgraph.soft_prompt import SoftPrompt
-from conspectus.query.subgraph.soft_shape import SoftShape
+from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
+from conspectus.query.methods.gretriever.soft.shape import SoftShape
 from conspectus.storage.errors import MissingPart, SettingsError
 from tests.query.made_subgraphs import WIDTH, asked, tiny
 

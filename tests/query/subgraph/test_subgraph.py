@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from conspectus.query.subgraph.subgraph import Part, best_part
+from conspectus.query.methods.gretriever.subgraph import Part, best_part
 from conspectus.query.walk.graph import KnowledgeGraph, graph_of
 
 

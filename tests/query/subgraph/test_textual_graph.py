@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.subgraph.textual_graph import TextualEdge, TextualGraph, from_text
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph, from_text
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.query.subgraph.found import FoundSubgraph
-from conspectus.query.subgraph.textualise import textualised
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.methods.gretriever.textualise import textualised
 from conspectus.query.walk.graph import KnowledgeGraph, graph_of
 from conspectus.storage.text.tokens import count_tokens
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conspectus.query.context import Context
-from conspectus.query.walk.beam import Branch, Way, chain_of, discover, entity_scores, extend, hops_to, leading, only, ways_to
+from conspectus.query.methods.tog.beam import Branch, Way, chain_of, discover, entity_scores, extend, hops_to, leading, only, ways_to
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.topics import rows_of
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.walk.beam import Branch, discover, extend
-from conspectus.query.walk.behind import best_behind
+from conspectus.query.methods.tog.beam import Branch, discover, extend
+from conspectus.query.methods.tog.path_reader import best_behind
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.topics import rows_of
 from conspectus.storage.index import Index

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer, AnswersAbout
 from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.grounds import open_grounds
+from conspectus.query.walk.provenance import open_grounds
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Document
 from tests.marks import unmarked

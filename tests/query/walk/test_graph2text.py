@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 from conspectus.query.context import Context
-from conspectus.query.walk.community_text import whole_text
+from conspectus.query.methods.fasttog.community_text import whole_text
 from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.graph2text import Graph2Text, linearised, open_graph2text
-from conspectus.query.walk.local_search import Candidate
+from conspectus.query.methods.fasttog.graph2text import Graph2Text, linearised, open_graph2text
+from conspectus.query.methods.fasttog.local_search import Candidate
 from tests.query.films import TRIPLES
 from tests.query.graph_serving import prompts, served
 from tests.query.walk.test_fasttog import REASON, ask, rules

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from conspectus.query.walk.community_text import Triple2Text, whole_text
+from conspectus.query.methods.fasttog.community_text import Triple2Text, whole_text
 from conspectus.query.methods.fasttog.detection.graph import community_modularity, small_graph
 from conspectus.query.methods.fasttog.detection.louvain import louvain
 from conspectus.query.walk.graph import KnowledgeGraph
-from conspectus.query.walk.local_search import LocalSearch, within_groups
+from conspectus.query.methods.fasttog.local_search import LocalSearch, within_groups
 from conspectus.storage.settings import FastTogSettings
 from tests.query.walk.test_sampling import graph
 

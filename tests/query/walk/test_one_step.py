@@ -7,7 +7,7 @@ import pytest
 
 from conspectus.prompts.fake import FakeReply, Rule
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS
+from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer, AnswersAbout
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.near_triples import around, nearest

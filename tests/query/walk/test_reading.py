@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from conspectus.prompts.kept_vectors import KeptVectors
+from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.query.context import Context
-from conspectus.query.walk.reading import LEAST, Reading, read
-from conspectus.query.walk.span_vectors import Embed, span_vectors
+from conspectus.query.methods.fasttog.question_reading import LEAST, Reading, read
+from conspectus.query.methods.tog.span_vectors import Embed, span_vectors
 
 FAMILY = ("children", "spouse", "parents", "nationality", "profession", "gender", "religion", "place of birth")
 FILMS = ("directed by", "written by", "starred actors", "release year", "in language", "has tags", "has genre")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conspectus.query.walk.graph import KnowledgeGraph, graph_of
-from conspectus.query.walk.sampling import neighbourhood
+from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
 
 
 def graph(n: int, triples: list[tuple[int, int, int]]) -> KnowledgeGraph:

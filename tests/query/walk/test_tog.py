@@ -8,7 +8,7 @@ import pytest
 
 from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
 from conspectus.query.context import Context
-from conspectus.query.walk.searched import BEST_EFFORT
+from conspectus.query.methods.tog.log import BEST_EFFORT
 from tests.query.graph_serving import prompts, served
 from tests.query.walk.test_tog2 import RELATIONS, ask, every, naming
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
-from conspectus.query.answer.read import UNKNOWN
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods import METHODS, find_retriever
+from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.types import Answer, AnswersAbout
-from conspectus.query.walk.searched import BEST_EFFORT
+from conspectus.query.methods.tog.log import BEST_EFFORT
 from tests.query.graph_serving import prompts, served
 
 TOPICS, RELATIONS = "entities of a knowledge graph whose names", "numbered relations of a knowledge graph"

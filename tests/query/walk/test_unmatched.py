@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from conspectus.prompts.local_embedder import SentenceTransformerEmbedder
-from conspectus.query.walk.asked import Asked, read
-from conspectus.query.walk.stems import stem_share
-from conspectus.query.walk.unmatched import Match, free_gains, taking
+from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
+from conspectus.query.methods.tog.question_predicates import Asked, read
+from conspectus.query.methods.tog.stems import stem_share
+from conspectus.query.methods.tog.unmatched import Match, free_gains, taking
 
 PREDICATES = ("directed by", "starred actors", "release year", "born in")
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from conspectus.query.context import Context
-from conspectus.query.walk.beam import Branch, Option, discover, extend
+from conspectus.query.methods.tog.beam import Branch, Option, discover, extend
 from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.tog_offline import open_decider
+from conspectus.query.methods.tog.policy_offline import open_decider
 from conspectus.query.walk.topics import rows_of
-from conspectus.query.walk.unmatched import Match
-from conspectus.query.walk.worth import Worth
+from conspectus.query.methods.tog.unmatched import Match
+from conspectus.query.methods.tog.path_score import Worth
 from tests.query.walk.test_tog2 import ask
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import power_iteration
-from conspectus.storage.graph.paths import MassPath, begun_mass, carried, edge_weight, top_paths
+from conspectus.storage.graph.ppr_paths import MassPath, begun_mass, carried, edge_weight, top_paths
 
 Case = tuple[Adjacency, NDArray[np.float64], float]
 

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.storage.graph.contraction import contract
-from conspectus.storage.graph.moats import grow
+from conspectus.storage.graph.steiner_reduction import contract
+from conspectus.storage.graph.steiner_growth import grow
 from conspectus.storage.graph.steiner import prize_collecting_tree
-from conspectus.storage.graph.subtree import best_subtree
-from conspectus.storage.graph.tree_search import improved
+from conspectus.storage.graph.steiner_pruning import best_subtree
+from conspectus.storage.graph.steiner_local_search import improved
 from tests.storage.graph.test_steiner import Floats, Rows, check_tree, random_problem
 
 # Profits of pcst_fast 1.0.10 (no root, strong pruning), by `benchmarks/steiner.py --reference`, seeds from 0.

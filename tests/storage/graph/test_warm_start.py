@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
-from conspectus.storage.graph.warm_start import behind, changed_nodes, updated_leiden
+from conspectus.storage.graph.incremental_leiden import behind, changed_nodes, updated_leiden
 
 Weights = dict[tuple[int, int], float]
 

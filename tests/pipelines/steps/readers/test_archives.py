@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.readers import containers
+from conspectus.pipelines.readers import nested as containers
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts
 

@@ -38,6 +38,6 @@ def test_what_is_not_read_is_told_what_to_do() -> None:
 
 
 def test_the_command_line_names_the_formats() -> None:
-    from conspectus.cli import indexing as cli
+    from conspectus.cli import index as cli
 
     assert known_formats() in " ".join((cli.index.__doc__ or "").split())

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.pipelines.readers.furniture import without_furniture
+from conspectus.pipelines.readers.page_headers import without_furniture
 
 BODY = [["Some text", "that differs"], ["as texts do,"], ["goes on and", "on", "until"], ["it ends"], ["with x"], ["y"]]
 PLAIN = ["1", "2", "3", "4", "5", "6"]

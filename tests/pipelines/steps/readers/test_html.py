@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conspectus.pipelines.readers import html
-from conspectus.pipelines.readers.draft import Draft
+from conspectus.pipelines.readers.text_builder import Draft
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.html import add_page, parse_page, read_html
 from conspectus.pipelines.readers.xml_guard import refuse_memory

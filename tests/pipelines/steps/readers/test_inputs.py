@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from conspectus.pipelines.readers.inputs import find_files
+from conspectus.pipelines.readers.discover import find_files
 from conspectus.storage.errors import InputError
 
 

@@ -14,7 +14,7 @@ from reportlab.pdfgen import canvas
 
 from conspectus.pipelines.readers import pdf
 from conspectus.pipelines.readers.pdf import read_pdf
-from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.row_types import Lost, Row
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import damaged, only_row, refusal, survives
 

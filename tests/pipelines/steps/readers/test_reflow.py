@@ -5,7 +5,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.pipelines.readers.reflow import flow, lines_of
+from conspectus.pipelines.readers.unwrap import flow, lines_of
 
 FILLED = "This line is about as wide as the others are, which is what"
 

@@ -11,7 +11,7 @@ import pytest
 
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.pipelines.readers import remote
-from conspectus.pipelines.readers.inputs import find_files
+from conspectus.pipelines.readers.discover import find_files
 from conspectus.pipelines.readers.remote import is_url, shown
 from conspectus.storage.errors import InputError, MissingPart
 from conspectus.storage.settings import InputSettings

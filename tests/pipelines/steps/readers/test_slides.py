@@ -8,7 +8,7 @@ import pptx
 import pytest
 
 from conspectus.pipelines.readers import office
-from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.row_types import Lost, Row
 from conspectus.pipelines.readers.slides import read_slides
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.damage import (

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.pipelines.readers import texts as module
-from conspectus.pipelines.readers.texts import _blocks, _parts
+from conspectus.pipelines.readers import plain as module
+from conspectus.pipelines.readers.plain import _blocks, _parts
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 from tests.pipelines.steps.readers.reading import read, texts

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.methods.fasttog.detection.detections import DETECTIONS
+from conspectus.query.methods.fasttog.detection.registry import DETECTIONS
 from conspectus.query.methods.fasttog.detection.girvan_newman import girvan_newman, splits
 from conspectus.query.methods.fasttog.detection.graph import (
     SmallGraph,

@@ -1,0 +1,276 @@
+"""Measuring methods."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from conspectus.render import text as show
+from conspectus.cli.app import (
+    DEFAULT_INDEX,
+    IndexOption,
+    OpenieOption,
+    QuietOption,
+    SetOption,
+    SettingsOption,
+    app,
+    check_folder_of,
+    chosen_settings,
+    complain,
+    examples,
+    json_text,
+    model_of,
+)
+from conspectus.progress import progress
+from conspectus.storage.errors import UsageError
+
+if TYPE_CHECKING:
+    from conspectus.pipelines.evaluation.framing import Topic
+
+
+@app.command(
+    short_help="Measure methods side by side on a question set.",
+    epilog=examples(
+        "conspectus evaluate examples/encyclopedia",
+        "conspectus evaluate examples/encyclopedia --methods bm25,ppr --k 2,5 --json result.json",
+        "conspectus evaluate examples/encyclopedia --methods ppr,global:c0 --answers",
+        "conspectus evaluate films --methods tog2,fasttog --topic given,linked --questions 200",
+        "conspectus evaluate films --methods fasttog --sweep max_community_size=1,2,4,8 --plot sizes.svg",
+    ),
+)
+def evaluate(
+    suite: Annotated[
+        Path,
+        typer.Argument(help="A folder with corpus.jsonl or kg.tsv, and questions; or its questions.", metavar="SUITE"),
+    ],
+    methods: Annotated[
+        str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")
+    ] = "bm25,dense,hybrid,ppr",
+    k: Annotated[str, typer.Option("--k", help="Ranks at which recall is taken.", metavar="N,...")] = "2,5",
+    answers: Annotated[
+        bool, typer.Option("--answers", help="Measure the answers too; always done where a method finds no passages.")
+    ] = False,
+    index: Annotated[
+        Path | None,
+        typer.Option(
+            "--index", help="Where the suite's index is kept. [default: .conspectus/suites/...]", metavar="FOLDER"
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Also write the result to a file as JSON.", dir_okay=False, metavar="FILE"),
+    ] = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    openie: OpenieOption = None,
+    topic: Annotated[
+        str,
+        typer.Option(
+            "--topic",
+            help="Where walks over a graph begin: at the things that the suite gives, at those linked from the "
+            "question, or both.",
+            metavar="given|linked",
+        ),
+    ] = "given",
+    some: Annotated[
+        int | None,
+        typer.Option("--questions", min=1, help="Ask so many questions only, a seeded sample.", metavar="N"),
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option("--sweep", help="Measure with each value of a setting.", metavar="[SECTION.]KEY=VALUE,..."),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", help="With --sweep: also draw it, as SVG.", dir_okay=False, metavar="FILE"),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Measure methods side by side on a question set: recall and answers, with bootstrap 95 % intervals, and seconds.
+
+    With --openie the suite's index is made from an extraction of that file, and kept apart from others.
+
+    Answers are compared with the accepted ones: ROUGE-L, coverage (the share of the accepted answer's sentences, and of
+    its weighed words, that the answer holds), exact match and token F1. The index is built on first use and kept; SUITE
+    is never written to.
+
+    A suite with kg.tsv is one over a graph. There Hits@1 (the first thing that is named is right), exact match and F1
+    are of the set of things that answer, accuracy of verdicts on claims, and depth and calls are those of the walks.
+    Questions may stand in questions.jsonl or in a file of MetaQA, WebQSP, CWQ, RoG, QALD, KILT (Zero-Shot RE, T-REx),
+    Creak or FEVER as it was published.
+    """
+    from conspectus.api import open_index
+    from conspectus.pipelines.evaluation.evaluate import as_json
+    from conspectus.pipelines.evaluation.suites import read_suite, sampled, suite_index
+    from conspectus.pipelines.evaluation.sweep import evaluate_each, swept_settings, values_of
+    from conspectus.pipelines.index import build_index
+    from conspectus.pipelines.runner import RunHere
+
+    if plot and not sweep:
+        raise UsageError("--plot draws a --sweep")
+    ranks, topics = _ranks(k), _topics(topic)
+    names = _method_names(methods)
+    check_folder_of("--json", json_file)
+    check_folder_of("--plot", plot)
+    questions = sampled(read_suite(suite), some)
+    chosen = questions.settings(chosen_settings(settings, overrides, openie))
+    values = values_of(sweep, names) if sweep else None
+    runs = swept_settings(chosen, values) if values else {"": chosen}
+    began = time.perf_counter()
+    with progress(quiet) as report:
+        target = index or suite_index(questions, chosen)
+        made = build_index(questions.inputs, target, chosen, RunHere(report), report)
+        build_seconds = time.perf_counter() - began
+        context = open_index(target, chosen).context
+        scores = evaluate_each(questions, context, runs, names, ranks, report, answers=answers, topics=topics)
+    for note in made.notes:
+        complain(note)
+    results = {
+        value: as_json(questions, runs[value].model_dump(mode="json"), found, build_seconds)
+        for value, found in scores.items()
+    }
+    if values is None:
+        result = results[""]
+    else:
+        result = {
+            "suite": questions.name,
+            "questions": len(questions.questions),
+            "sweep": {"key": values.key, "values": results},
+        }
+    if json_file:
+        json_file.write_text(json_text(result) + "\n", "utf-8")
+    if plot:
+        from conspectus.render.sweep_svg import sweep_svg
+
+        plot.write_text(sweep_svg(result), "utf-8")
+    typer.echo(show.swept(result) if values else show.scores(result))
+
+
+@app.command(
+    short_help="Let a model think up questions about the whole of an index.",
+    epilog=examples(
+        "conspectus questions --to questions.jsonl",
+        'conspectus questions --about "Minutes of a club" --users 2 --tasks 2 --questions 2 --to questions.jsonl',
+    ),
+)
+def questions(
+    to: Annotated[Path, typer.Option("--to", help="Where to write them.", dir_okay=False, metavar="FILE")],
+    index: IndexOption = DEFAULT_INDEX,
+    users: Annotated[int, typer.Option("--users", min=1, help="Kinds of people.", metavar="N")] = 5,
+    tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks of each of them.", metavar="N")] = 5,
+    questions: Annotated[int, typer.Option("--questions", min=1, help="Questions for each task.", metavar="N")] = 5,
+    about: Annotated[
+        str | None,
+        typer.Option(
+            "--about", help="What the documents are. [default: the topics of the coarsest reports]", metavar="TEXT"
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite a file that is there.")] = False,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Let a model think up questions that need the whole of an index: people, their tasks, questions for each task.
+
+    The file can be judged on (conspectus judge), and be the questions.jsonl of a question set. Needs a model.
+    """
+    import asyncio
+
+    from conspectus.api import open_index
+    from conspectus.pipelines.evaluation.questions import Description, describe_corpus, generate, write_questions
+
+    if to.exists() and not force:
+        raise UsageError(f"{to} exists already; --force overwrites it")
+    check_folder_of("--to", to)
+    context = open_index(index, chosen_settings(settings, overrides)).context
+    model = model_of(context, "thinking up questions")
+    description = Description(about) if about else describe_corpus(context)
+    made = asyncio.run(generate(model, description, users, tasks, questions))
+    write_questions(to, made.questions)
+    for each in made.failures:
+        complain(f"{each.item_id}: {each.reason} ({each.detail})" if each.detail else f"{each.item_id}: {each.reason}")
+    typer.echo(f"wrote {len(made.questions)} questions to {to}")
+
+
+@app.command(
+    short_help="Let a model judge methods against each other.",
+    epilog=examples(
+        "conspectus judge questions.jsonl --methods global:c0,ppr --index docs.index",
+        "conspectus judge examples/encyclopedia --methods global:c0,ppr --repeats 2 --json result.json",
+    ),
+)
+def judge(
+    suite: Annotated[Path, typer.Argument(help="A question set, or a file of questions.", metavar="SUITE")],
+    methods: Annotated[str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")],
+    index: IndexOption = DEFAULT_INDEX,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Times that each pair is judged in both orders.", metavar="N")
+    ] = 5,
+    json_file: Annotated[
+        Path | None,
+        typer.Option("--json", help="Also write the result to a file as JSON.", dir_okay=False, metavar="FILE"),
+    ] = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+) -> None:
+    """Let a model judge the answers of methods in pairs: comprehensiveness, diversity, empowerment, directness.
+
+    Each pair is judged in both orders, --repeats times: questions x pairs x 4 x 2 x repeats calls. Win rates come with
+    bootstrap 95 % intervals over questions, and with how often the judge contradicts itself. Needs a model.
+    """
+    import asyncio
+
+    from conspectus.api import open_index
+    from conspectus.pipelines.evaluation.judge import answer_all, as_json
+    from conspectus.pipelines.evaluation.judge import judge as judge_all
+    from conspectus.pipelines.evaluation.suites import read_questions
+
+    names = _method_names(methods)
+    if len(names) < 2:
+        raise UsageError("--methods names one method; it takes two to compare")
+    check_folder_of("--json", json_file)
+    asked = read_questions(suite)
+    context = open_index(index, chosen_settings(settings, overrides)).context
+    model = model_of(context, "judging")
+    texts, unanswered = asyncio.run(answer_all(context, names, asked))
+    found = asyncio.run(judge_all(model, asked, names, texts, repeats))
+    result = as_json(replace(found, failures=(*unanswered, *found.failures)))
+    if json_file:
+        json_file.write_text(json_text(result) + "\n", "utf-8")
+    typer.echo(show.judgement(result))
+
+
+def _ranks(text: str) -> list[int]:
+    try:
+        ranks = [int(each) for each in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--k takes whole numbers with commas between, not {text!r}") from error
+    if min(ranks) < 1:
+        raise UsageError("--k takes ranks of 1 and more")
+    return ranks
+
+
+def _topics(text: str) -> "list[Topic]":
+    """Return where walks are to begin."""
+    found: list[Topic] = []
+    for each in text.split(","):
+        if each.strip() == "given":
+            found.append("given")
+        elif each.strip() == "linked":
+            found.append("linked")
+        else:
+            raise UsageError(f"--topic takes `given`, `linked` or both with a comma between, not {each.strip()!r}")
+    return found
+
+
+def _method_names(text: str) -> list[str]:
+    """Return the named methods; a mistake in one shows here, before anything is built."""
+    from conspectus.query.menu import find_method
+
+    names = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    if not names:
+        raise UsageError("--methods names no method; see: conspectus methods")
+    for name in names:
+        find_method(name)
+    return names

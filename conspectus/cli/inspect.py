@@ -1,0 +1,162 @@
+"""Looking at an index, and at what is configured."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conspectus.render import text as show
+from conspectus.cli.app import (
+    DEFAULT_INDEX,
+    AccessOption,
+    IndexOption,
+    JsonOption,
+    KgLabelsOption,
+    KgOption,
+    OpenieOption,
+    SetOption,
+    SettingsOption,
+    WhereOption,
+    app,
+    chosen_settings,
+    examples,
+    print_json,
+)
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import Settings
+
+
+@app.command(
+    short_help="Say what an index holds, or what an update of it would redo.",
+    epilog=examples("conspectus status", "conspectus status --failures --index docs.index", "conspectus status docs"),
+)
+def status(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Say what an update to these files, folders, globs or URLs would redo.",
+            metavar="INPUT",
+            show_default=False,
+        ),
+    ] = None,
+    index: IndexOption = DEFAULT_INDEX,
+    failures: Annotated[bool, typer.Option("--failures", help="List what was lost, and why.")] = False,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    openie: OpenieOption = None,
+    kg: KgOption = None,
+    kg_labels: KgLabelsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what an index holds, and what of the input was lost.
+
+    With INPUT it says what `conspectus index` with the same arguments would find new, changed and gone, what of that is
+    to be extracted and embedded, and what a model would be asked, as `conspectus index --estimate` does. Nothing is
+    written and nobody is asked.
+    """
+    if inputs:
+        if failures:
+            raise UsageError("--failures lists what was lost; INPUT is what an update would read: give one of them")
+        _preview(inputs, index, chosen_settings(settings, overrides, openie, kg, kg_labels), as_json=as_json)
+        return
+    from conspectus.storage.index import Index
+    from conspectus.storage.records import Failure
+
+    opened = Index.open(index)
+    lost = opened.rows(Failure)
+    if as_json:
+        shown = {**asdict(opened.manifest), "index": str(index), "failures": [asdict(each) for each in lost]}
+        print_json(shown)
+    else:
+        typer.echo(show.status(opened.manifest, lost, failures))
+
+
+def _preview(inputs: list[str], index: Path, chosen: Settings, *, as_json: bool) -> None:
+    from conspectus.render import diff as show_preview
+    from conspectus.pipelines.diff import preview, summary
+
+    made = summary(preview(inputs, index, chosen))
+    print_json(made) if as_json else typer.echo(show_preview.preview(made))
+
+
+@app.command(
+    short_help="Browse the community reports, level by level.",
+    epilog=examples("conspectus reports --level c0", "conspectus reports --community 0123456789abcdef"),
+)
+def reports(
+    index: IndexOption = DEFAULT_INDEX,
+    level: Annotated[
+        str | None, typer.Option("--level", help="Only one level: c0 (coarsest), c1, ...", metavar="LEVEL")
+    ] = None,
+    community: Annotated[
+        str | None, typer.Option("--community", help="Show the report on one community in full.", metavar="ID")
+    ] = None,
+    where: WhereOption = None,
+    access: AccessOption = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Browse what the documents are about without a question: the reports level by level, or one with citations."""
+    from conspectus import reports as browse
+    from conspectus.api import open_index
+
+    if level and community:
+        raise UsageError("--level lists reports and --community shows one; give one of them")
+    context = open_index(index, chosen_settings(settings, overrides)).permitted(where, access).context
+    if community:
+        one = browse.opened(context, community)
+        print_json(browse.full_json(one)) if as_json else typer.echo(browse.full(one))
+    else:
+        found = browse.entries(context, level)
+        print_json(browse.listed_json(found)) if as_json else typer.echo(browse.listed(found))
+
+
+@app.command(short_help="Check an index.", epilog=examples("conspectus verify --index docs.index"))
+def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
+    """Check every checksum, id, span and row count of an index; exit status 4 where something is wrong."""
+    from conspectus.storage.errors import IndexCorrupt
+    from conspectus.storage.index import Index
+    from conspectus.storage.verify import verify as find_problems
+
+    problems = find_problems(Index.open(index))
+    if as_json:
+        print_json({"index": str(index), "problems": [asdict(each) for each in problems]})
+    elif not problems:
+        typer.echo(f"{index}: sound; every file, id and span is what it should be")
+    else:
+        typer.echo("\n".join(f"{each.where}: {each.what}" for each in problems))
+    if problems:
+        raise typer.Exit(IndexCorrupt.exit_status)
+
+
+@app.command(
+    short_help="Say what is configured and what of it works.",
+    epilog=examples("conspectus doctor", "conspectus doctor --no-calls --json"),
+)
+def doctor(
+    index: IndexOption = DEFAULT_INDEX,
+    calls: Annotated[
+        bool, typer.Option("--calls/--no-calls", help="Ask the configured servers: a few calls of a few tokens.")
+    ] = True,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is configured and what of it works: model, embedding, spaCy pipeline, Prefect, disk, index.
+
+    No secret is printed. The exit status is that of the first check that failed.
+    """
+    from conspectus.doctor import examine
+
+    checks = []
+    for check in examine(chosen_settings(settings, overrides), index, calls=calls):
+        checks.append(check)
+        if not as_json:
+            typer.echo(show.check(check))
+    if as_json:
+        print_json([asdict(each) for each in checks])
+    failed = [each for each in checks if each.state == "failed"]
+    if failed:
+        raise typer.Exit(failed[0].exit_status)

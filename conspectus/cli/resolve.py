@@ -1,0 +1,101 @@
+"""The names of an index that are one thing's: shown, taken back, merged again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from conspectus.render import merges as show_merges
+from conspectus.cli.app import (
+    DEFAULT_INDEX,
+    IndexOption,
+    JsonOption,
+    KgLabelsOption,
+    KgOption,
+    OpenieOption,
+    QuietOption,
+    SetOption,
+    SettingsOption,
+    app,
+    chosen_settings,
+    examples,
+    print_json,
+)
+from conspectus.cli.index import end
+from conspectus.progress import progress
+from conspectus.storage.errors import UsageError
+
+
+@app.command(
+    short_help="Show which names were merged, and take merges back.",
+    epilog=examples(
+        "conspectus resolve",
+        'conspectus resolve "Sherlock Holmes"',
+        'conspectus resolve --undo "Mr. Holmes" --index docs.index',
+        "conspectus resolve --undo-all",
+        'conspectus resolve --redo "Mr. Holmes"',
+    ),
+)
+def resolve(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(help="Names, or ids of merges or entities; without any, all.", metavar="[NAME|ID]..."),
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Take the merges of these names back.")] = False,
+    undo_all: Annotated[bool, typer.Option("--undo-all", help="Take all merges back.")] = False,
+    redo: Annotated[bool, typer.Option("--redo", help="Merge these names again.")] = False,
+    redo_all: Annotated[bool, typer.Option("--redo-all", help="Merge again all that was taken back.")] = False,
+    index: IndexOption = DEFAULT_INDEX,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    openie: OpenieOption = None,
+    kg: KgOption = None,
+    kg_labels: KgLabelsOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """List the names that were taken for one thing's, each with the reason and how sure it was.
+
+    With --undo the named aliases are entities of their own again: the new version is that of a build in which they
+    were never merged, and every later build keeps to it. --redo takes that decision back. An alias is named by itself,
+    by its id or by the id of its merge; the name that is kept stands for all its aliases. Names and texts are in the
+    index, so no files are needed; settings must be those that it was made with.
+    """
+    wanted = [flag for flag, given in _flags(undo, undo_all, redo, redo_all) if given]
+    if len(wanted) > 1:
+        raise UsageError(f"{wanted[0]} and {wanted[1]} exclude each other")
+    if wanted in (["--undo"], ["--redo"]) and not names:
+        raise UsageError(f"{wanted[0]} takes names; for all of them: {wanted[0]}-all")
+    if wanted in (["--undo-all"], ["--redo-all"]) and names:
+        raise UsageError(f"{wanted[0]} takes no names; leave them out, or say {wanted[0].removesuffix('-all')}")
+    if not wanted:
+        _list(index, names or [], as_json=as_json)
+        return
+
+    from conspectus.pipelines.build_report import summary
+    from conspectus.pipelines.resolution import undo as undoing
+    from conspectus.pipelines.runner import RunHere
+
+    chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
+    change = undoing.undo if undo or undo_all else undoing.redo
+    with progress(quiet) as report:
+        done = summary(change(names or None, index, chosen, RunHere(report), report))
+    end(done, chosen, as_json=as_json)
+
+
+def _flags(undo: bool, undo_all: bool, redo: bool, redo_all: bool) -> list[tuple[str, bool]]:
+    return [("--undo", undo), ("--undo-all", undo_all), ("--redo", redo), ("--redo-all", redo_all)]
+
+
+def _list(index: Path, names: list[str], *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from conspectus.pipelines.resolution.undo import merges_in, named
+
+    merges = merges_in(index)
+    if names:
+        merges = named(names, merges, index)
+    if as_json:
+        print_json({"index": str(index), "merges": [asdict(each) for each in merges]})
+    else:
+        typer.echo(show_merges.merges(index, merges))

@@ -1,0 +1,113 @@
+"""The reports of the regions with what they cite, and the documents of the entities."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conspectus.map.text_limits import Teller, line, rounded, shortened
+from conspectus.storage.index import Index
+from conspectus.storage.locators import described
+from conspectus.storage.records import Chunk, Document, Finding, Mention, Merge, Report, Span
+
+_NAME, _TITLE, _SUMMARY, _HEAD, _EXPLANATION, _QUOTE = 120, 200, 1500, 300, 1200, 500
+"""Most characters of a text of each kind."""
+_FINDINGS, _CITATIONS, _DOCUMENTS, _ALIASES = 15, 6, 12, 20
+"""Most findings of a report, citations of a finding, and documents and other names of an entity that are told."""
+_FRAME = 90
+"""About how many bytes a finding or a citation takes without its texts."""
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The documents that the page names, numbered in the order in which they are first named."""
+
+    by_id: Mapping[str, Document]
+    numbers: dict[str, int] = field(default_factory=dict)
+
+    def number(self, id_: str) -> int:
+        """Return the number of a document."""
+        return self.numbers.setdefault(id_, len(self.numbers))
+
+    def told(self) -> dict[str, list[str]]:
+        """Return titles and addresses by number; a document without a title is named by its address."""
+        named = [self.by_id[id_] for id_ in self.numbers]
+        return {
+            "title": [shortened(line(each.title or each.uri or each.id), _TITLE) for each in named],
+            "uri": [line(each.uri) for each in named],
+        }
+
+
+def told_reports(reports: Sequence[Report | None], shelf: Shelf, teller: Teller) -> list[dict[str, Any] | None]:
+    """Return for each region its report, None where it has none; coarse ones and high ratings are told first."""
+    found: list[dict[str, Any] | None] = [None] * len(reports)
+    there = [(each, row) for row, each in enumerate(reports) if each is not None]
+    for report, row in sorted(there, key=lambda pair: (pair[0].level, -rounded(pair[0].rating, 2), pair[0].id)):
+        summary = teller.told(report.summary, _SUMMARY)
+        findings = [_finding(each, shelf, teller) for each in report.findings[:_FINDINGS] if teller.has(_FRAME)]
+        found[row] = {
+            "summary": summary,
+            "rating": rounded(report.rating, 2),
+            "findings": findings,
+            "more": len(report.findings) - len(findings),
+        }
+    return found
+
+
+def _finding(finding: Finding, shelf: Shelf, teller: Teller) -> dict[str, Any]:
+    return {
+        "summary": teller.told(finding.summary, _HEAD),
+        "explanation": teller.told(finding.explanation, _EXPLANATION),
+        "citations": _citations(finding.citations, shelf, teller, finding.explanation),
+        "more": max(len(set(finding.citations)) - _CITATIONS, 0),
+    }
+
+
+def _citations(spans: Sequence[Span], shelf: Shelf, teller: Teller, said: str) -> list[dict[str, Any]]:
+    """Return what spans quote; a quote that says the same as the finding is not told twice."""
+    found: list[dict[str, Any]] = []
+    for each in dict.fromkeys(spans):
+        document = shelf.by_id.get(each.document_id)
+        if document is None or not 0 <= each.start < each.end <= document.n_chars or len(found) == _CITATIONS:
+            continue
+        if not teller.has(_FRAME):
+            break
+        quote = document.text[each.start : each.end]
+        same = line(quote) == line(said)
+        found.append(
+            {
+                "document": shelf.number(document.id),
+                "start": each.start,
+                "end": each.end,
+                "place": line(described(document.places, each.start, each.end)),
+                "quote": None if same else teller.told(quote, _QUOTE),
+            }
+        )
+    return found
+
+
+def documents_of(index: Index, row_of: Mapping[str, int], shelf: Shelf) -> list[list[int]]:
+    """Return for each entity the numbers of the documents that mention it, most mentions first, and how many more."""
+    document_of = {each.id: each.document_id for each in index.rows(Chunk)}
+    mentions = index.arrow(Mention, "chunk_id", "entity_id")
+    counted: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    pairs: Iterable[tuple[str, str | None]] = zip(
+        mentions.column("chunk_id").to_pylist(), mentions.column("entity_id").to_pylist(), strict=True
+    )
+    for chunk, entity in pairs:
+        if entity is not None and entity in row_of:
+            counted[row_of[entity]][document_of[chunk]] += 1
+    found: list[list[int]] = []
+    for row in range(len(row_of)):
+        ids = sorted(counted[row], key=lambda id_: (-counted[row][id_], id_))
+        found.append([max(len(ids) - _DOCUMENTS, 0), *(shelf.number(id_) for id_ in ids[:_DOCUMENTS])])
+    return found
+
+
+def aliases_of(index: Index, row_of: Mapping[str, int]) -> dict[int, list[str]]:
+    """Return the other names that were judged to be an entity's, by its row, for those that have any."""
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for each in index.rows(Merge):
+        if not each.undone and each.entity_id in row_of and each.alias != each.name:
+            found[row_of[each.entity_id]].append(shortened(line(each.alias), _NAME))
+    return {row: sorted(set(names))[:_ALIASES] for row, names in found.items()}

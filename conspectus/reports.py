@@ -1,0 +1,150 @@
+"""The reports of an index without a question: level by level, or one in full."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from conspectus.render import text as show
+from conspectus.query.methods.graphrag.hierarchy import Hierarchy, hierarchy_of
+from conspectus.query.citations.numbered import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Citation
+from conspectus.storage.errors import UsageError
+from conspectus.storage.records import Community, Report
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A report in the list of a level: its community's entities, and what it lies in and is divided into.
+
+    `parent` and `children` are the ids of communities that have reports.
+    """
+
+    level: int
+    report: Report
+    size: int
+    parent: str | None
+    children: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """One report in full; the marks in `findings` are the numbers of `citations`."""
+
+    entry: Entry
+    findings: tuple[str, ...]
+    citations: tuple[Citation, ...]
+
+
+def entries(context: Context, level: str | None = None) -> list[Entry]:
+    """Return the reports of one level ("c0" is the coarsest), or each once on the first level that it stands on.
+
+    Best rated first on each level. UsageError where the hierarchy does not reach so deep.
+    """
+    communities = context.index.rows(Community)
+    deepest = max((each.level for each in communities), default=0)
+    wanted = None if level is None else _number(level, deepest)
+    reports = {each.community_id: each for each in context.index.rows(Report)}
+    hierarchy = hierarchy_of(communities)
+    found = [
+        _entry(each, reports, hierarchy)
+        for each in communities
+        if (each.same_as or each.id) in reports and (each.same_as is None if wanted is None else each.level == wanted)
+    ]
+    return sorted(found, key=lambda each: (each.level, -each.report.rating, each.report.title, each.report.id))
+
+
+def opened(context: Context, id_: str) -> Opened:
+    """Return the report of a community (or of that id) with its citations; UsageError where there is none."""
+    again = {each.id: each.same_as for each in context.index.rows(Community) if each.same_as}
+    wanted = again.get(id_, id_)
+    for entry in entries(context):
+        if wanted in {entry.report.community_id, entry.report.id}:
+            citations = Citations(context)
+            findings = []
+            for each in entry.report.findings:
+                numbers = filter(None, (citations.number(span) for span in each.citations))
+                said = ": ".join(filter(None, (each.summary, each.explanation)))
+                findings.append(" ".join([said, "".join(f"[{number}]" for number in dict.fromkeys(numbers))]).strip())
+            return Opened(entry, tuple(findings), citations.made())
+    raise UsageError(f"no report on a community {id_!r}; list them with: conspectus reports")
+
+
+def listed(found: Sequence[Entry]) -> str:
+    """Return the lists of levels as text."""
+    lines = []
+    for level, on_it in groupby(found, key=lambda each: each.level):
+        rows = list(on_it)
+        lines += ["", f"level c{level}: {_count(len(rows), 'report')}, {sum(each.size for each in rows)} entities"]
+        for each in rows:
+            parts = f", {_count(len(each.children), 'part')}" if each.children else ""
+            facts = f"rating {each.report.rating:.1f}, {each.size} entities{parts}"
+            lines.append(f"  {each.report.community_id}  {each.report.title} ({facts})")
+    return "\n".join(lines[1:]) or "the index holds no report"
+
+
+def listed_json(found: Sequence[Entry]) -> dict[str, Any]:
+    """Return the lists of levels in the form of `conspectus reports --json`."""
+    levels = groupby(found, key=lambda each: each.level)
+    return {"levels": [{"level": f"c{level}", "reports": [_row(each) for each in on_it]} for level, on_it in levels]}
+
+
+def full(report: Opened) -> str:
+    """Return one report as text, its citations below."""
+    entry = report.entry
+    facts = [f"level c{entry.level}", f"rating {entry.report.rating:.1f}", f"{entry.size} entities"]
+    lines = [entry.report.title, f"  {', '.join(facts)}"]
+    if entry.parent:
+        lines.append(f"  part of {entry.parent}")
+    if entry.children:
+        lines.append(f"  parts: {', '.join(entry.children)}")
+    if all(entry.report.summary != each.explanation for each in entry.report.findings):
+        lines += ["", entry.report.summary]
+    lines += ["", *(f"- {each}" for each in report.findings)]
+    return "\n".join([*lines, *show.citations(report.citations)])
+
+
+def full_json(report: Opened) -> dict[str, Any]:
+    """Return one report in the form of `conspectus reports --community ID --json`."""
+    return {
+        **_row(report.entry),
+        "level": f"c{report.entry.level}",
+        "findings": list(report.findings),
+        "citations": [asdict(each) for each in report.citations],
+    }
+
+
+def _entry(community: Community, reports: Mapping[str, Report], hierarchy: Hierarchy) -> Entry:
+    id_ = community.same_as or community.id
+    above = hierarchy.parent[id_]
+    while above is not None and above not in reports:
+        above = hierarchy.parent[above]
+    children = tuple(sorted(each for each in hierarchy.children.get(id_, ()) if each in reports))
+    return Entry(community.level, reports[id_], community.size, above, children)
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    report = entry.report
+    return {
+        "community_id": report.community_id,
+        "report_id": report.id,
+        "title": report.title,
+        "summary": report.summary,
+        "rating": report.rating,
+        "size": entry.size,
+        "n_tokens": report.n_tokens,
+        "parent": entry.parent,
+        "children": list(entry.children),
+    }
+
+
+def _number(level: str, deepest: int) -> int:
+    digits = level.lower().removeprefix("c")
+    if not digits.isdecimal() or int(digits) > deepest:
+        raise UsageError(f"no level {level!r}; there are c0 (the coarsest) to c{deepest}")
+    return int(digits)
+
+
+def _count(number: int, singular: str) -> str:
+    return f"{number} {singular}" if number == 1 else f"{number} {singular}s"

@@ -1,0 +1,76 @@
+"""ExplaGraphs (Saha et al. 2021): two arguments, the graph that explains one by the other, support or counter.
+
+Lines of four fields with tabs between: argument 1, argument 2, the stance, `(head; relation; tail)(...)`. As the labels
+of its test set are not published, all files of a folder are pooled and divided 6 : 2 : 2.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa.splits import Found, Row, collected, failure, graph_of
+from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.storage.errors import InputError
+
+STANCES = ("support", "counter")
+_ASKED = 'Does argument 2 support or counter argument 1? Answer with one word, "support" or "counter".'
+_TRIPLE = re.compile(r"\(([^();]+);([^();]+);([^();]+)\)\s*")
+
+
+def find_explagraphs(place: Path) -> list[Path]:
+    """Return the files of a folder, or the file, that are of this form by their first line that is not blank."""
+    files = sorted(place.glob("*.tsv")) if place.is_dir() else [place]
+    return [each for each in files if each.suffix == ".tsv" and each.is_file() and _is_stance_file(each)]
+
+
+def read_explagraphs(files: Sequence[Path]) -> GraphQa:
+    """Return the questions of the files, divided; errors as those of `collected`."""
+    rows = (row for file in files for row in _rows(file))
+    return collected("explagraphs", "accuracy", files[0], [rows], STANCES)
+
+
+def _is_stance_file(file: Path) -> bool:
+    with file.open(encoding="utf-8-sig", errors="replace") as lines:
+        first = next((line for line in lines if line.strip()), "")
+    fields = first.rstrip("\r\n").split("\t")
+    return len(fields) == 4 and (_is_header(fields) or _TRIPLE.match(fields[3].strip()) is not None)
+
+
+def _is_header(fields: Sequence[str]) -> bool:
+    return fields[2].strip().lower() in {"label", "stance"}
+
+
+def _rows(file: Path) -> Iterator[Row]:
+    try:
+        text = file.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file} cannot be read: {error}") from error
+    # Not `splitlines`: it ends a line at signs that may stand in a sentence, such as U+2028, too.
+    for number, line in enumerate(text.split("\n"), start=1):
+        fields = [each.strip() for each in line.split("\t")]
+        if not line.strip() or (len(fields) == 4 and _is_header(fields)):
+            continue
+        try:
+            yield _question(f"{file.stem}-{number}", fields)
+        except ValueError as error:
+            yield failure(f"{file}:{number}", str(error))
+
+
+def _question(id_: str, fields: Sequence[str]) -> Found:
+    """Return what a line says; ValueError where it is none."""
+    if len(fields) != 4:
+        raise ValueError(f"{len(fields)} fields, not argument 1, argument 2, stance and graph")
+    first, second, stance, told = fields
+    if stance not in STANCES:
+        raise ValueError(f"the stance is {stance[:80]!r}, not `support` or `counter`")
+    graph = _graph(told)
+    question = f"Argument 1: {first}\nArgument 2: {second}\n{_ASKED}"
+    return Found(GraphQuestion(id_, graph, question, (stance,)), graph, (graph.nodes, graph.edges))
+
+
+def _graph(told: str) -> TextualGraph:
+    triples = [(head.strip(), said.strip(), tail.strip()) for head, said, tail in _TRIPLE.findall(told)]
+    if not triples or not all(part for each in triples for part in each) or _TRIPLE.sub("", told).strip():
+        raise ValueError(f"the graph is no row of triples (head; relation; tail): {told[:80]!r}")
+    return graph_of(triples)

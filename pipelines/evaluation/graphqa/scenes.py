@@ -1,0 +1,127 @@
+"""Scene graphs of GQA (Hudson and Manning 2019): objects of an image, their places and how they stand to each other.
+
+A folder with `*sceneGraphs.json`, {image: {"objects": {id: {"name", "x", "y", "w", "h", "attributes", "relations":
+[{"name", "object"}]}}}}, and `*questions.json`, {id: {"imageId", "question", "answer"}}. Questions about images whose
+graph is not there are left out; those about one image stay on one side of the division.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa.splits import Found, LeftOut, Row, collected, failure, first_of
+from conspectus.pipelines.evaluation.jsonl import value_of
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.storage.errors import InputError
+
+
+class _Relation(BaseModel):
+    name: str
+    object: str
+
+
+class _Object(BaseModel):
+    name: str
+    x: int
+    y: int
+    w: int
+    h: int
+    attributes: list[str] = []
+    relations: list[_Relation] = []
+
+
+class _Scene(BaseModel):
+    objects: dict[str, _Object]
+
+
+class _Question(BaseModel):
+    imageId: str  # noqa: N815  (as the file has it)
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class SceneFiles:
+    """Where the graphs and the questions of a folder are."""
+
+    graphs: tuple[Path, ...]
+    questions: tuple[Path, ...]
+
+
+def find_scenes(place: Path) -> SceneFiles | None:
+    """Return the files of a folder, None where it lacks graphs or questions."""
+    if not place.is_dir():
+        return None
+    graphs, questions = sorted(place.glob("*sceneGraphs.json")), sorted(place.glob("*questions.json"))
+    return SceneFiles(tuple(graphs), tuple(questions)) if graphs and questions else None
+
+
+def read_scenes(files: SceneFiles, cut: Cut) -> GraphQa:
+    """Return the questions, divided; errors as those of `collected`, and InputError where a file is no JSON object."""
+    return collected("scenegraphs", "accuracy", files.questions[0], [_rows(files, cut)])
+
+
+def _rows(files: SceneFiles, cut: Cut) -> Iterator[Row]:
+    scenes = _pooled(files.graphs)
+    read: dict[str, TextualGraph | str] = {}
+    for id_, (file, value) in _pooled(files.questions).items():
+        try:
+            asked = _Question.model_validate(value)
+        except ValidationError as error:
+            yield failure(f"{file}: {id_}", first_of(error))
+            continue
+        image = asked.imageId
+        if image not in scenes:
+            yield LeftOut()
+            continue
+        if image not in read:
+            read[image] = _graph(scenes[image][1])
+        graph = read[image]
+        if isinstance(graph, str):
+            yield failure(f"{scenes[image][0]}: scene {image}", graph)
+        elif not graph.nodes or not asked.answer.strip():
+            yield LeftOut()
+        else:
+            question = clean(asked.question)
+            yield Found(GraphQuestion(id_, cut(graph, question), question, (clean(asked.answer),)), graph, image)
+
+
+def _pooled(files: Sequence[Path]) -> dict[str, tuple[Path, Any]]:
+    """Return all values of JSON objects, each with its file."""
+    found: dict[str, tuple[Path, Any]] = {}
+    for file in files:
+        try:
+            value = value_of(file.read_bytes())
+        except (OSError, ValueError) as error:
+            raise InputError(f"{file} cannot be read: {error}") from error
+        if not isinstance(value, dict):
+            raise InputError(f"{file} is no object of JSON with an id for each")
+        found |= {id_: (file, each) for id_, each in value.items()}
+    return found
+
+
+def _graph(value: Any) -> TextualGraph | str:  # noqa: ANN401  (any JSON value may stand in a file)
+    """Return the graph of a scene, or what is wrong with it."""
+    try:
+        scene = _Scene.model_validate(value)
+    except ValidationError as error:
+        return first_of(error)
+    number = {id_: place for place, id_ in enumerate(scene.objects)}
+    edges = []
+    for id_, each in scene.objects.items():
+        for relation in each.relations:
+            if relation.object not in number:
+                return f"a relation of object {id_} names {relation.object[:80]!r}, which is none"
+            edges.append(TextualEdge(number[id_], clean(relation.name), number[relation.object]))
+    return TextualGraph(tuple(clean(_told(each)) for each in scene.objects.values()), tuple(edges))
+
+
+def _told(thing: _Object) -> str:
+    """Return an object as the paper has it (table 9)."""
+    attributes = f"; attribute: {', '.join(thing.attributes)}" if thing.attributes else ""
+    return f"name: {thing.name}{attributes}; (x,y,w,h): ({thing.x}, {thing.y}, {thing.w}, {thing.h})"

@@ -1,0 +1,48 @@
+"""Whether what a model wrote answers a question of GraphQA: strictly, and as the authors' own code counts.
+
+He et al. 2024, section 4: accuracy, and for several answers Hit@1, "the precision of the top returned answer". Their
+code (github.com/XiaoxinHe/G-Retriever, src/utils/evaluate.py) counts more as right, so that its figures are higher;
+for WebQSP it has had two counts, of which this is the later one.
+"""
+
+from collections.abc import Sequence
+
+import regex
+
+from conspectus.pipelines.evaluation.answers import exact_match, normalised
+from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
+
+
+def begins_with(text: str, accepted: Sequence[str]) -> float:
+    """Return 1 where a text begins with the words of an accepted answer, else 0.
+
+    >>> begins_with("Support.", ["support"]), begins_with("supporters", ["support"]), begins_with("", ["support"])
+    (1.0, 0.0, 0.0)
+    """
+    said = f"{normalised(text)} "
+    return float(any(said.startswith(f"{normalised(each)} ") for each in accepted if normalised(each)))
+
+
+def hit_at_1(text: str, accepted: Sequence[str]) -> float:
+    """Return 1 where the first of the answers that a text holds is accepted, else 0.
+
+    >>> hit_at_1("jaxon bieber|jazmyn bieber", ["Jaxon Bieber"]), hit_at_1("jazmyn bieber", ["Jaxon Bieber"])
+    (1.0, 0.0)
+    """
+    return exact_match(text.partition(SEPARATOR)[0], accepted)
+
+
+def lenient(text: str, accepted: Sequence[str], choices: Sequence[str] = ()) -> float:
+    """Return 1 where the authors' code would count a text as right, else 0.
+
+    With `choices`, the one that stands first in the text must be accepted; without, an accepted answer must stand
+    anywhere in it, even within a word.
+
+    >>> lenient("it supports, not counters", ["support"], ["support", "counter"]), lenient("nobody|jazmyn", ["Jazmyn"])
+    (1.0, 1.0)
+    """
+    if choices:
+        first = regex.search("|".join(map(regex.escape, choices)), text, regex.IGNORECASE)
+        return float(first is not None and first.group().casefold() in {each.casefold() for each in accepted})
+    said = normalised(text.replace(SEPARATOR, " "))
+    return float(any(normalised(each) in said for each in accepted if normalised(each)))

@@ -1,0 +1,142 @@
+"""WebQSP (Yih et al. 2016) with a graph for each question: as RoG published it, or as a suite over one graph.
+
+RoG's lines bring their graphs, in `train`, `validation` (or `dev`, `val`) and `test` .jsonl; that division is kept. A
+suite's `kg.tsv` is one graph for all: a question's is what lies within two hops of its `entities`, at most 20,000 edges
+of it, the nearest first. One file, or a suite, is divided 6 : 2 : 2. RoG's texts are in small letters, as in the paper;
+a suite's are put as those of its index, so that what is trained on it can be asked there.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import BaseModel, ValidationError
+
+from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa.splits import Found, LeftOut, Row, collected, failure, first_of, graph_of
+from conspectus.pipelines.evaluation.published_sets import brings_graphs
+from conspectus.pipelines.evaluation.jsonl import lines_of, value_of
+from conspectus.pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, read_questions
+from conspectus.pipelines.exchange.kg.read import read_graph
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.walk.graph import predicate_words, spoken
+from conspectus.query.walk.ids import is_id
+from conspectus.storage.settings import KgSettings
+from conspectus.storage.text.normalise import entity_key
+
+Ints = npt.NDArray[np.int64]
+_HOPS = 2
+_MOST_EDGES = 20_000
+_PARTS = (("train",), ("validation", "valid", "val", "dev"), ("test",))
+
+
+class _RogRow(BaseModel):
+    id: str | int
+    question: str
+    answer: list[str]
+    graph: list[tuple[str, str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class WebQspFiles:
+    """RoG's files, three as they divide the questions or one; or a suite's folder."""
+
+    files: tuple[Path, ...] = ()
+    suite: Path | None = None
+
+
+def find_webqsp(place: Path) -> WebQspFiles | None:
+    """Return the files of a folder or file, None where they are of no such form."""
+    if place.is_file():
+        return WebQspFiles((place,)) if place.suffix == ".jsonl" and brings_graphs(place) else None
+    if (place / GRAPH).is_file() and (place / QUESTIONS).is_file():
+        return WebQspFiles(suite=place)
+    files = [each for each in sorted(place.glob("*.jsonl")) if brings_graphs(each)]
+    parts = [[each for each in files if each.stem.startswith(names)] for names in _PARTS]
+    if all(len(each) == 1 for each in parts):
+        return WebQspFiles(tuple(each[0] for each in parts))
+    return WebQspFiles((files[0],)) if len(files) == 1 else None
+
+
+def read_webqsp(found: WebQspFiles, cut: Cut) -> GraphQa:
+    """Return the questions that have answers and a graph, divided; errors as those of `collected`."""
+    if found.suite is not None:
+        return collected("webqsp", "hit@1", found.suite, [_of_suite(found.suite, cut)])
+    return collected("webqsp", "hit@1", found.files[0], [_of_rog(file, cut) for file in found.files])
+
+
+def _of_rog(file: Path, cut: Cut) -> Iterator[Row]:
+    for where, line in lines_of(file):
+        try:
+            row = _RogRow.model_validate(value_of(line))
+        except ValidationError as error:
+            yield failure(where, f"not a question like RoG's: {first_of(error)}")
+        except ValueError as error:
+            yield failure(where, str(error))
+        else:
+            triples = [(_small(head), _small(said), _small(tail)) for head, said, tail in row.graph]
+            yield _asked(
+                str(row.id), graph_of(triples), _small(row.question), [_small(each) for each in row.answer], cut
+            )
+
+
+def _small(text: str) -> str:
+    return clean(text).lower()
+
+
+def _of_suite(folder: Path, cut: Cut) -> Iterator[Row]:
+    graph = read_graph(KgSettings(files=(str(folder / GRAPH),)))
+    assert graph is not None, "a file was named"
+    yield from graph.failures
+    around = _neighbourhoods(graph)
+    for each in read_questions(folder):
+        yield _asked(each.id, around(each), each.question, each.answers, cut)
+
+
+def _asked(id_: str, graph: TextualGraph, question: str, answers: Sequence[str], cut: Cut) -> Row:
+    accepted = tuple(dict.fromkeys(each for each in answers if each.strip()))
+    if not (graph.edges and accepted):
+        return LeftOut()
+    return Found(GraphQuestion(id_, cut(graph, question), question, accepted), graph, id_)
+
+
+def _neighbourhoods(graph: ImportedGraph) -> Callable[[Question], TextualGraph]:
+    """Return what gives the graph around the topics of a question."""
+    row_of = {entity_key(name): row for row, name in enumerate(graph.names)}
+    ends = np.concatenate([graph.sources, graph.targets])
+    order = np.argsort(ends, kind="stable")
+    first = np.zeros(len(graph.names) + 1, np.int64)
+    np.cumsum(np.bincount(ends, minlength=len(graph.names)), out=first[1:])
+
+    def around(question: Question) -> TextualGraph:
+        here = sorted({row_of[key] for name in question.entities if (key := entity_key(name)) in row_of})
+        triples: dict[int, None] = {}
+        seen = set(here)
+        for _ in range(_HOPS):
+            for row in here:
+                at: Any = order[first[row] : first[row + 1]] % len(graph.sources)
+                triples |= dict.fromkeys(at[: _MOST_EDGES - len(triples)].tolist())
+            others = {int(each) for row in triples for each in (graph.sources[row], graph.targets[row])}
+            here, seen = sorted(others - seen), seen | others
+        return graph_of(
+            [
+                (
+                    _read(graph.names[graph.sources[row]]),
+                    predicate_words(graph.predicates[graph.stated[row]]),
+                    _read(graph.names[graph.targets[row]]),
+                )
+                for row in triples
+            ]
+        )
+
+    return around
+
+
+def _read(name: str) -> str:
+    """Return a name as nodes of an index have it."""
+    return name if is_id(name) else spoken(name)

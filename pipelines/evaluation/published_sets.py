@@ -1,0 +1,218 @@
+"""Question sets over knowledge graphs, read as they were published.
+
+    MetaQA            question with its [topic] in brackets, a tab, the answers with | between (qa_test.txt)
+    WebQSP            {"Questions": [{"RawQuestion", "Parses": [{"TopicEntityName", "Answers"}]}]}
+    CWQ               [{"ID", "question", "answers": [{"answer"}]}]
+    RoG               a line {"id", "question", "answer", "q_entity", "graph": [[head, relation, tail], ...]}
+    QALD              {"questions": [{"id", "question": [{"language", "string"}], "answers": [SPARQL results]}]}
+    KILT              a line {"id", "input": "subject [SEP] relation", "output": [{"answer"}]}: Zero-Shot RE, T-REx
+    Creak             a line {"ex_id", "sentence", "entity", "label": "true" or "false"}
+    FEVER             a line {"id", "claim", "label": "SUPPORTS", "REFUTES" or "NOT ENOUGH INFO"}
+
+What has a line a question may be one list in a `.json`, too, as may WebQSP's questions: so ToG's samples of these sets
+are published, with the things that a question is about in `topic_entity` or `qid_topic_entity`, {id: name}.
+Which of them a file is follows from what stands in it. The graphs that RoG's questions bring are read by
+`conspectus index --kg`, too.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from conspectus.pipelines.evaluation.jsonl import rows_of
+from conspectus.pipelines.exchange.kg.builder import local_name
+from conspectus.storage.errors import InputError
+
+_LANGUAGE = "en"
+_BRACKETS = re.compile(r"\[([^\[\]]+)\]")
+_SEPARATOR = "[SEP]"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A question of a published set; see conspectus.pipelines.evaluation.suites.Question."""
+
+    id: str
+    question: str
+    answers: tuple[str, ...]
+    entities: tuple[str, ...] = ()
+    label: str = ""
+    slot: str = ""
+
+
+_Reader = Callable[[dict[str, Any]], Published]
+
+
+def read_published(file: Path) -> list[Published] | None:
+    """Return the questions of a published file, None where it is of no such form.
+
+    InputError names the line or the question that is not what the others are.
+    """
+    if file.suffix == ".txt":
+        return list(_metaqa(file))
+    if file.suffix == ".json":
+        return _whole(file)
+    first = next(_some_rows(file), None)
+    for keys, read in _LINES.items():
+        if isinstance(first, dict) and keys <= first.keys():
+            return [_read(where, row, read) for where, row in rows_of(file)]
+    return None
+
+
+def brings_graphs(file: Path) -> bool:
+    """Tell whether the questions of a file bring the triples around them."""
+    first = next(_some_rows(file), None) if file.suffix == ".jsonl" else None
+    return isinstance(first, dict) and isinstance(first.get("graph"), list)
+
+
+def _some_rows(file: Path) -> Iterator[Any]:
+    """Yield the first row, if it can be read: what is wrong with it the proper reader says."""
+    try:
+        for _, row in islice(rows_of(file), 1):
+            yield row
+    except InputError:
+        return
+
+
+def _read(where: str, row: Any, read: Callable[[dict[str, Any]], Published]) -> Published:  # noqa: ANN401
+    try:
+        return read(row)
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise InputError(f"{where}: not a question like the others: {type(error).__name__} {error}") from error
+
+
+def _metaqa(file: Path) -> Iterator[Published]:
+    try:
+        lines = file.read_text("utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file}: not UTF-8") from error
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        asked, tab, answers = line.partition("\t")
+        topics = tuple(_BRACKETS.findall(asked))
+        if not tab or not topics:
+            raise InputError(f"{file}:{number}: a question of MetaQA has a [topic], a tab and answers")
+        yield Published(f"{file.stem}-{number}", _BRACKETS.sub(r"\1", asked).strip(), _each(answers.split("|")), topics)
+
+
+def _whole(file: Path) -> list[Published]:
+    try:
+        found = json.loads(file.read_text("utf-8-sig"))
+    except ValueError as error:
+        raise InputError(f"{file}: not JSON: {error}") from error
+    read: _Reader
+    if isinstance(found, dict) and "Questions" in found:
+        rows, read = found["Questions"], _webqsp
+    elif isinstance(found, dict) and "questions" in found:
+        rows, read = found["questions"], _qald
+    elif isinstance(found, list):
+        rows, read = found, _of_a_list(found[0] if found else None)
+    else:
+        raise InputError(f"{file}: no question set that is known: {{'Questions'}}, {{'questions'}} or a list")
+    if not isinstance(rows, list):
+        raise InputError(f"{file}: its questions are no list")
+    return [
+        _read(f"{file}: question {number}", {"id": number, **row} if isinstance(row, dict) else row, read)
+        for number, row in enumerate(rows, start=1)
+    ]
+
+
+def _of_a_list(first: Any) -> _Reader:  # noqa: ANN401
+    """Return what reads the rows of a list, by its first."""
+    keys = first.keys() if isinstance(first, dict) else frozenset[str]()
+    known = (read for marks, read in {**_LINES, **_LISTED}.items() if marks <= keys)
+    return next(known, _cwq)
+
+
+def _webqsp(row: dict[str, Any]) -> Published:
+    parses = row["Parses"]
+    answers = [each.get("EntityName") or each["AnswerArgument"] for parse in parses for each in parse["Answers"]]
+    topics = _topics(row) or _each([parse.get("TopicEntityName") or "" for parse in parses])
+    asked = row.get("ProcessedQuestion") or row["RawQuestion"]
+    return Published(str(row.get("QuestionId") or row["id"]), asked, _each(answers), topics)
+
+
+def _cwq(row: dict[str, Any]) -> Published:
+    answers = [each["answer"] for each in row.get("answers", ())] or _said(row.get("answer"))
+    return Published(str(row["ID"]), row["question"], _each(answers), _topics(row))
+
+
+def _named(row: dict[str, Any]) -> Published:
+    return Published(str(row["id"]), row["question"], _each(_said(row["answer"])), _topics(row))
+
+
+def _rog(row: dict[str, Any]) -> Published:
+    return Published(str(row["id"]), row["question"], _each(row["answer"]), _each(row["q_entity"]))
+
+
+def _qald(row: dict[str, Any]) -> Published:
+    asked = {each["language"]: each["string"] for each in row["question"] if each.get("string")}
+    answers: list[str] = []
+    label = ""
+    for result in row.get("answers") or ():
+        if "boolean" in result:
+            label = str(result["boolean"]).lower()
+        for binding in result.get("results", {}).get("bindings", ()):
+            answers += [local_name(each["value"]) for each in binding.values()]
+    return Published(str(row["id"]), asked.get(_LANGUAGE) or next(iter(asked.values())), _each(answers), label=label)
+
+
+def _kilt(row: dict[str, Any]) -> Published:
+    subject, separator, relation = (part.strip() for part in row["input"].partition(_SEPARATOR))
+    answers = _each([each.get("answer") or "" for each in row.get("output") or ()] or _said(row.get("answer")))
+    if not separator:
+        return Published(str(row["id"]), row["input"], answers, _topics(row))
+    worded = row.get("template_questions") or (row.get("meta") or {}).get("template_questions")
+    templates = worded or [f"What is the {relation} of {subject}?"]
+    return Published(
+        str(row["id"]), templates[0], answers, _topics(row) or (subject,), slot=f"{subject} {_SEPARATOR} {relation}"
+    )
+
+
+def _creak(row: dict[str, Any]) -> Published:
+    topics = _topics(row) or _each([row.get("entity") or ""])
+    return Published(str(row.get("ex_id") or row["id"]), row["sentence"], (), topics, str(row.get("label", "")).lower())
+
+
+def _fever(row: dict[str, Any]) -> Published:
+    return Published(str(row["id"]), row["claim"], (), label=str(row.get("label", "")))
+
+
+def _topics(row: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of what a question is about, where a mapping from ids to names says so."""
+    found = row.get("topic_entity") or row.get("qid_topic_entity") or {}
+    return _each(list(found.values()))
+
+
+def _said(answer: Any) -> list[Any]:  # noqa: ANN401
+    """Return the answers that stand in one field: one, a list, or a mapping from ids to names."""
+    if isinstance(answer, dict):
+        return list(answer.values())
+    return answer if isinstance(answer, list) else [] if answer is None else [answer]
+
+
+def _each(texts: list[Any]) -> tuple[str, ...]:
+    """Return each text once, in their order, without empty ones."""
+    return tuple(dict.fromkeys(str(each).strip() for each in texts if str(each).strip()))
+
+
+_LINES: dict[frozenset[str], _Reader] = {
+    frozenset({"question", "answer", "q_entity"}): _rog,
+    frozenset({"input", "output"}): _kilt,
+    frozenset({"ex_id", "sentence"}): _creak,
+    frozenset({"claim", "label"}): _fever,
+}
+"""What the first line of a file has, and how its lines are read."""
+_LISTED: dict[frozenset[str], _Reader] = {
+    frozenset({"RawQuestion", "Parses"}): _webqsp,
+    frozenset({"input", "answer"}): _kilt,
+    frozenset({"sentence", "label"}): _creak,
+    frozenset({"ID", "question"}): _cwq,
+    frozenset({"question", "answer"}): _named,
+}
+"""The same of the rows of a list; CWQ's stand before others that have a question and an answer."""

@@ -1,0 +1,87 @@
+"""The tables of an index as CSV (RFC 4180), one file each.
+
+The columns are those of the tables; what is not a text, a number or a truth value is JSON. Relations and mentions also
+have the names of what they join or mention. What is None is an empty cell, as is an empty text.
+"""
+
+import csv
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+from conspectus.pipelines.exchange.export_result import Exported
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Mention, Relation
+from conspectus.storage.tables import TABLES
+
+FILES = tuple(f"{name}.csv" for name in TABLES)
+"""What is in the folder."""
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""Beginnings of a cell that spreadsheet programs take for a formula, or pass over to see one."""
+_BOM = "\ufeff"
+
+
+def write_csv(index: Index, to: Path) -> Exported:
+    """Write each table as a file of the folder `to`; every value is exactly what the index holds."""
+    return _write(index, to, "", lambda text: text)
+
+
+def write_spreadsheet_csv(index: Index, to: Path) -> Exported:
+    """The same for spreadsheet programs: no text of a document is run as a formula there.
+
+    A text that begins like one has an apostrophe before it; the files begin with the mark that tells Excel that they
+    are UTF-8.
+    """
+    done = _write(index, to, _BOM, _harmless)
+    note = "a text that a spreadsheet would run as a formula has an apostrophe before it"
+    return Exported(done.files, done.rows, (*done.notes, note))
+
+
+def _write(index: Index, to: Path, mark: str, text: Callable[[str], str]) -> Exported:
+    to.mkdir()
+    names = {each.id: each.name for each in index.rows(Entity)}
+    rows: dict[str, int] = {}
+    for table, record in TABLES.items():
+        columns = [each.name for each in fields(record)]
+        added = _ADDED.get(record, {})
+        with (to / f"{table}.csv").open("w", encoding="utf-8", newline="") as stream:
+            stream.write(mark)
+            written = csv.writer(stream)  # its line ends are those of RFC 4180
+            written.writerow([*columns, *added])
+            made: list[Any] = index.rows(record)
+            for row in made:
+                cells = [_cell(getattr(row, column), text) for column in columns]
+                written.writerow([*cells, *(text(names.get(getattr(row, id_) or "", "")) for id_ in added.values())])
+        rows[table] = len(made)
+    return Exported(tuple(to / name for name in FILES), rows)
+
+
+_ADDED: Mapping[type, Mapping[str, str]] = {
+    Relation: {"source": "source_id", "target": "target_id"},
+    Mention: {"entity": "entity_id"},
+}
+"""Columns of names, and the columns of the ids that they are looked up by."""
+
+
+def _cell(value: object, text: Callable[[str], str]) -> str | float | None:
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if value is None or isinstance(value, int | float):
+        return value
+    return json.dumps(_plain(value), ensure_ascii=False)
+
+
+def _plain(value: object) -> Any:  # noqa: ANN401  (any JSON)
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [_plain(each) for each in value] if isinstance(value, tuple | list) else value
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if text.lstrip(" \ufeff\u00a0").startswith(_FORMULA) else text

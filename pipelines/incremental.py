@@ -1,0 +1,126 @@
+"""Single documents added to an index, or removed from it: the build of what the current version holds, changed so.
+
+The texts are in the index, so the files that it was made from are not needed.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from conspectus.pipelines.import_guard import check_maker
+from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.index import build_from
+from conspectus.pipelines.runner import Progress, Runner, no_progress
+from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.readers.discover import STAGE
+from conspectus.storage.errors import IndexNotFound, UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest, current_version
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.settings import Settings
+
+_MOST_NAMED = 3
+
+
+def add_documents(
+    inputs: Sequence[str | Path],
+    index: Path,
+    settings: Settings,
+    run: Runner | None = None,
+    progress: Progress = no_progress,
+) -> BuildReport:
+    """Add the documents of the inputs to an index, in the place of those with the same ids, and return what was done.
+
+    The result is that of indexing all of them together. Names are those of `conspectus index` with these inputs.
+    IndexNotFound where there is no index yet, UsageError where it was made with other settings; the rest is as for
+    `build_index`.
+    """
+
+    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
+        held, lost = held_documents(index, current, settings)
+        new, failures = read_documents(inputs, settings.input)
+        of_id = {each.id: each for each in (*held, *new)}
+        read_now = {*(each.uri for each in new), *(each.item_id for each in failures)}
+        failures += [each for each in lost if not any(_lies_in(uri, each.item_id) for uri in read_now)]
+        return [of_id[id_] for id_ in sorted(of_id)], sorted(failures, key=lambda each: (each.item_id, each.reason))
+
+    current_version(index)  # before a folder is made for what is no index
+    return build_from(read, index, settings, run, progress)
+
+
+def remove_documents(
+    names: Sequence[str],
+    index: Path,
+    settings: Settings,
+    run: Runner | None = None,
+    progress: Progress = no_progress,
+) -> BuildReport:
+    """Remove documents from an index and return what was done.
+
+    A name is the id of a document, its uri, or that of a file or folder, for all that lies in it. UsageError, which
+    says the nearest known name, where one names nothing, and where no document would be left; the rest is as for
+    `add_documents`.
+    """
+
+    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
+        held, lost = held_documents(index, current, settings)
+        named: set[str] = set()
+        forgotten: set[str] = set()
+        for name in names:
+            those = {each.id for each in held if name == each.id or _lies_in(each.uri, name)}
+            unread = {each.item_id for each in lost if _lies_in(each.item_id, name)}
+            if not those and not unread:
+                raise UsageError(f"no document of {index} is called {name!r}{_nearest(name, held)}")
+            named |= those
+            forgotten |= unread
+        kept = [each for each in held if each.id not in named]
+        if not kept:
+            raise UsageError(f"this would leave no document; to be rid of the index delete the folder {index}")
+        return kept, [each for each in lost if each.item_id not in forgotten]
+
+    current_version(index)
+    return build_from(read, index, settings, run, progress)
+
+
+def held_documents(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:
+    """Return the documents of the current version, and what could not be read of its input."""
+    if current is None:
+        raise IndexNotFound(f"no index at {index} to change; build one with: conspectus index INPUT")
+    check_maker(index, current, "")
+    _check_settings(index, current.settings, settings.of_the_index())
+    opened = Index(index, current)
+    lost = [each for each in opened.rows(Failure) if each.stage == STAGE]
+    return list(opened.rows(Document)), lost
+
+
+def _check_settings(index: Path, made_with: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Refuse settings that would make another index of the documents that stay."""
+    other = [
+        f"{section}.{key} was {made_with[section][key]!r} and is {value!r}"
+        for section, keys in now.items()
+        for key, value in keys.items()
+        if key in made_with.get(section, {})
+        and made_with[section][key] != value
+        and (section, key) != ("communities", "update")
+    ]
+    if "llm" in now and "llm" not in made_with:
+        other.append(f"no language model was asked, and llm.model is {now['llm']['model']!r}")
+    if "llm" in made_with and "llm" not in now:
+        other.append(f"llm.model was {made_with['llm']['model']!r}, and none is asked now")
+    if other:
+        shown = "; ".join(other[:_MOST_NAMED]) + ("; ..." if len(other) > _MOST_NAMED else "")
+        raise UsageError(
+            f"{index} was made with other settings ({shown}): give the same, or make it anew with: "
+            f"conspectus index INPUT"
+        )
+
+
+def _lies_in(uri: str, name: str) -> bool:
+    return uri == name or uri.startswith((f"{name.rstrip('/')}/", f"{name}#"))
+
+
+def _nearest(name: str, held: Sequence[Document]) -> str:
+    known = [text for each in held for text in (each.id, each.uri)]
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
+    return f"; did you mean {nearest[0]!r}?" if nearest else ""

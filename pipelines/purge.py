@@ -1,0 +1,97 @@
+"""Forgetting what came of texts that an index no longer holds.
+
+The version in force never holds it: it is a build of the documents that are left. Older versions do, and so does the
+memo, which is kept to save work. Both go here, and nothing of them stays in the files.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conspectus.pipelines.estimation.sampling import EXTRACTION
+from conspectus.pipelines.steps.descriptions_llm import STAGE as SUMMARISE
+from conspectus.pipelines.steps.extraction_nlp import STAGE as EXTRACT
+from conspectus.pipelines.steps.openie_llm import NER, TRIPLES
+from conspectus.pipelines.steps.reports_llm import STAGE as REPORT
+from conspectus.pipelines.steps.vectors import STAGE as EMBED
+from conspectus.pipelines.steps.vectors import chunk_text, entity_text, predicate_texts, relation_text, report_text
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.client.reply_cache import KIND as REPLY
+from conspectus.prompts.client.reply_cache import step_source
+from conspectus.storage.errors import IndexUnusable
+from conspectus.storage.hashing import digest
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import MEMO
+from conspectus.storage.memo import Memo
+from conspectus.storage.pruning import Pruned, prune
+from conspectus.storage.publishing import build_lock
+from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
+from conspectus.storage.settings import EmbeddingSettings, Settings
+
+INDEXING = (*EXTRACTION, NER, TRIPLES, SUMMARISE, REPORT)
+"""Steps of a build: what their replies were made from is known in full. An answer's is known in part only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was deleted: old versions, and results of the memo by kind."""
+
+    pruned: Pruned
+    forgotten: dict[str, int]
+
+
+def purge(root: Path, settings: Settings) -> Purged:
+    """Leave nothing in the folder of an index that was made from a text which the version in force does not hold.
+
+    All other versions are deleted. Of the memo stay the vectors of the texts of this version, what was extracted from
+    its chunks, and the replies of builds that rest on its chunks alone; remembered answers go. The memo is then written
+    anew, so that no byte of what is gone stays in it. IndexUnusable where somebody else uses the memo meanwhile.
+    """
+    with build_lock(root):
+        pruned = prune(root)
+        path = root / MEMO
+        return Purged(pruned, _forget(Index.open(root), Memo(path), settings) if path.is_file() else {})
+
+
+def _forget(index: Index, memo: Memo, settings: Settings) -> dict[str, int]:
+    held = {digest(each.text) for each in index.rows(Chunk)}
+    vectors = set(_embedded(index, settings))
+    forgotten = {}
+    for kind in memo.kinds():
+        if kind.startswith(f"{EMBED} "):
+            forgotten[kind] = memo.forget_all_but(kind, vectors)
+        elif kind == EXTRACT:
+            forgotten[kind] = memo.forget_made_from_others(kind, held)
+        elif kind == REPLY:
+            steps = {step_source(each) for each in INDEXING}
+            forgotten[kind] = memo.forget_made_from_others(kind, held, steps)
+        else:
+            raise IndexUnusable(f"the memo {memo.path} holds {kind!r}, which this program does not know; delete it")
+    memo.compact()
+    return forgotten
+
+
+def _embedded(index: Index, settings: Settings) -> Iterator[str]:
+    """Yield the keys of the vectors that a build of this version looks for."""
+    model = EmbeddingSettings.model_validate(index.manifest.settings["embedding"])
+    embedder = open_embedder(model, settings.embedding_server)
+    for text in _texts(index):
+        for piece in embedder.windows(text):
+            yield digest(piece)
+
+
+def _texts(index: Index) -> Iterator[str]:
+    document_of = {each.id: each for each in index.rows(Document)}
+    entities: Sequence[Entity] = index.rows(Entity)
+    relations: Sequence[Relation] = index.rows(Relation)
+    name_of = {each.id: each.name for each in entities}
+    for chunk in index.rows(Chunk):
+        yield chunk_text(chunk, document_of[chunk.document_id])
+    for entity in entities:
+        yield entity_text(entity)
+    for relation in relations:
+        yield relation_text(relation, name_of)
+    yield from predicate_texts(relations)
+    for report in index.rows(Report):
+        yield report_text(report)
+    yield ""  # tells how long a vector is

@@ -1,0 +1,186 @@
+"""Which files an input names, and under which names they are known.
+
+A file's name (`uri`) is its path below the input that it was found under, so that an index does not depend on
+where the folder lies: for a folder below it, for a glob below its part without wildcards, for a file its own
+name. So it is for URLs. Where two files would have one name, the later (by full path) gets as many of its
+parent folders in front as make it different.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conspectus.pipelines.readers.filenames import is_wanted, storable
+from conspectus.pipelines.readers.remote import RemoteFile, find_remote, is_url, local_path, shown
+from conspectus.storage.errors import InputError
+from conspectus.storage.manifest import is_index
+from conspectus.storage.records import Failure
+
+STAGE = "read"
+
+_WILDCARDS = frozenset("*?[")
+_CUT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file to read, and its name: unique in one reading, POSIX form, never absolute."""
+
+    path: Path | RemoteFile
+    uri: str
+
+
+def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Failure]]:
+    """Return the files that inputs name, sorted by uri, each once, and what could not be followed.
+
+    An input is a file, a folder, a glob, or a URL that names one of them; URLs are strings, as a Path has no //.
+
+    A folder stands for all files below it but hidden ones, clutter (Thumbs.db, editors' `name~`) and what this
+    program makes (settings.yaml, indexes). Symbolic links are followed only to files inside the folder. Of two
+    names for one file the longer holds: that from the input nearer to the root. Raises InputError where an input
+    does not exist, is an index, or holds no file.
+    """
+    if not inputs:
+        raise InputError("no input given: name a file, a folder or a glob")
+    found: list[_Found] = []
+    failures: list[Failure] = []
+    for each in inputs:
+        of_this = list(_of_input(each))
+        if not of_this:
+            raise InputError(f"no file in {shown(str(each))}")
+        found += [item for item in of_this if not isinstance(item, Failure)]
+        failures += [item for item in of_this if isinstance(item, Failure)]
+    return _named_apart(_once_each(found)), sorted(set(failures), key=lambda failure: failure.item_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A file, its path below the input, and whether a link was followed on the way."""
+
+    path: Path | RemoteFile
+    below: str
+    linked: bool = False
+
+    @property
+    def place(self) -> str:
+        """The full name, by which files are told apart and put in order."""
+        return self.path.place if isinstance(self.path, RemoteFile) else str(self.path.absolute())
+
+    @property
+    def same(self) -> Path | str:
+        """What is the same for the same file."""
+        return self.path.place if isinstance(self.path, RemoteFile) else self.path.resolve()
+
+
+def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
+    path = Path(given)
+    if isinstance(given, str) and is_url(given):
+        local = local_path(given)
+        if local is None:
+            yield from _of_url(given)
+            return
+        given = path = local
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except OSError as error:
+        raise InputError(f"{given} cannot be read: {error.strerror}") from error
+    if is_folder and is_index(path):
+        raise InputError(f"{given} is an index; name the documents that it is to be made of")
+    if is_folder:
+        yield from _below(path, path, path.resolve())
+    elif exists:
+        yield _Found(path, path.name)
+    elif _WILDCARDS.intersection(str(given)):
+        yield from _of_glob(path)
+    else:
+        note = " (give a URL as a string: a Path has one / less)" if _CUT_URL.match(str(given)) else ""
+        raise InputError(f"no such file or folder: {given}{note}")
+
+
+def _of_url(url: str) -> Iterator[_Found | Failure]:
+    for each in find_remote(url):
+        if isinstance(each, RemoteFile):
+            yield _Found(each, each.below)
+        else:
+            yield Failure(STAGE, storable(each.below), each.reason, each.detail)
+
+
+def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
+    fixed = next(at for at, part in enumerate(pattern.parts) if _WILDCARDS.intersection(part))
+    root = Path(*pattern.parts[:fixed])
+    wanted = pattern.parts[fixed:]
+    hidden_too = any(part.startswith(".") for part in wanted)
+    try:
+        matches = sorted(root.glob(str(Path(*wanted))))
+    except ValueError as error:
+        raise InputError(f"{pattern}: {error}") from error
+    matches = [
+        each for each in matches if is_wanted(each.relative_to(root).parts, hidden_too) and not _in_index(each, root)
+    ]
+    if not matches:
+        raise InputError(f"no such file or folder: {pattern}")
+    for match in matches:
+        yield from _entry(match, root, root.resolve())
+
+
+def _in_index(path: Path, root: Path) -> bool:
+    return any(is_index(each) for each in path.parents if each.is_relative_to(root))
+
+
+def _below(folder: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        yield _failure(folder, root, "cannot be read", error.strerror or "")
+        return
+    for entry in entries:
+        if is_wanted([entry.name]):
+            yield from _entry(entry, root, real_root)
+
+
+def _entry(path: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure]:
+    try:
+        target = path.resolve(strict=True)
+    except (OSError, RuntimeError):  # RuntimeError: a link that leads to itself
+        yield _failure(path, root, "broken symbolic link" if path.is_symlink() else "cannot be read")
+        return
+    linked = target != real_root / path.relative_to(root)
+    if not target.is_relative_to(real_root):
+        yield _failure(path, root, "symbolic link leads outside the input folder")
+    elif not path.is_dir():
+        yield _Found(path, path.relative_to(root).as_posix(), linked)
+    elif not (linked or is_index(path)):  # what a link to a folder inside leads to is found there
+        yield from _below(path, root, real_root)
+
+
+def _failure(path: Path, root: Path, reason: str, detail: str = "") -> Failure:
+    return Failure(STAGE, storable(path.relative_to(root).as_posix()), reason, detail)
+
+
+def _once_each(found: list[_Found]) -> list[_Found]:
+    once: dict[Path | str, _Found] = {}
+    for each in sorted(found, key=lambda each: (each.linked, -each.below.count("/"), each.below)):
+        once.setdefault(each.same, each)
+    return list(once.values())
+
+
+def _named_apart(found: list[_Found]) -> list[InputFile]:
+    files: dict[str, InputFile] = {}
+    for each in sorted(found, key=lambda each: (each.below, each.place)):
+        name = next(name for name in _names(each) if name not in files)
+        files[name] = InputFile(each.path, name)
+    return [files[name] for name in sorted(files)]
+
+
+def _names(found: _Found) -> Iterator[str]:
+    """Yield the path below the input, then with ever more of the input's own folders in front."""
+    own = tuple(part for part in found.place.split("/") if part)[: -1 - found.below.count("/")]
+    for first in range(len(own), -1, -1):
+        name = storable("/".join((*own[first:], found.below)))
+        yield name
+    # Only names that differ in bytes that cannot be stored come here.
+    number = 1
+    while True:
+        number += 1
+        yield f"{name}~{number}"

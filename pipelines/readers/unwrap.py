@@ -1,0 +1,147 @@
+"""Printed lines become flowing text: divided words and sentences are whole again.
+
+A page of a PDF is lines as they were set. Sentences run over lines and pages, and words are divided. Nothing here
+needs the page's geometry: only the lines, in reading order.
+"""
+
+import re
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from statistics import median
+
+import regex
+
+from conspectus.pipelines.readers.page_headers import Page
+
+_NARROWEST = 30
+_NEIGHBOURS = 4
+_FILLED = 0.85
+_HALF = 0.6
+_USUAL = 0.7
+
+_LEADERS = re.compile(r"(?:[ ]?[.·…_][ ]?){5,}")
+_SPACES = re.compile(r"[^\S\n]+")
+_NOISE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]")
+_LIGATURES = str.maketrans(
+    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
+)
+_WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+")
+_DIVIDED = regex.compile(  # from a word's beginning only: each of its letters would be tried as one
+    r"(?<![\p{L}\p{M}])(?<![\p{L}\p{M}][-‐])(?P<word>\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+)[-‐]$"
+)
+_CONTINUED = regex.compile(r"\p{Ll}[\p{L}\p{M}]*+")
+_SMALL = regex.compile(r"[\p{Pi}\p{Ps}]?\p{Ll}")
+_STOPPED = regex.compile(r"[.!?:;。！？…][\p{Pe}\p{Pf}\"']*$")
+_NEW_THING = regex.compile(
+    r"""[-*+•‣▪◦·–—●○■□➢✓]+\s | \(?\p{N}{1,3}[.)]\s | \(?\p{L}\)\s | \[\p{N}{1,3}\]\s | \p{N}+(?:\.\p{N}+)+\.?\s
+      | [-–—]{1,2}\p{L} | [<>{}\#$|@\\]""",
+    regex.X,
+)
+_ENTRY = re.compile(r"\.\.\. \S{1,6}$")
+"""The end of a line of a table of contents."""
+_LETTER = regex.compile(r"\p{L}")
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The text of all pages, and the character at which each page begins (None for one without text)."""
+
+    text: str
+    starts: tuple[int | None, ...]
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a page, without empty ones, needless blanks, dot leaders, and signs that are no text."""
+    text = _NOISE.sub("", text).translate(_LIGATURES)
+    lines = (_LEADERS.sub(" ... ", line) for line in text.splitlines())
+    return [line for line in (_SPACES.sub(" ", line).strip() for line in lines) if line]
+
+
+def flow(pages: Sequence[Page], apart: Sequence[Container[str]]) -> Flow:
+    """Return the pages as one text: a paragraph a line, and a blank line where a page begins with a new sentence.
+
+    Lines are joined where the first is filled (the next word would not have fitted), or where the second goes on
+    with a small letter. A word divided at a line's end is joined without its hyphen, unless the document has it
+    with a hyphen elsewhere, or has both its halves as words. `apart` holds, by page, lines that stand alone.
+    """
+    words = _vocabulary(pages)
+    usual = _USUAL * median(map(len, chain.from_iterable(pages))) if any(pages) else 0
+    parts: list[str] = []
+    starts: list[int | None] = []
+    length = 0
+    last = ""
+    last_filled = last_half = last_alone = False
+    for page, alone in zip(pages, apart, strict=True):
+        starts.append(None)
+        for at, line in enumerate(page):
+            width = max(usual, *map(len, page[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]))
+            new_page = at == 0
+            joint = "\n\n" if new_page else "\n"
+            if (
+                parts
+                and not last_alone
+                and line not in alone
+                and _goes_on(last, line, last_filled, last_half, new_page)
+            ):
+                joint = _mend(last, line, words)
+            if not parts:
+                joint = ""
+            if joint == "-":  # the hyphen goes
+                parts[-1], length, joint = parts[-1][:-1], length - 1, ""
+            length += len(joint)
+            if new_page:
+                starts[-1] = length
+            parts += (joint, line)
+            length += len(line)
+            following = page[at + 1].split(" ", 1)[0] if at + 1 < len(page) else ""
+            last, last_alone = line, line in alone
+            last_filled = width >= _NARROWEST and len(line) + 1 + min(len(following), 20) >= _FILLED * width
+            last_half = len(line) >= max(_NARROWEST / 2, _HALF * width)
+    return Flow("".join(parts), tuple(starts))
+
+
+def _goes_on(last: str, line: str, filled: bool, half: bool, new_page: bool) -> bool:
+    if last.endswith("\xad"):
+        return True
+    small = _SMALL.match(line) is not None
+    if small and half and _DIVIDED.search(last):
+        return True
+    if _NEW_THING.match(line) or not _is_prose(last) or _ENTRY.search(last):
+        return False
+    return (filled and not new_page) or (small and half and not _STOPPED.search(last))
+
+
+def _is_prose(line: str) -> bool:
+    """Tell whether a line is mostly letters: a row of a table or of a program is not."""
+    signs = len(line) - line.count(" ")
+    return len(_LETTER.findall(line)) >= 0.6 * signs
+
+
+def _mend(last: str, line: str, words: Container[str]) -> str:
+    """Return what joins two lines: a blank, nothing, or "-" where the hyphen of the first has to go."""
+    if last.endswith("\xad"):
+        return "-"
+    divided, continued = _DIVIDED.search(last), _CONTINUED.match(line)
+    if not (divided and continued):
+        return "" if last.endswith(("-", "‐", "/")) and last[-2:-1].isalnum() else " "
+    before, after = divided["word"].casefold(), continued[0].casefold()
+    if f"{before}-{after}" in words:
+        return ""
+    if before + after in words:
+        return "-"
+    return "" if "-" in before or (before in words and after in words) else "-"
+
+
+def _vocabulary(pages: Sequence[Page]) -> frozenset[str]:
+    """Return the words that stand undivided in the lines, folded."""
+    found: set[str] = set()
+    divided = False
+    for page in pages:
+        for line in page:
+            rest = line.split(" ", 1)[-1] if divided else line
+            divided = _DIVIDED.search(line) is not None
+            if divided:
+                rest = rest.rsplit(" ", 1)[0]
+            found.update(word[0].casefold().replace("‐", "-") for word in _WORD.finditer(rest))
+    return frozenset(found)

@@ -1,0 +1,183 @@
+"""What a text says of two names: that they are one thing's, or that they are two things'."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from conspectus.pipelines.resolution.acronyms import abbreviates
+from conspectus.pipelines.resolution.parsed_name import Form
+from conspectus.pipelines.resolution.features import Known, Placed
+from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
+from conspectus.pipelines.resolution.person_names import agree, person_of
+from conspectus.pipelines.resolution.wordlists import SMALL_WORDS, WORKS
+from conspectus.storage.records import Chunk, Document, Mention
+
+_FARTHEST = 140
+_AHEAD = 5
+"""How many names may stand between the two: those of a parenthesis with dates and places."""
+
+_LANGUAGE = (
+    r"(?:simplified |traditional |old |ancient |modern )?(?:Chinese|Japanese|Korean|Russian|Ukrainian|Arabic|Persian|"
+    r"Hebrew|Greek|Hindi|Urdu|Bengali|Thai|Vietnamese|Turkish|German|French|Spanish|Italian|Portuguese|Polish|Czech|"
+    r"Hungarian|Dutch|Swedish|Norwegian|Danish|Finnish|Latin|Welsh|Irish|Bulgarian|Serbian|Georgian|Armenian|pinyin|"
+    r"transliterated|transliteration|romanized|romanised|romanization|translated)"
+)
+_HOW = (
+    r"(?:also|better|best|commonly|professionally|popularly|originally|formerly|previously|often|usually|sometimes|"
+    r"widely|simply|mononymously|collectively|otherwise|now|variously|more|generally|frequently)"
+)
+_CALLED = (
+    r"(?:known|called|referred to|spelled|spelt|written|abbreviated|nicknamed|styled|rendered|transliterated|shortened)"
+)
+_BY_NAME = r"by\ (?:his|her|its|their|the)(?:\s+\w+){0,2}\s+name"
+_SAME = re.compile(
+    rf"""(?:\s*\([^()]{{0,110}}\))?                       # what stands in a parenthesis between
+    (?:\s*[,;–—]\s*|\s+|\s*\(\s*)
+    (?:(?:who|which|that)\s+(?:is|was|are)\s+|or\s+|and\s+)?
+    (?: (?:{_HOW}\s+)+(?:{_CALLED})(?:\s+{_HOW})*(?:\s+(?:as|to\ as|{_BY_NAME}))?
+      | (?:{_CALLED})\s+(?:{_HOW}\s+)*(?:as|{_BY_NAME})
+      | nicknamed|abbreviated|aka|a\.k\.a\.|alias|née|né|abbreviation:|abbr\.|short\ for
+      | (?:real|stage|pen)\ name:?|whose\ real\ name\ (?:is|was)
+      | (?:{_HOW}\s+)?born(?:\s+as)?
+    )
+    ,?\s+(?:the\s+)?(?:as\s+)?["“'‘«]?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_IN_LANGUAGE = re.compile(rf"\s*\((?:[^():]{{0,60}}[;,]\s*)?{_LANGUAGE}(?: language)?:\s*[\"“'‘]?")
+_IN_BRACKETS = re.compile(r"\s*\(\s*(?:the\s+)?[\"“'‘]?")
+_TWO = re.compile(r"\s*(?:,?\s*(?:and|or|nor|versus|vs\.?|met|married|against|defeated)\s+|\s*&\s*)", re.IGNORECASE)
+_ALSO_CALLED = "a text says that the one is also called the other"
+_USUALLY = re.compile(r"\b(?:better|best|commonly|professionally|popularly|generally)\b", re.IGNORECASE)
+"""What says that the second name is the one by which the first is known."""
+
+_OR = re.compile(r"[\"”'’]?,?\s+or\s+(?:simply\s+)?(?:the\s+)?[\"“'‘]?", re.IGNORECASE)
+_BIRTH = re.compile(r"\b(?:born|née|né)\b", re.IGNORECASE)
+_OUTSIDE = re.compile(r"\([^()]*\)")
+_IS = re.compile(r"[\"”']?\s*(?:\(|,|is\b|was\b|are\b|were\b|–|—)")
+_LEAD_WITHIN = 14
+_SENTENCE = 250
+
+
+def stated(known: Sequence[Known], placed: Placed) -> tuple[list[Pair], set[tuple[str, str]]]:
+    """Return the pairs that a text says are one thing's, and the pairs (ids in order) that it names side by side."""
+    of_id = {each.id: each for each in known}
+    same: list[Pair] = []
+    apart: set[tuple[str, str]] = set()
+    for chunk_id, row in placed.of_chunk.items():
+        chunk = placed.chunks[chunk_id]
+        for place, first in enumerate(row):
+            for second in row[place + 1 : place + 1 + _AHEAD]:
+                start, end = _end(first) - chunk.start, (second.start or 0) - chunk.start
+                if first.entity_id == second.entity_id or not 0 < end - start <= _FARTHEST:
+                    continue
+                left, right = of_id[first.entity_id or ""], of_id[second.entity_id or ""]
+                gap, after = chunk.text[start:end], chunk.text[_end(second) - chunk.start :][:6]
+                if _TWO.fullmatch(gap):
+                    apart.add((min(left.id, right.id), max(left.id, right.id)))
+                reason = _said(gap, after, left.form, right.form)
+                fits = (
+                    reason != _ALSO_CALLED
+                    or bool(left.titles)
+                    or place == 0
+                    or _one_kind(left, right)
+                    or left.form.words[-1] == right.form.words[-1]
+                )
+                if reason == _ALSO_CALLED and place + 2 < len(row):
+                    same += _or_the(left.id, second, row[row.index(second) + 1 :][:1], chunk)
+                if reason and fits and not (_BIRTH.search(_OUTSIDE.sub("", gap)) and _places(left, right)):
+                    usual = left.id if _USUALLY.search(_OUTSIDE.sub("", gap)) else ""
+                    same.append(pair_of(left.id, right.id, reason, 0.93, short=usual, told=True))
+    return same, apart
+
+
+def _ends_there(name: str, after: str) -> bool:
+    """Return whether a name in another language is whole: what comes after it is no more of its script."""
+    following = after.lstrip(" \"”'’\u200e\u200f")[:1]
+    return not following.isalpha() or (following.isascii() and not name[-1:].isascii() and not name.isascii())
+
+
+def _places(left: Known, right: Known) -> bool:
+    return "place" in left.kinds | right.kinds
+
+
+def _or_the(left: str, second: Mention, following: Sequence[Mention], chunk: Chunk) -> Iterator[Pair]:
+    """Yield the pair of "X, also known as Y or Z" that X and Z are."""
+    for third in following:
+        gap = chunk.text[_end(second) - chunk.start : (third.start or 0) - chunk.start]
+        if _OR.fullmatch(gap) and third.entity_id not in {left, second.entity_id}:
+            yield pair_of(left, third.entity_id or "", _ALSO_CALLED, 0.93, told=True)
+
+
+def _end(mention: Mention) -> int:
+    return mention.end or 0
+
+
+def _said(gap: str, after: str, left: Form, right: Form) -> str:
+    if _IN_BRACKETS.fullmatch(gap) and re.match(r"[\"”']?\s*[),;]", after):
+        if abbreviates(right, left) or abbreviates(left, right):
+            return "a text gives the one in brackets as the short form of the other"
+        return ""
+    if _IN_LANGUAGE.fullmatch(gap) and _ends_there(right.name, after):
+        return "a text gives the one as the other in its own language"
+    if not _SAME.fullmatch(gap) or (_BIRTH.search(_OUTSIDE.sub("", gap)) and len(right.words) < 2):
+        return ""  # "née Morton" is a part of a name
+    return _ALSO_CALLED
+
+
+def _one_kind(left: Known, right: Known) -> bool:
+    return not left.kinds or not right.kinds or bool(left.kinds & right.kinds)
+
+
+def titled(known: Sequence[Known], placed: Placed, documents: Sequence[Document]) -> Iterator[Pair]:
+    """Yield each title with the name that its text begins with, where the two are near enough to be one."""
+    of_id = {each.id: each for each in known}
+    of_document: dict[str, Known] = {id_: each for each in known for id_ in each.titles}
+    heads: defaultdict[str, set[str]] = defaultdict(set)
+    for each in of_document.values():
+        heads[each.form.letters].add(each.id)
+    begins = {
+        chunk.document_id: row[0] for id_, row in placed.of_chunk.items() if (chunk := placed.chunks[id_]).ordinal == 0
+    }
+    for document in documents:
+        title, first = of_document.get(document.id), begins.get(document.id)
+        if title is None or first is None or (first.start or 0) > _LEAD_WITHIN or first.entity_id == title.id:
+            continue
+        name = of_id[first.entity_id or ""]
+        if name.titles or not _IS.match(document.text[_end(first) : _end(first) + 8]):
+            continue
+        if name.form.letters == title.form.letters and title.form.qualifier:
+            work = set(title.form.qualifier.split()) & WORKS
+            if not work and name.documents.keys() == {document.id} and len(heads[title.form.letters]) == 1:
+                yield pair_of(title.id, name.id, "the text of that title begins with the name", 0.85, told=True)
+        elif _is_fuller(title, name) or _known_as(title, document.text[_end(first) : _end(first) + _SENTENCE]):
+            yield pair_of(title.id, name.id, "the text of that title begins with the full name", 0.9, told=True)
+
+
+def _plain(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in SMALL_WORDS]
+
+
+def _known_as(title: Known, text: str) -> bool:
+    """Return whether a text goes on with "known as" and its title, in its first sentences."""
+    name = re.escape(title.entity.name)
+    called = r"\b(?:known|called|nicknamed)\b(?:\s+\w+){0,3}?\s+(?:as\s+)?(?:the\s+)?[\"“'‘]?"
+    return re.search(rf"{called}{name}\b", text) is not None
+
+
+def _is_fuller(title: Known, name: Known) -> bool:
+    """Return whether the name that a text begins with is its title's in full."""
+    mine, yours = person_of(title.form), person_of(name.form)
+    if mine and yours and (title.is_person or name.is_person):
+        if mine.family == yours.family:
+            return bool(agree(mine, yours))
+        return mine.given[0] == yours.given[0] and mine.family in yours.given
+    if abbreviates(title.form, name.form) or abbreviates(name.form, title.form):
+        return True
+    if title.form.qualifier and _plain([*title.form.words, *title.form.qualifier.split()]) == _plain(name.form.words):
+        return True
+    short, long = title.form.words, name.form.words
+    if len(short) > len(long):
+        short, long = long, short
+    return (
+        len(short) > 1 and set(short) < set(long) and (title.is_person or (short[0], short[-1]) == (long[0], long[-1]))
+    )

@@ -1,0 +1,107 @@
+"""Pairs of names made groups of one thing: the surest first, and never two that are kept apart."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from conspectus.pipelines.resolution.constraints import barred
+from conspectus.pipelines.resolution.features import Known
+from conspectus.pipelines.resolution.candidate_pair import Pair
+
+_MOST_OF_A_GROUP = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A name and the one that is kept for both, with the pair that joined it to its group."""
+
+    alias: str
+    kept: str
+    pair: Pair
+
+
+def grouped(
+    known: Sequence[Known], pairs: Sequence[Pair], threshold: float, brought: Collection[str] = frozenset()
+) -> list[Alias]:
+    """Return what is merged, sorted by alias: the pairs of at least the threshold, in order of their scores.
+
+    Two groups become one only where no name of the one is kept apart from any of the other, a pair that a text states
+    excepted; so a doubtful chain joins nothing that was barred. The order of the rows does not matter.
+    """
+    of_id = {each.id: each for each in known}
+    told = {(each.left, each.right) for each in pairs if each.told}
+    group_of: dict[str, list[str]] = {}
+    joined_by: dict[str, list[Pair]] = {}
+    for pair in sorted(pairs, key=lambda each: (-each.score, each.left, each.right)):
+        if pair.score < threshold:
+            break
+        left, right = group_of.get(pair.left, [pair.left]), group_of.get(pair.right, [pair.right])
+        if left is right or len(left) + len(right) > _MOST_OF_A_GROUP:
+            continue
+        if any(
+            barred(of_id[one], of_id[other], told=(min(one, other), max(one, other)) in told or _linked(pair, told))
+            for one in left
+            for other in right
+        ):
+            continue
+        if any(one in brought for one in left) and any(other in brought for other in right):
+            continue
+        both = left + right
+        joined = [*joined_by.get(pair.left, ()), *joined_by.get(pair.right, ()), pair]
+        for each in both:
+            group_of[each] = both
+            joined_by[each] = joined
+    pairs_of: defaultdict[str, list[Pair]] = defaultdict(list)
+    for pair in pairs:
+        if pair.score >= threshold:
+            pairs_of[pair.left].append(pair)
+            pairs_of[pair.right].append(pair)
+    aliases = []
+    for members in {id(each): each for each in group_of.values()}.values():
+        kept = kept_of([of_id[each] for each in members], joined_by[members[0]], brought)
+        why = _why(members, kept, pairs_of)
+        aliases += [Alias(each, kept, why[each]) for each in members if each != kept]
+    return sorted(aliases, key=lambda each: each.alias)
+
+
+def _linked(pair: Pair, told: set[tuple[str, str]]) -> bool:
+    return (pair.left, pair.right) in told
+
+
+def kept_of(members: Sequence[Known], pairs: Sequence[Pair], brought: Collection[str] = frozenset()) -> str:
+    """Return the id of the name that a group goes by: that of a graph that was
+    brought along, else a document's title, else the most frequent that is no short form.
+
+    Of names as frequent the longest, and of those the first in the alphabet.
+    """
+    short = {each.short for each in pairs}
+    best = min(
+        members,
+        key=lambda each: (
+            each.id not in brought,
+            not each.titles,
+            each.id in short,
+            -each.entity.frequency,
+            -len(each.entity.name),
+            each.entity.name,
+            each.id,
+        ),
+    )
+    return best.id
+
+
+def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[Pair]]) -> Mapping[str, Pair]:
+    """Return for each member its pair with the kept one; where there is none, the first step on the way there."""
+    own = set(members)
+    why: dict[str, Pair] = {}
+    reached = {kept}
+    while len(reached) < len(own):
+        steps = [each for id_ in reached for each in pairs_of[id_] if {each.left, each.right} <= own]
+        step = min(
+            (each for each in steps if (each.left in reached) != (each.right in reached)),
+            key=lambda each: (kept not in (each.left, each.right), -each.score, each.left, each.right),
+        )
+        new = step.right if step.left in reached else step.left
+        why[new] = step
+        reached.add(new)
+    return why

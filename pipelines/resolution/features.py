@@ -1,0 +1,188 @@
+"""What the documents show of each name: where it stands, what it is called there, and what stands around it."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from conspectus.pipelines.resolution.parsed_name import Form, form_of
+from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
+from conspectus.pipelines.steps.entities import Knowledge, entity_id
+from conspectus.storage.records import Chunk, Document, Entity, Mention
+from conspectus.storage.text.nlp import CONCEPT, NAME
+from conspectus.storage.text.normalise import entity_key
+
+_NO_THINGS = frozenset({"DATE", "TIME", "CARDINAL", "ORDINAL", "PERCENT", "MONEY", "QUANTITY"})
+_PERSON = frozenset({"person", "per", "people"})
+_PLACE = frozenset({"gpe", "loc", "fac", "geo", "place", "location", "city", "country", "region"})
+_ORGANISATION = frozenset({"org", "organization", "organisation", "company"})
+_OTHER = frozenset({"work_of_art", "event", "product", "law", "language", "norp", "work"})
+_MALE, _FEMALE = re.compile(r"\b(?:he|him|his)\b", re.IGNORECASE), re.compile(r"\b(?:she|her|hers)\b", re.IGNORECASE)
+_AFTER = 160
+"""Characters after a name in which a pronoun probably stands for it."""
+
+_DATE = r"(?:\d{1,2} \w+ \d{4}|\w+ \d{1,2}, \d{4})"
+_DATES = re.compile(rf"[\"”]?\s*\((?:[^()]*\bborn\b|[^()]*; |[^()]*née )?[^()]*{_DATE}")
+_BORN = re.compile(rf"\b(?:was )?born\b|\(\s*(?:[^()]*; )?{_DATE}\s*[–-]\s*{_DATE}")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A name and what the documents show of it.
+
+    `kinds` are its coarse types: person, place, organisation, other; none where unknown. `documents` are those that
+    it stands in, with the first offset (-1: it is the title), `titles` those that bear it as their title. `gender` is
+    "m" or "f" where ranks or pronouns leave no doubt. `born`: a text that is titled so gives a date of birth.
+    `introduced`: a text gives dates in brackets behind it, as behind a name in full.
+    """
+
+    entity: Entity
+    form: Form
+    kinds: frozenset[str]
+    documents: Mapping[str, int]
+    titles: frozenset[str]
+    chunks: frozenset[str]
+    gender: str
+    born: bool
+    introduced: bool
+
+    @property
+    def id(self) -> str:
+        """The id of its entity."""
+        return self.entity.id
+
+    @property
+    def is_person(self) -> bool:
+        """Whether it is taken for a person's name: by its type, a date of birth, a rank, or by pronouns alone."""
+        if self.form.is_heading:
+            return False
+        if "person" in self.kinds or self.born or self.form.ranks:
+            return True
+        return bool(self.gender) and not self.kinds and NAME in self.entity.types
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The mentions of names that have a span, in the order of each chunk, and the chunks by id."""
+
+    chunks: Mapping[str, Chunk]
+    of_chunk: Mapping[str, list[Mention]]
+
+
+def known_of(documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge) -> tuple[list[Known], Placed]:
+    """Return the entities whose names may be another's too, sorted by id, and where they stand.
+
+    Left out are noun phrases without a capital, dates and amounts, and names without a letter.
+    """
+    chunk_of = {each.id: each for each in chunks}
+    mentions: defaultdict[str, list[Mention]] = defaultdict(list)
+    for each in found.mentions:
+        if each.entity_id is not None and each.match != "alias":
+            mentions[each.entity_id].append(each)
+    titled: defaultdict[str, set[str]] = defaultdict(set)
+    for document in documents:
+        if document.title.strip():
+            titled[entity_id(entity_key(document.title))].add(document.id)
+    text_of = {each.id: each.text for each in documents}
+
+    known = []
+    for entity in found.entities:
+        if _may_be_anothers(entity):
+            own = mentions[entity.id]
+            places: dict[str, int] = {}
+            for each in own:
+                within = chunk_of[each.chunk_id].document_id
+                start = -1 if each.start is None else each.start
+                places[within] = min(start, places.get(within, start))
+            titles = frozenset(titled[entity.id])
+            form = form_of(entity.name)
+            known.append(
+                Known(
+                    entity,
+                    form,
+                    _kinds(entity.types),
+                    places,
+                    titles,
+                    frozenset(each.chunk_id for each in own),
+                    _gender(form, own, chunk_of),
+                    any(_BORN.search(text_of[id_][:250]) is not None for id_ in titles),
+                    _is_introduced(own, chunk_of),
+                )
+            )
+    ids = {each.id for each in known}
+    placed: defaultdict[str, list[Mention]] = defaultdict(list)
+    for each in found.mentions:
+        if each.entity_id in ids and each.start is not None and each.match != "alias":
+            placed[each.chunk_id].append(each)
+    for row in placed.values():
+        row.sort(key=lambda each: (each.start or 0, each.end or 0, each.id))
+    return known, Placed(chunk_of, placed)
+
+
+def _may_be_anothers(entity: Entity) -> bool:
+    types = set(entity.types)
+    if not entity.frequency or types <= _NO_THINGS or not any(sign.isalpha() for sign in entity.name):
+        return False
+    if types <= {CONCEPT} | _NO_THINGS:
+        return all(word[:1] != word[:1].lower() for word in entity.name.split() if len(word) > 3)
+    words = set(form_of(entity.name).words)
+    return bool(words - HONORIFICS - GENERATIONS.keys() - CORPORATE.keys())
+
+
+def _kinds(types: Sequence[str]) -> frozenset[str]:
+    kinds = set()
+    for each in types:
+        folded = each.casefold()
+        for kind, words in (("person", _PERSON), ("place", _PLACE), ("organisation", _ORGANISATION), ("other", _OTHER)):
+            if folded in words:
+                kinds.add(kind)
+    return frozenset(kinds)
+
+
+def _is_introduced(mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> bool:
+    ends = [(chunk_of[each.chunk_id], each.end) for each in mentions[:5] if each.end is not None]
+    return any(_DATES.match(chunk.text[end - chunk.start : end - chunk.start + 60]) for chunk, end in ends)
+
+
+def _gender(form: Form, mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> str:
+    if set(form.ranks) & MALE:
+        return "m"
+    if set(form.ranks) & FEMALE:
+        return "f"
+    he = she = 0
+    for each in mentions[:50]:
+        if each.end is not None:
+            chunk = chunk_of[each.chunk_id]
+            after = chunk.text[each.end - chunk.start : each.end - chunk.start + _AFTER]
+            he += len(_MALE.findall(after))
+            she += len(_FEMALE.findall(after))
+    if he + she < 2 or max(he, she) < 3 * min(he, she):
+        return ""
+    return "m" if he > she else "f"
+
+
+class Neighbours:
+    """What stands beside names in their chunks: which of it two names share."""
+
+    _MOST = 12
+
+    def __init__(self, known: Sequence[Known], found: Knowledge) -> None:
+        at: defaultdict[str, set[str]] = defaultdict(set)
+        for each in found.mentions:
+            if each.entity_id is not None:
+                at[each.chunk_id].add(each.entity_id)
+        held = Counter(id_ for ids in at.values() for id_ in ids)
+        self._at = {chunk: {id_ for id_ in ids if 1 < held[id_] <= self._MOST} for chunk, ids in at.items()}
+        self._chunks = {each.id: each.chunks for each in known}
+
+    def shared(self, left: str, right: str) -> int:
+        """Return how many rare names stand beside both, each in chunks where the other does not stand."""
+        mine, yours = self._chunks[left], self._chunks[right]
+        first = {id_ for chunk in mine - yours for id_ in self._at.get(chunk, ())}
+        second = {id_ for chunk in yours - mine for id_ in self._at.get(chunk, ())}
+        return len((first & second) - {left, right})
+
+
+def share_of_documents(short: Known, long: Known) -> float:
+    """Return the share of a name's documents that hold another name too."""
+    return sum(id_ in long.documents for id_ in short.documents) / max(len(short.documents), 1)

@@ -1,0 +1,185 @@
+"""A language model's vote on pairs of names that the rules leave open."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from conspectus.pipelines.resolution.features import Known
+from conspectus.pipelines.resolution.candidate_pair import Pair
+from conspectus.pipelines.runner import Progress
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.replies.reask import Outcome, least_lost
+from conspectus.prompts.client.gather import settled
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Failure, Mention
+from conspectus.storage.settings import ResolutionSettings
+from conspectus.storage.text.sentences import sentence_spans
+
+STAGE = "resolve"
+YES, NO = "yes", "no"
+
+_PAIRS_A_CALL = 10
+_ONE_IN = 6
+_SENTENCES = 2
+_SENTENCE_CHARACTERS = 300
+_NAME_CHARACTERS = 200
+
+
+class PairVote(BaseModel):
+    """What a model says of one pair."""
+
+    pair: int
+    same: bool
+
+
+class Votes(BaseModel):
+    """What a model says of the pairs of a prompt."""
+
+    votes: list[PairVote]
+
+
+async def voted(
+    pairs: Sequence[Pair],
+    known: Sequence[Known],
+    chunks: Sequence[Chunk],
+    mentions: Sequence[Mention],
+    model: LanguageModel,
+    settings: ResolutionSettings,
+    progress: Progress,
+) -> tuple[list[Pair], list[Failure]]:
+    """Return the pairs with the votes of a model, and what it did not say.
+
+    Asked are those with a score from `settings.doubt` up to `settings.sure`, up to ten a call, in the order of names.
+    A yes raises a pair's score to `sure`, a no makes it 0; a pair without a vote keeps its own.
+    """
+    of_id = {each.id: each for each in known}
+    open_ = [each for each in pairs if settings.doubt <= each.score < settings.sure and not each.told]
+    open_.sort(key=lambda each: (sorted((of_id[each.left].entity.name, of_id[each.right].entity.name)), each.reason))
+    batches = list(_batches(open_, of_id))
+    shown = _Shown(of_id, chunks, mentions, open_)
+    progress("vote on names", 0, len(batches))
+    done = 0
+
+    async def ask(batch: Sequence[Pair]) -> dict[int, bool]:
+        nonlocal done
+        try:
+            return await _ask(batch, shown, model)
+        finally:
+            done += 1
+            progress("vote on names", done, len(batches))
+
+    replies = await settled(ask(batch) for batch in batches)
+    votes: dict[tuple[str, str], bool] = {}
+    failures: list[Failure] = []
+    for batch, reply in zip(batches, replies, strict=True):
+        said = {} if isinstance(reply, ModelError) else reply
+        for number, pair in enumerate(batch, 1):
+            if number in said:
+                votes[pair.left, pair.right] = said[number]
+            else:
+                why = str(reply) if isinstance(reply, ModelError) else "the reply leaves the pair out"
+                failures.append(Failure(STAGE, pair.left, "no vote on whether two names are one thing's", why))
+    return [_counted(each, votes, settings) for each in pairs], sorted(
+        set(failures), key=lambda each: (each.item_id, each.detail)
+    )
+
+
+def _batches(pairs: Sequence[Pair], of_id: Mapping[str, Known]) -> Iterator[list[Pair]]:
+    """Yield the pairs in order, up to ten in a batch.
+
+    Where a batch begins, the names of its first pair decide, so that a new pair changes the prompt of its own batch
+    only, and the replies to the others stay remembered.
+    """
+    batch: list[Pair] = []
+    for each in pairs:
+        names = sorted((of_id[each.left].entity.name, of_id[each.right].entity.name))
+        if batch and (len(batch) == _PAIRS_A_CALL or int(digest(*names)[:8], 16) % _ONE_IN == 0):
+            yield batch
+            batch = []
+        batch.append(each)
+    if batch:
+        yield batch
+
+
+def _counted(pair: Pair, votes: Mapping[tuple[str, str], bool], settings: ResolutionSettings) -> Pair:
+    vote = votes.get((pair.left, pair.right))
+    if vote is None:
+        return pair
+    return replace(pair, score=settings.sure if vote else 0.0, vote=YES if vote else NO)
+
+
+async def _ask(batch: Sequence[Pair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:
+    prompt = render(
+        "index/resolve", pairs="\n\n".join(shown.pair(number, each) for number, each in enumerate(batch, 1))
+    )
+    request = Request((Message("user", prompt),), STAGE, sources=shown.sources(batch))
+
+    async def exchange(model: LanguageModel) -> Outcome[dict[int, bool]]:
+        answer = await ask_for(model, request, Votes)
+        said: dict[int, bool] = {}
+        for each in answer.votes:
+            if 1 <= each.pair <= len(batch):
+                # One that is answered both ways is not answered.
+                said[each.pair] = said.get(each.pair, each.same) and each.same
+        if not said:
+            raise BadAnswer("no vote on any of the pairs", answer.model_dump_json())
+        return Outcome(said, len(said), len(batch) - len(said))
+
+    return await least_lost(model, exchange)
+
+
+class _Shown:
+    """What a model is shown of names: their types, and sentences of the first chunks, by the chunks' texts."""
+
+    def __init__(
+        self,
+        of_id: Mapping[str, Known],
+        chunks: Sequence[Chunk],
+        mentions: Sequence[Mention],
+        pairs: Iterable[Pair],
+    ) -> None:
+        self._of_id = of_id
+        wanted = {id_ for each in pairs for id_ in (each.left, each.right)}
+        self._chunk_of = {each.id: each for each in chunks}
+        self._mentions: defaultdict[str, list[Mention]] = defaultdict(list)
+        for each in mentions:
+            if each.entity_id in wanted:
+                self._mentions[each.entity_id].append(each)
+        for own in self._mentions.values():
+            own.sort(key=lambda each: (each.start is None, digest(self._chunk_of[each.chunk_id].text), each.start or 0))
+
+    def pair(self, number: int, pair: Pair) -> str:
+        """Return the text of a pair, its names in alphabetical order."""
+        names = sorted((pair.left, pair.right), key=lambda id_: (self._of_id[id_].entity.name, id_))
+        return "\n".join([f"Pair {number}", *(self._name(id_) for id_ in names)])
+
+    def sources(self, batch: Sequence[Pair]) -> tuple[str, ...]:
+        """Return the digests of the chunks that the text of some pairs is taken from."""
+        ids = {id_ for each in batch for id_ in (each.left, each.right)}
+        return tuple(
+            sorted({digest(self._chunk_of[each.chunk_id].text) for id_ in ids for each in self._mentions[id_]})
+        )
+
+    def _name(self, id_: str) -> str:
+        entity = self._of_id[id_].entity
+        lines = [f"- {' '.join(entity.name.split())[:_NAME_CHARACTERS]} ({', '.join(entity.types)})"]
+        said: dict[str, None] = {}
+        for each in self._mentions[id_]:
+            if len(said) == _SENTENCES:
+                break
+            said.setdefault(self._sentence(each))
+        return "\n".join([*lines, *(f"  {each}" for each in said if each)])
+
+    def _sentence(self, mention: Mention) -> str:
+        chunk = self._chunk_of[mention.chunk_id]
+        at = 0 if mention.start is None else mention.start - chunk.start
+        start, end = next(
+            (span for span in sentence_spans(chunk.text) if span[0] <= at < span[1]), (0, len(chunk.text))
+        )
+        start = max(start, at - _SENTENCE_CHARACTERS // 2)
+        return " ".join(chunk.text[start : min(end, start + _SENTENCE_CHARACTERS)].split())

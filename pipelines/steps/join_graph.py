@@ -1,0 +1,149 @@
+"""A graph that was brought along, joined with what the documents say.
+
+Things of both meet by their names (see `entity_key`): one name is one entity. What both state of two things with one
+predicate is one relation. The relations of documents keep their chunks; those of the graph alone have none. What a
+graph says of a thing or a relation stands before what documents say; of two weights the greater one counts.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+import numpy as np
+
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.exchange.kg.attributes import ForeignRow, ToldThing, ToldTriple
+from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.storage.hashing import short_id, short_id_of, sized
+from conspectus.storage.records import Entity, Origin, Relation
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.nlp import CONCEPT, NAME
+from conspectus.storage.text.normalise import entity_key
+
+GRAPH_FILE = "graph file"
+"""The detail of an origin that names the file of a graph that was brought along."""
+
+
+def ids_of_graph(graph: ImportedGraph) -> frozenset[str]:
+    """Return the ids of the entities that a graph has."""
+    return frozenset(short_id("entity", entity_key(name)) for name in graph.names)
+
+
+def join(found: Knowledge, graph: ImportedGraph) -> Knowledge:
+    """Return what the documents and the graph say together, each list sorted by id."""
+    keys = [entity_key(name) for name in graph.names]
+    ids = [short_id("entity", key) for key in keys]
+    relations = _relations(found.relations, graph, keys, ids)
+    return Knowledge(_entities(found, graph, ids), relations, found.mentions)
+
+
+def _relations(
+    stated: Sequence[Relation], graph: ImportedGraph, keys: Sequence[str], ids: Sequence[str]
+) -> list[Relation]:
+    known = {each.id for each in stated}
+    predicates = graph.predicates
+    # short_id("relation", source, predicate, target): the predicate as it stands, so that two which differ in the case
+    # of their letters are two.
+    head, ends, middles = sized("relation"), list(map(sized, keys)), list(map(sized, predicates))
+    rows = zip(graph.sources.tolist(), graph.stated.tolist(), graph.targets.tolist(), strict=True)
+    told, nothing = graph.told, ToldTriple()
+    added = (
+        Relation(
+            short_id_of(head + ends[source] + middles[said] + ends[target]),
+            ids[source],
+            ids[target],
+            predicates[said],
+            (says := told.get(row, nothing)).description,
+            says.weight,
+            (),
+            says.strength,
+        )
+        for row, (source, said, target) in enumerate(rows)
+    )
+    if not told:
+        return sorted_by_id([*stated, *(each for each in added if each.id not in known)])
+    by_id = {each.id: each for each in stated}
+    for each in added:
+        by_id[each.id] = _stated_too(by_id[each.id], each) if each.id in by_id else each
+    return sorted_by_id(by_id.values())
+
+
+def _stated_too(stated: Relation, brought: Relation) -> Relation:
+    """Return a relation of the documents that is one of the graph's too."""
+    return replace(
+        stated,
+        description=" ".join(filter(None, (brought.description, stated.description))),
+        weight=max(stated.weight, brought.weight),
+        strength=brought.strength if stated.strength is None else stated.strength,
+    )
+
+
+def _entities(found: Knowledge, graph: ImportedGraph, ids: Sequence[str]) -> list[Entity]:
+    seen = found.entities
+    row_of = {id_: row for row, id_ in enumerate(dict.fromkeys([*(each.id for each in seen), *ids]))}
+    rows = np.array([row_of[each] for each in ids], np.int64)
+    stated = np.array([(row_of[each.source_id], row_of[each.target_id]) for each in found.relations], np.int64)
+    ends = np.concatenate([stated.reshape(-1, 2), np.stack([rows[graph.sources], rows[graph.targets]], axis=1)])
+    pairs = np.unique(np.concatenate([ends @ [len(row_of), 1], ends @ [1, len(row_of)]]))
+    degrees = np.bincount(pairs // len(row_of), minlength=len(row_of)).tolist()
+    place_of = {id_: place for place, id_ in enumerate(ids)}
+    both = [
+        _told_too(replace(each, degree=degrees[row_of[each.id]]), graph.things.get(place_of[each.id]))
+        if each.id in place_of
+        else each
+        for each in seen
+    ]
+    seen_ids = {each.id for each in seen}
+    alone = [
+        _told_alone(Entity(id_, name, NAME, (NAME,), "", 0, degrees[row_of[id_]]), graph.things.get(place))
+        for place, (id_, name) in enumerate(zip(ids, graph.names, strict=True))
+        if id_ not in seen_ids
+    ]
+    return sorted_by_id([*both, *alone])
+
+
+def _told_too(entity: Entity, told: ToldThing | None) -> Entity:
+    """Return an entity of the documents that is one of the graph's too."""
+    brought = told.types if told else ()
+    types = tuple(dict.fromkeys([*_types(entity.types, brought), *brought]))
+    return replace(entity, type=types[0], types=types, description=told.description if told else entity.description)
+
+
+def _told_alone(entity: Entity, told: ToldThing | None) -> Entity:
+    """Return an entity of the graph alone."""
+    if told is None:
+        return entity
+    types = told.types or entity.types
+    return replace(entity, type=types[0], types=types, description=told.description)
+
+
+def _types(types: tuple[str, ...], brought: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the types of an entity that a graph has too: it is a thing with a name, whatever phrase the texts use."""
+    return types if any(each != CONCEPT for each in types) else (*(brought or (NAME,)), *types)
+
+
+def origins(graph: ImportedGraph, found: Knowledge) -> list[Origin]:
+    """Return where the things and triples of a graph come from, as far as its files say more of them than names.
+
+    `found` is what became of them: rows are named that are in it.
+    """
+    keys = [entity_key(name) for name in graph.names]
+    entities, relations = {each.id for each in found.entities}, {each.id for each in found.relations}
+    made: dict[str, Origin] = {}
+    for place, thing in graph.things.items():
+        item = short_id("entity", keys[place])
+        if item in entities:
+            made |= {each.id: each for each in _origins("entities", item, thing.rows)}
+    for place, triple in graph.told.items():
+        ends = keys[graph.sources[place]], keys[graph.targets[place]]
+        item = short_id("relation", ends[0], graph.predicates[graph.stated[place]], ends[1])
+        if item in relations:
+            made |= {each.id: each for each in _origins("relations", item, triple.rows)}
+    return sorted_by_id(made.values())
+
+
+def _origins(table: str, item: str, rows: Iterable[ForeignRow]) -> Iterator[Origin]:
+    for row in rows:
+        details = {**row.details, GRAPH_FILE: row.file}
+        id_ = short_id("origin", table, item, row.source_id, str(row.ordinal), *chain(*sorted(details.items())))
+        yield Origin(id_, table, item, row.source_id, row.ordinal, details)

@@ -1,0 +1,27 @@
+"""Which of a model's records can be used: what a record is about must have a name that can be seen."""
+
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
+from conspectus.storage.text.normalise import entity_key
+
+
+def name_key(name: str) -> str:
+    """Return the key of a name; nothing for one in which nothing can be seen."""
+    key = entity_key(name)
+    return key if any(each.isprintable() for each in key) else ""
+
+
+def flaw(record: EntityRecord | RelationRecord | ClaimRecord) -> str:
+    """Return why a well-formed record cannot be used; nothing where it can."""
+    match record:
+        case EntityRecord():
+            return "" if name_key(record.name) else f"the entity {record.name!r} has no name: {record.description}"
+        case ClaimRecord():
+            named = name_key(record.subject)
+            return "" if named else f"the subject {record.subject!r} of the claim has no name: {record.description}"
+        case RelationRecord():
+            source, target = name_key(record.source), name_key(record.target)
+            if not (source and target):
+                return f"an end of {record.source!r} and {record.target!r} has no name: {record.description}"
+            if source == target:
+                return f"the relationship joins {record.source!r} with itself: {record.description}"
+            return ""

@@ -1,0 +1,127 @@
+"""One seed of a training: a soft graph prompt learns, epoch by epoch, and can be stopped and gone on with."""
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+
+from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
+from conspectus.pipelines.train.gretriever.plan import Epoch, Plan, SeedRun, Tell, best_epoch, is_over, mean, step_size
+from conspectus.pipelines.train.gretriever.state import STATE, read_state, write_state
+from conspectus.query.methods.gretriever.soft.graph_encodings import Encode, encoded
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, read_learned, write_learned
+from conspectus.query.methods.gretriever.soft.prompt import SoftInput, SoftPrompt
+from conspectus.storage.errors import SettingsError
+
+_MOST_GRADIENT = 1.0
+"""Longest gradient of all learned parts together: the first steps of a deep encoder are wild."""
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class SeedTraining:
+    """What one seed's training is made of."""
+
+    data: GraphQa
+    encode: Encode
+    plan: Plan
+    seed: int
+    folder: Path
+    tell: Tell
+
+    def run(self, prompt: SoftPrompt) -> SeedRun:
+        """Train, or go on where a run in the folder was stopped; the folder then holds the best epoch's parts.
+
+        The same data, plan, model and machine give the same numbers, stopped or not (on CUDA up to the order of sums).
+        SettingsError where the steps are so large that the loss is no number any more.
+        """
+        learned = sum(each.numel() for each in prompt.learned().values())
+        frozen = sum(each.numel() for each in prompt.model.parameters() if not each.requires_grad)
+        self.tell(f"seed {self.seed}: {learned:,} numbers learn, {frozen:,} do not, on {prompt.device}")
+        epochs = self._learn(prompt)
+        kept = best_epoch(epochs)
+        read_learned(prompt, self.folder / LEARNED)
+        prompt.eval()
+        test = self.data.test
+        texts = self._written(prompt, test, test)
+        score = mean([self.data.score(text, each) for text, each in zip(texts, test, strict=True)])
+        lenient = mean([self.data.lenient(text, each) for text, each in zip(texts, test, strict=True)])
+        half = len(test) // 2
+        moved = [*test[half:], *test[:half]]  # far away: questions about one image stand side by side
+        others = self._written(prompt, test, moved)
+        shuffled = mean([self.data.score(text, each) for text, each in zip(others, test, strict=True)])
+        early = " (stopped early)" if len(epochs) < self.plan.epochs else ""
+        self.tell(f"seed {self.seed}: epoch {kept.number} of {len(epochs)}{early} kept, {self.data.metric} {score:.4f}")
+        return SeedRun(self.seed, kept.number, tuple(epochs), score, lenient, shuffled, learned, frozen)
+
+    def _learn(self, prompt: SoftPrompt) -> list[Epoch]:
+        plan, state = self.plan, self.folder / STATE
+        steps = torch.optim.AdamW(
+            list(prompt.learned().values()), lr=plan.learning_rate, weight_decay=plan.weight_decay
+        )
+        epochs = read_state(state, prompt, steps) if state.is_file() else []
+        while not is_over(plan, epochs):
+            began = time.perf_counter()
+            number = len(epochs) + 1
+            learning = self._epoch(prompt, steps, number)
+            validation = self._loss(prompt)
+            if not isfinite(learning + validation):
+                raise SettingsError(
+                    f"the loss of epoch {number} is {learning}, that of validation {validation}: "
+                    f"train_gretriever.learning_rate {plan.learning_rate:g} is too large here"
+                )
+            epochs.append(Epoch(number, learning, validation, time.perf_counter() - began))
+            if best_epoch(epochs).number == number:
+                write_learned(prompt, self.folder / LEARNED)
+            write_state(state, prompt, steps, epochs)
+            self.tell(f"seed {self.seed}, epoch {number}: training loss {learning:.4f}, validation {validation:.4f}")
+        return epochs
+
+    def _epoch(self, prompt: SoftPrompt, steps: torch.optim.Optimizer, number: int) -> float:
+        """Pass over the questions once, in an order drawn for the epoch; return the mean loss."""
+        order = list(self.data.training)
+        random.Random(self.seed * 1000 + number).shuffle(order)  # noqa: S311
+        prompt.train()
+        losses = []
+        parts: Any = list(prompt.learned().values())
+        for start in range(0, len(order), self.plan.batch):
+            for group in steps.param_groups:
+                group["lr"] = step_size(self.plan, number - 1 + (start + self.plan.batch / 2) / len(order))
+            loss = self._loss_of(prompt, order[start : start + self.plan.batch])
+            loss.backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(parts, _MOST_GRADIENT)
+            steps.step()
+            steps.zero_grad()
+            losses.append(float(loss.detach()))
+        return mean(losses)
+
+    def _loss(self, prompt: SoftPrompt) -> float:
+        """Return the mean loss over the questions to validate with."""
+        prompt.eval()
+        with torch.inference_mode():
+            parts = _batches(self.data.validation, self.plan.batch)
+            losses = [float(self._loss_of(prompt, part)) * len(part) for part in parts]
+        return sum(losses) / len(self.data.validation)
+
+    def _loss_of(self, prompt: SoftPrompt, part: Sequence[GraphQuestion]) -> torch.Tensor:
+        asked = [self._input(each, each) for each in part]
+        return prompt.loss(asked, [self.data.target(each) for each in part])
+
+    def _written(
+        self, prompt: SoftPrompt, asked: Sequence[GraphQuestion], graphs: Sequence[GraphQuestion]
+    ) -> list[str]:
+        """Return what is written for questions that are asked with the graphs of others, or with their own."""
+        pairs = [self._input(one, other) for one, other in zip(asked, graphs, strict=True)]
+        return [text for part in _batches(pairs, self.plan.batch) for text in prompt.write(part)]
+
+    def _input(self, asked: GraphQuestion, of: GraphQuestion) -> SoftInput:
+        return SoftInput(encoded(of.graph, self.encode), of.graph.to_text(), asked.question)
+
+
+def _batches(items: Sequence[_T], size: int) -> list[Sequence[_T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]

@@ -1,0 +1,187 @@
+"""Training a soft graph prompt over a frozen causal model (G-Retriever, He et al. 2024), once for each seed.
+
+A folder holds `learned.safetensors` (the kept seed's parts), `gretriever.json` (what they belong to, and the report),
+and below `seeds/` what each seed came to. Started again on the same folder, a training goes on where it was stopped.
+"""
+
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from conspectus.pipelines.evaluation.graphqa.types import GraphQa, read_graphqa, whole
+from conspectus.pipelines.train.gretriever.fingerprint import begin
+from conspectus.pipelines.train.gretriever.plan import Plan, SeedRun, Tell, Trained, deviation, mean
+from conspectus.pipelines.train.gretriever.state import STATE, write_json
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.methods.gretriever.given_graph import Cutting, cut
+from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, texts_of
+from conspectus.query.methods.gretriever.extra import need
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, as_rows
+from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.storage.errors import InputError
+from conspectus.storage.settings import Settings, TrainGRetrieverSettings
+
+_RUN = "run.json"
+_MOST_TOLD = 20
+
+
+def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, tell: Tell) -> Trained:
+    """Train on the questions of a suite over a model, by the settings; see `train_gretriever`.
+
+    InputError where the suite is no set of questions about graphs.
+    """
+    chosen = settings.train_gretriever
+    need("torch_geometric", *(["peft"] if chosen.lora else []))
+    ready = [open_frozen(model, chosen.precision, chosen.device)]  # before the graphs are encoded, which takes long
+
+    def open_model() -> FrozenModel:
+        return ready.pop() if ready else open_frozen(model, chosen.precision, chosen.device)
+
+    encodings = RememberedEncodings(
+        open_embedder(settings.embedding, settings.embedding_server), out / "cache" / "encodings.sqlite"
+    )
+    sought = settings.gretriever
+    how = Cutting(sought.top_k_nodes, sought.top_k_edges, sought.edge_cost, sought.solver)
+    data = read_graphqa(
+        suite, (lambda graph, question: cut(graph, question, encodings, how)) if chosen.retrieval else whole
+    )
+    for each in data.failures[:_MOST_TOLD]:
+        tell(f"lost: {each.item_id}: {each.reason}")
+    return train_gretriever(data, encodings, open_model, shape_of(chosen), plan_of(chosen), out, tell)
+
+
+def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:
+    """Return the shape that the settings name."""
+    return SoftShape(
+        encoder=chosen.encoder,
+        layers=chosen.layers,
+        heads=chosen.heads,
+        width=chosen.width,
+        dropout=chosen.dropout,
+        projector=chosen.projector,
+        soft_tokens=chosen.soft_tokens,
+        text=chosen.text,
+        lora=chosen.lora,
+        lora_rank=chosen.lora_rank,
+        lora_alpha=chosen.lora_alpha,
+        lora_dropout=chosen.lora_dropout,
+        text_tokens=chosen.text_tokens,
+        answer_tokens=chosen.answer_tokens,
+    )
+
+
+def plan_of(chosen: TrainGRetrieverSettings) -> Plan:
+    """Return the plan that the settings name."""
+    return Plan(
+        learning_rate=chosen.learning_rate,
+        weight_decay=chosen.weight_decay,
+        warm_up=chosen.warm_up,
+        epochs=chosen.epochs,
+        patience=chosen.patience,
+        batch=chosen.batch,
+        seed=chosen.seed,
+        seeds=chosen.seeds,
+    )
+
+
+def train_gretriever(
+    data: GraphQa,
+    encodings: RememberedEncodings,
+    open_model: Callable[[], FrozenModel],
+    shape: SoftShape,
+    plan: Plan,
+    out: Path,
+    tell: Tell,
+) -> Trained:
+    """Train with every seed, keep in `out` the one of the least validation loss, and return the report.
+
+    `open_model` loads the frozen model, for each seed anew. MissingPart where the extra is not installed, UsageError
+    where `out` holds a training of something else.
+    """
+    need("torch_geometric", *(["peft"] if shape.lora else []))
+    ready = [open_model()]
+    made = Made(ready[0].name, ready[0].signature, encodings.name, encodings.width, shape)
+    begin(out, made, plan, data)
+    encodings.prepare(texts_of(each.graph for each in data.questions))
+    runs = []
+    for seed in range(plan.seed, plan.seed + plan.seeds):
+        folder = out / "seeds" / str(seed)
+        run = _done(folder)
+        if run is None:
+            model = ready.pop() if ready else open_model()  # LoRA changes a model: each seed has its own
+            run = _seed(data, encodings, model, shape, plan, seed, folder, tell)
+        runs.append(run)
+    kept = min(runs, key=lambda each: (each.validation_loss, each.seed))
+    report = _report(data, runs, kept)
+    beside = out / f".{LEARNED}.new"
+    shutil.copyfile(out / "seeds" / str(kept.seed) / LEARNED, beside)
+    beside.replace(out / LEARNED)
+    write_json(out / REPORT, {"made": as_rows(made), "plan": asdict(plan), **asdict(report)})
+    return report
+
+
+def _done(folder: Path) -> SeedRun | None:
+    """Return what the seed of a folder came to, None where it is not through; InputError where that cannot be read."""
+    file = folder / _RUN
+    if not (file.is_file() and (folder / LEARNED).is_file()):
+        return None
+    try:
+        return TypeAdapter(SeedRun).validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise InputError(f"{file} cannot be read: {told}; remove it to train its seed anew") from error
+
+
+def _seed(
+    data: GraphQa,
+    encodings: RememberedEncodings,
+    model: FrozenModel,
+    shape: SoftShape,
+    plan: Plan,
+    seed: int,
+    folder: Path,
+    tell: Tell,
+) -> SeedRun:
+    """Return what a seed comes to; its folder then holds what was learned."""
+    import torch
+
+    from conspectus.pipelines.train.gretriever.run import SeedTraining
+    from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
+
+    torch.manual_seed(seed)
+    prompt = SoftPrompt(model, shape, encodings.width)
+    folder.mkdir(parents=True, exist_ok=True)
+    run = SeedTraining(data, encodings, plan, seed, folder, tell).run(prompt)
+    write_json(folder / _RUN, asdict(run))
+    (folder / STATE).unlink(missing_ok=True)
+    return run
+
+
+def _report(data: GraphQa, runs: list[SeedRun], kept: SeedRun) -> Trained:
+    commonest = Counter(data.target(each) for each in data.training).most_common(1)[0][0]
+    scores = [each.score for each in runs]
+    return Trained(
+        metric=data.metric,
+        n_training=len(data.training),
+        n_validation=len(data.validation),
+        n_test=len(data.test),
+        left_out=data.left_out,
+        failures=data.failures,
+        before=data.before,
+        after=data.after,
+        learned=kept.learned,
+        frozen=kept.frozen,
+        majority=mean([data.score(commonest, each) for each in data.test]),
+        mean=mean(scores),
+        deviation=deviation(scores),
+        lenient=mean([each.lenient for each in runs]),
+        shuffled=mean([each.shuffled for each in runs]),
+        minutes_per_epoch=mean([epoch.seconds for each in runs for epoch in each.epochs]) / 60,
+        kept=kept.seed,
+        runs=tuple(runs),
+    )

@@ -1,0 +1,102 @@
+"""What a configured model can do, found out by asking it: a few calls of a few tokens."""
+
+import json
+import time
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from conspectus.prompts.replies.typed import read_answer
+from conspectus.prompts.client.client import ModelClient, address_of
+from conspectus.prompts.model import Message, Request
+from conspectus.prompts.client.event_loop import on_the_loop
+from conspectus.prompts.render import render
+from conspectus.prompts.client.server import open_server
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.settings import LlmSettings
+
+_SHORT = 256
+"""Tokens of an answer: enough for a model that thinks before it says a word."""
+
+
+class Planet(BaseModel):
+    """The answer that is asked for as JSON: one that nobody gives as JSON unless asked."""
+
+    planet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What was found. `listed` names the models that the server says it has, None where it does not say.
+
+    `structured_output` is how JSON can be asked for, "ignored" where the server takes a schema and does not keep to
+    it. `problem` is why no reply came, "" where one did; the other fields then hold what was found before.
+    """
+
+    server: str
+    listed: tuple[str, ...] | None = None
+    seconds: float | None = None
+    structured_output: str | None = None
+    streams: bool | None = None
+    tells_usage: bool | None = None
+    tokens: int = 0
+    problem: str = field(default="")
+
+
+async def probe(settings: LlmSettings) -> Probe:
+    """Ask the model of the settings for a reply, a stream and JSON, and return what came.
+
+    Raises NeedsModel or SettingsError where there is nothing to ask.
+    """
+    settings = settings.model_copy(update={"attempts": 1, "timeout": min(settings.timeout, 60.0)})
+    client = ModelClient(settings)
+    server = address_of(settings).shown
+    listed = await on_the_loop(_listed(settings))
+    began = time.perf_counter()
+    try:
+        first = await client.complete(_request("doctor/hello"))
+        seconds = time.perf_counter() - began
+        structured_output = await _structured_output(client, settings.model)
+        streams = await _streams(client)
+    except ModelError as error:
+        return Probe(server, listed, tokens=_tokens(client), problem=str(error))
+    return Probe(server, listed, seconds, structured_output, streams, not first.estimated, _tokens(client))
+
+
+async def _structured_output(client: ModelClient, model: str) -> str:
+    reply = await client.complete(_request("doctor/planet", Planet))
+    asked_with = client.dialect(model).structured_output
+    try:
+        read_answer(reply.text, Planet)
+    except BadAnswer:
+        return "ignored" if asked_with == "json_schema" else "none"
+    return asked_with
+
+
+async def _streams(client: ModelClient) -> bool:
+    try:
+        return bool([piece async for piece in client.stream(_request("doctor/stream"))])
+    except ModelError:  # it has just answered the same way without a stream
+        return False
+
+
+async def _listed(settings: LlmSettings) -> tuple[str, ...] | None:
+    import httpx2
+    import openai
+
+    try:
+        client = open_server(address_of(settings)).openai
+        response = await client.get("/models", cast_to=httpx2.Response, options={"timeout": 10})
+        listed = json.loads(response.content)["data"]
+        return tuple(sorted(each["id"] for each in listed if isinstance(each["id"], str)))
+    except (openai.APIError, ValueError, TypeError, LookupError, RecursionError):
+        return None  # a list of models is not what matters
+
+
+def _request(prompt: str, schema: type[BaseModel] | None = None) -> Request:
+    return Request((Message("user", render(prompt)),), "doctor", schema=schema, max_tokens=_SHORT)
+
+
+def _tokens(client: ModelClient) -> int:
+    total = client.meter.total()
+    return total.prompt_tokens + total.completion_tokens

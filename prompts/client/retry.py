@@ -1,0 +1,121 @@
+"""What a failed try means: worth another, or not; and how long to wait before it."""
+
+import re
+from collections.abc import Callable, Mapping
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import TYPE_CHECKING
+
+from conspectus.prompts.client.endpoint import Address
+from conspectus.storage.errors import ModelRefused
+
+if TYPE_CHECKING:
+    import openai
+    from tenacity import RetryCallState
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
+"""Seconds between tries where the server names none: at random below a bound that doubles each time."""
+_PATIENCE = 600.0
+"""A server that asks for a longer wait than this many seconds is not worth waiting for."""
+_BUSY = {429, 503, 529}
+_WORTH_ANOTHER = {408, 409, 425}
+_PARAMETER = re.compile("response_format|json_schema|json_object|stream_options|max_completion_tokens|max_tokens")
+"""llama-cpp-python 0.3 answers 500 to a parameter that it does not know."""
+_OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached"}
+
+
+class TryAgain(Exception):
+    """A try that failed in a way that another may not. `wait` is what the server asks for, in seconds.
+
+    `taken`: the server may have done the work, and may charge for it. `busy`: it refused to begin.
+    """
+
+    def __init__(self, reason: str, *, wait: float | None = None, taken: bool = False, busy: bool = False) -> None:
+        super().__init__(reason)
+        self.wait = wait
+        self.taken = taken
+        self.busy = busy
+
+
+class BadRequest(ModelRefused):
+    """The server does not understand the request: it may in another dialect. `refusal` is what it says."""
+
+    def __init__(self, message: str, refusal: str) -> None:
+        super().__init__(message)
+        self.refusal = refusal
+
+
+def judge(error: "openai.APIError", address: Address, clean: Callable[[str], str]) -> TryAgain | ModelRefused:
+    """Return what an error of the openai package means, of a call to the server at that address.
+
+    `clean` takes secrets out of what the server says.
+    """
+    import openai
+
+    if isinstance(error, openai.APIStatusError):
+        return _judge_status(error, address, clean)
+    if isinstance(error, openai.APITimeoutError):
+        return TryAgain(f"no reply in time from {address.shown}", taken=True)
+    if not isinstance(error, openai.APIConnectionError):
+        return TryAgain(clean(f"{address.shown} says: {error.message}"), taken=True)
+    cause = error.__cause__
+    if type(cause).__name__ == "LocalProtocolError":  # its text may hold what cannot be sent
+        return ModelRefused(f"the request to {address.shown} cannot be sent as HTTP")
+    # Where no connection came about, nothing was sent.
+    connected = type(cause).__name__ not in {"ConnectError", "ConnectTimeout", "PoolTimeout"}
+    return TryAgain(f"no connection to {address.shown}: {cause or error}", taken=connected)
+
+
+def _judge_status(
+    error: "openai.APIStatusError", address: Address, clean: Callable[[str], str]
+) -> TryAgain | ModelRefused:
+    status = error.status_code
+    message = clean(error.message)
+    says = f"{address.shown} says {status}: {' '.join(message.split())[:500]}"
+    wait = retry_after(error.response.headers)
+    if status == 429 and error.code in _OUT_OF_MONEY:
+        return ModelRefused(f"{says}. Add credit, or choose another model ({address.model_key})")
+    if wait is not None and wait > _PATIENCE:
+        return ModelRefused(f"{says}. It asks to wait {wait:.0f} s, which is too long; run again later")
+    if status in {400, 422} or (status >= 500 and _PARAMETER.search(error.message)):
+        return BadRequest(says, f"{error.param or ''} {message}")
+    if status in _BUSY or status >= 500 or status in _WORTH_ANOTHER:
+        return TryAgain(says, wait=wait, busy=status in _BUSY)
+    if status in {401, 403}:
+        return ModelRefused(f"{says}. Check the key ({address.section}.api_key_variable names the variable it is in)")
+    if status == 404:
+        look = f"Check the model's name ({address.model_key}) and the server's address ({address.section}.base_url)"
+        return ModelRefused(f"{says}. {look}")
+    return ModelRefused(says)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that a server asks to wait: Retry-After in seconds or as a date, or retry-after-ms.
+
+    >>> retry_after({"retry-after": "1.5"})
+    1.5
+    """
+    milliseconds, after = headers.get("retry-after-ms"), headers.get("retry-after")
+    try:
+        if milliseconds:
+            return max(0.0, float(milliseconds) / 1000)
+        return max(0.0, float(after)) if after else None
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(after or "").timestamp() - time())
+    except (ValueError, OverflowError):
+        return None
+
+
+def pause(state: "RetryCallState") -> float:
+    """Return the seconds before the next try.
+
+    A wait that the server names holds everyone back at its limiter; the call itself has then nothing to wait for.
+    """
+    from tenacity import wait_random_exponential
+
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, TryAgain) and error.wait is not None:
+        return 0.0 if error.busy else error.wait
+    return wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)(state)

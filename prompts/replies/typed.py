@@ -1,0 +1,230 @@
+"""From the text of a model's reply to a typed record, or an error that holds the reply: never to a wrong record."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from types import UnionType
+from typing import TypeVar, Union, get_args, get_origin
+
+from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
+
+from conspectus.prompts.replies.json_repair import Cut, Reading, Value, read_values, without_thinking
+from conspectus.storage.errors import BadAnswer
+
+T = TypeVar("T", bound=BaseModel)
+
+CUT_OFF = "cut off"
+LONGEST_CHOICE = 500
+"""Characters: a forced choice is a word or a sentence; an error page or an essay is none."""
+
+_WRAPPERS = {"answer", "result", "output", "response", "data", "json", "reply", "object"}
+_SPELLED_OUT = ("yes", "no", "true", "false")
+_NEGATION = re.compile(r"\b(?:no|not|never|neither|nor|cannot)\b|n['’ʼ]t\b")
+_LISTS = (list, tuple, set, frozenset, Sequence)
+
+
+def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
+    """Return the record that a reply holds.
+
+    A reply that is JSON is taken as it stands. One that is not may have thinking, prose, fences or the schema around
+    it, and wrong punctuation inside: it is mended if what it says (every key, string, number and literal, in order)
+    stays exactly the same. A bare list is read as the schema's only list; an object under a single key that is the
+    schema's name or a word like "result" as the record. Keys that the schema does not know are no matter only beside
+    all that it knows: any other could be one of these, misspelt. `cut_off` tells that the server stopped it ("length").
+
+    Raises BadAnswer: where there is no such record, more than one, or any doubt which. Its `reason` is "cut off" where
+    the reply ends too early; `salvaged` is then the record of what was complete before (of the outermost list its
+    complete elements), None if the schema wants more.
+    """
+    try:
+        return _read(text, schema, cut_off)
+    except RecursionError as error:
+        raise BadAnswer("it is nested too deeply", text) from error
+
+
+def _read(text: str, schema: type[T], cut_off: bool) -> T:
+    reading = read_values(text)
+    if reading.cut and not cut_off and not reading.values and (record := _closed(schema, reading.cut)) is not None:
+        return record
+    if cut_off or reading.cut:
+        raise BadAnswer(CUT_OFF, text, _salvaged(schema, reading))
+    if reading.flaw:
+        raise BadAnswer(reading.flaw, text)
+    if not reading.values:
+        raise BadAnswer("no JSON in it" if text.strip() else "empty", text)
+    reasons: list[str] = []
+    records = _records(schema, reading.values, reasons)
+    if len(records) > 1:
+        raise BadAnswer("ambiguous: several different records in it", text)
+    if not records:
+        raise BadAnswer(reasons[-1], text)
+    return records[0]
+
+
+def read_choice(text: str, choices: Sequence[str]) -> str:
+    """Return the one of the choices that a reply names, whatever case, punctuation or thinking is around it.
+
+    A choice is named as a whole word. A single word or letter may also be short for a choice, or spell one out ("Y"
+    for "Yes", "Yes" for "Y"). Raises BadAnswer where it is none or more than one, and where anything is negated
+    beside it ("not yes", "there is no doubt").
+
+    >>> read_choice("**Yes.**", ("Yes", "No")), read_choice("n", ("YES", "NO"))
+    ('Yes', 'NO')
+    """
+    answer = without_thinking(text).strip().casefold()
+    if len(answer) > LONGEST_CHOICE:
+        raise BadAnswer("too long for a choice", text)
+    any_choice = re.compile("|".join(_as_a_word(each.casefold()) for each in sorted(choices, key=len, reverse=True)))
+    found = any_choice.findall(answer)
+    named = [choice for choice in choices if choice.casefold() in found]
+    words = re.findall(r"\w+", re.sub(r"^(?:```|~~~)\w*\n", "", answer))
+    if not named and len(words) == 1:
+        named = [choice for choice in choices if _is_short_for(choice.casefold(), words[0])]
+    elif _NEGATION.search(any_choice.sub(" ", answer)):
+        raise BadAnswer("a negation in it leaves the choice in doubt", text)
+    if len(named) != 1:
+        said = " and ".join(map(repr, named)) if named else "none"
+        raise BadAnswer(f"{said} of the choices {', '.join(choices)}", text)
+    return named[0]
+
+
+def _as_a_word(choice: str) -> str:
+    """Return the pattern of the choice as a word of its own: not in "no-one", "y'all", "n/a", "3.5" or "no doubt"."""
+    after = r"(?!\w|['’\-/]\w|\.\d)" + (r"(?![ \t]+\w)" if choice == "no" else "")
+    return rf"(?<!\w)(?<!\w['’\-/])(?<!\d\.){re.escape(choice)}{after}"
+
+
+def _is_short_for(choice: str, word: str) -> bool:
+    """Return whether one is the first letter of the other."""
+    return (len(word) == 1 and choice.startswith(word)) or (
+        len(choice) == 1 and word in _SPELLED_OUT and word.startswith(choice)
+    )
+
+
+def _records(schema: type[T], values: Sequence[Value], reasons: list[str]) -> list[T]:
+    """Return the different records among the values; `reasons` gets why a value is none."""
+    records: list[T] = []
+    for value in values:
+        record = _fitted(schema, value, reasons)
+        if record is not None and record not in records:
+            records.append(record)
+    return records
+
+
+def _fitted(schema: type[T], value: Value, reasons: list[str]) -> T | None:
+    names, content = _names_of(schema), value.content
+    if isinstance(content, dict) and len(content) == 1 and not names & content.keys() and names:
+        ((key, inner),) = content.items()
+        if isinstance(inner, dict) and inner and _plain(key) in {*_WRAPPERS, _plain(schema.__name__)}:
+            content = inner
+    elif isinstance(content, list) and names:
+        field = _only_list(schema)
+        if field and (value.alone or (content and all(isinstance(element, dict) for element in content))):
+            content = {field: content}
+    return _validated(schema, content, value.alone, reasons)
+
+
+def _plain(name: str) -> str:
+    """Return a name without what differs between MyName, my_name and "my name"."""
+    return re.sub(r"[\W_]", "", name).casefold()
+
+
+def _validated(schema: type[T], content: object, alone: bool, reasons: list[str]) -> T | None:
+    names = _names_of(schema)
+    if isinstance(content, dict) and names:
+        if "properties" not in names and isinstance(content.get("properties"), dict):
+            reasons.append("the schema itself, not an answer")
+            return None
+        if not names & content.keys() and not (alone and not content):
+            reasons.append(f"not of the form asked for: it has none of the keys {', '.join(sorted(names))}")
+            return None
+    try:
+        record = schema.model_validate(content)
+        unknown = _unknown_key(schema.model_validate(content, extra="allow"))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        reasons.append(f"not of the form asked for: {where + ': ' if where else ''}{first['msg']}")
+        return None
+    if unknown:
+        reasons.append(f"not of the form asked for: {unknown}")
+        return None
+    if any(isinstance(part, float) and not math.isfinite(part) for part in _parts(record)):
+        reasons.append("not of the form asked for: a number in it is not finite")  # pydantic reads "nan" as a number
+        return None
+    return record
+
+
+def _closed(schema: type[T], cut: Cut) -> T | None:
+    """Return the record of a value that lacks only the brackets of objects, if these can have held nothing more."""
+    if cut.closed is None:
+        return None
+    record = _validated(schema, cut.closed.content, cut.closed.alone, [])
+    inner: object = record
+    for key in (*cut.path, None):
+        if not isinstance(inner, BaseModel) or inner.model_config.get("extra") == "allow":
+            return None
+        fields = type(inner).model_fields
+        if inner.model_fields_set != fields.keys():
+            return None
+        name = next((n for n in fields if key is not None and key in (n, fields[n].alias)), None)
+        inner = getattr(inner, name) if name else None
+    return record
+
+
+def _salvaged(schema: type[T], reading: Reading) -> T | None:
+    if reading.flaw:
+        return None
+    if reading.cut:
+        return _fitted(schema, reading.cut.complete, []) if reading.cut.complete else None
+    records = _records(schema, reading.values, [])
+    return records[0] if len(records) == 1 else None
+
+
+def _names_of(schema: type[BaseModel]) -> frozenset[str]:
+    """Return the keys that its objects can have; empty for a schema that is not an object."""
+    if issubclass(schema, RootModel):
+        return frozenset()
+    names = set(schema.model_fields)
+    for field in schema.model_fields.values():
+        aliases = field.validation_alias.choices if isinstance(field.validation_alias, AliasChoices) else [field.alias]
+        names.update(alias for alias in aliases if isinstance(alias, str))
+    return frozenset(names)
+
+
+def _only_list(schema: type[BaseModel]) -> str | None:
+    lists = [field.alias or name for name, field in schema.model_fields.items() if _is_list(field.annotation)]
+    return lists[0] if len(lists) == 1 else None
+
+
+def _is_list(annotation: object) -> bool:
+    origin = get_origin(annotation)
+    if origin in (Union, UnionType):
+        return any(_is_list(argument) for argument in get_args(annotation))
+    return annotation in _LISTS or origin in _LISTS
+
+
+def _unknown_key(record: BaseModel) -> str:
+    """Return what is wrong where an object has a key that the schema does not know and lacks one that it knows."""
+    for part in _parts(record):
+        if not isinstance(part, BaseModel) or part.model_config.get("extra") == "allow":
+            continue
+        missing = type(part).model_fields.keys() - part.model_fields_set
+        if part.model_extra and missing:
+            return f"it has the unknown key {next(iter(part.model_extra))[:50]!r} but not {', '.join(sorted(missing))}"
+    return ""
+
+
+def _parts(record: BaseModel) -> Iterator[object]:
+    """Yield the record and all that is in it."""
+    pending: list[object] = [record]
+    while pending:
+        part = pending.pop()
+        yield part
+        if isinstance(part, BaseModel):
+            pending.extend(part.__dict__.values())
+            pending.extend((part.model_extra or {}).values())
+        elif isinstance(part, dict):
+            pending.extend(part.values())
+        elif isinstance(part, list | tuple | set | frozenset):
+            pending.extend(part)

@@ -1,0 +1,144 @@
+"""Whether what is cited supports a sentence: its names and numbers stand there, and both mean nearly the same.
+
+A sentence that says more than its source, or cites the wrong one, mostly names something that the source does not; one
+that names nothing is far from it in meaning. The threshold is measured by benchmarks/citations.py.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import regex
+
+from conspectus.prompts.embedding.embedder import Embedder, open_embedder
+from conspectus.query.question.function_words import FUNCTION_WORDS
+from conspectus.query.question.terms import stem
+from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.text.names import words
+from conspectus.storage.text.regex_annotator import RegexAnnotator
+from conspectus.storage.text.sentences import sentence_spans
+
+_NUMBER = regex.compile(r"(?<![\p{L}\p{N}])\d+(?:,\d{3})*(?:\.\d+)?")
+_IN_WORDS = {
+    **{
+        name: place
+        for place, name in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
+    },
+    **{
+        name: place
+        for place, name in enumerate(
+            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=1
+        )
+    },
+}
+_OPENERS = frozenset(
+    "accordingly additionally after also although another because before besides both currently despite during each "
+    "either eventually every finally furthermore hence however if initially instead it its later like many meanwhile "
+    "moreover most nevertheless now once originally other others overall several similarly since so some still such "
+    "their then there therefore though throughout thus today together two three under unlike until upon when where "
+    "whereas whether while with within yet".split()
+)
+"""Words that are capitalised only because a sentence begins with them."""
+_FEW_WORDS = 4
+"""A shorter sentence means something with its question only: "In Leland.\""""
+_ANNOTATOR = RegexAnnotator()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a citation points at: its words, and the title and headings above them, which say what they are about."""
+
+    quote: str
+    above: str = ""
+
+
+def missing(sentence: str, sources: Sequence[Source]) -> tuple[str, ...]:
+    """Return the names and numbers of a sentence that stand in no source, in its order.
+
+    A name stands there where each of its words does, in whatever order and number (singular or plural); a number where
+    the same value does. Accents may be left out, and small numbers be words in the source.
+    """
+    text = " ".join(f"{each.above} {each.quote}" for each in sources)
+    held = {_folded(word.key) for word in words(text)}
+    values = {_value(each) for each in _NUMBER.findall(text)}
+    values |= {float(value) for name, value in _IN_WORDS.items() if name in held}
+    names = [(each.start, _without_opener(each.text)) for each in _ANNOTATOR.annotate(sentence).phrases]
+    lost = [(start, name) for start, name in names if _lacks(name, held)]
+    lost += [(each.start(), each[0]) for each in _NUMBER.finditer(sentence) if _value(each[0]) not in values]
+    return tuple(dict.fromkeys(text for _, text in sorted(lost)))
+
+
+def _without_opener(name: str) -> str:
+    """Return a run of capitalised words without the small word that a sentence may begin with: "When Jaws"."""
+    first, _, rest = name.partition(" ")
+    return rest if rest and (first.lower() in _OPENERS or first.lower() in FUNCTION_WORDS) else name
+
+
+def _lacks(name: str, held: set[str]) -> bool:
+    """Return whether a word of a name is not held; small words, and numbers, which are looked at apart, need not be."""
+    keys = [word.key for word in words(name)]
+    return any(
+        _folded(key) not in held for key in keys if key not in FUNCTION_WORDS and key != "'s" and not key.isdigit()
+    )
+
+
+def _folded(key: str) -> str:
+    """Return a word's key without accents and plural, which one text writes and another leaves out."""
+    plain = "".join(each for each in unicodedata.normalize("NFKD", key) if not unicodedata.combining(each))
+    return stem(unicodedata.normalize("NFC", plain))
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))
+
+
+def quotes(sentence: str, sources: Sequence[Source]) -> bool:
+    """Return whether a sentence is made of a source's own words, in their order."""
+    wanted = " ".join(word.key for word in words(sentence))
+    return any(f" {wanted} " in f" {' '.join(word.key for word in words(each.quote))} " for each in sources)
+
+
+def names_alone(sentence: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return which of some names a sentence consists of; none where it has other words too.
+
+    >>> names_alone("Leland, Lake Forest and Rome", ("Rome", "Lake Forest", "Leland", "Oslo"))
+    ('Lake Forest', 'Leland', 'Rome')
+    """
+    found = []
+    for name in sorted(names, key=lambda each: (-len(each), each)):
+        if name and name in sentence:
+            sentence = sentence.replace(name, " ")
+            found.append(name)
+    return tuple(found) if {word.key for word in words(sentence)} <= {"and", "or"} else ()
+
+
+def closeness(sentence: str, sources: Sequence[Source], question: str = "") -> float:
+    """Return the cosine of a sentence with the nearest of its sources, of a sentence of theirs, or of all together.
+
+    A sentence of few words is read with its question. The packaged encoder compares them, whatever made the index's
+    vectors: the threshold is measured with it.
+    """
+    if question and len(words(sentence)) < _FEW_WORDS:
+        sentence = f"{question} {sentence}"
+    embedder = _encoder()
+    together = " ".join(each.quote for each in sources)
+    texts = list(dict.fromkeys([together, *(text for each in sources for text in _texts(each))]))
+    vectors = embedder.embed([embedder.windows(each)[0] for each in [sentence, *texts]])
+    return float(np.max(vectors[1:] @ vectors[0]))
+
+
+_MOST_SENTENCES = 20
+
+
+def _texts(source: Source) -> list[str]:
+    spans = sentence_spans(source.quote)[:_MOST_SENTENCES]
+    alone = [source.quote[start:end] for start, end in spans]
+    titled = [f"{source.above}: {each}" for each in (alone or [source.quote])] if source.above else []
+    return [source.quote, *alone, *titled]
+
+
+@cache
+def _encoder() -> Embedder:
+    return open_embedder(EmbeddingSettings(), EmbeddingServerSettings())

@@ -1,0 +1,54 @@
+"""Numbered citations that resolve: every quote is the document's own text at its span."""
+
+from conspectus.query.context import Context
+from conspectus.query.types import Citation
+from conspectus.storage.locators import described, places_between, sections_at
+from conspectus.storage.records import Document, Span
+
+
+class Citations:
+    """The citations of one answer, numbered from 1 in the order they are first made unless their numbers are given."""
+
+    def __init__(self, context: Context) -> None:
+        self._documents = context.index.keep(
+            "documents by id", lambda: {each.id: each for each in context.index.rows(Document)}
+        )
+        self._made: dict[Span, Citation] = {}
+        self.dropped = 0
+        """Citations that were asked for and do not resolve."""
+
+    def cite(self, text: str, span: Span) -> str | None:
+        """Return the text with the number of its citation; None (and one more dropped) where the span does not resolve.
+
+        Equal spans share a number.
+        """
+        number = self.number(span)
+        return f"{text} [{number}]" if number else None
+
+    def number(self, span: Span, number: int | None = None) -> int | None:
+        """Return the number of the citation of a span: the one given, or the next.
+
+        None (and one more dropped) where the span does not resolve.
+        """
+        if span not in self._made:
+            document = self._documents.get(span.document_id)
+            if document is None or not 0 <= span.start < span.end <= document.n_chars:
+                self.dropped += 1
+                return None
+            self._made[span] = Citation(
+                number or len(self._made) + 1,
+                document.id,
+                document.title,
+                document.uri,
+                span.start,
+                span.end,
+                quote=document.text[span.start : span.end],
+                place=described(document.places, span.start, span.end),
+                pages=tuple(each.label for each in places_between(document.places, span.start, span.end)),
+                headings=sections_at(document.places, span.start),
+            )
+        return self._made[span].number
+
+    def made(self) -> tuple[Citation, ...]:
+        """Return the citations made so far, by number."""
+        return tuple(self._made.values())

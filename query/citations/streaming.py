@@ -1,0 +1,89 @@
+"""Citations made while an answer streams: marks with the numbers of sources become marks with numbers of citations."""
+
+from collections.abc import Callable, Sequence
+
+import regex
+
+from conspectus.query.abstention import SIGNS, behind_nothing, may_be_nothing
+from conspectus.storage.text.sentences import sentence_spans
+
+_MARK = regex.compile(r"(\s*)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
+_PERHAPS_A_MARK = regex.compile(r"\s*+(?:\[[\d\s,;]*+)?$")
+"""An end of what has come that may yet turn out to be, or to stand before, a mark."""
+
+Cite = Callable[[str, int], Sequence[int]]
+"""Gets a sentence and the number of a source that it cites; returns the numbers of citations, none to drop it."""
+
+
+class Citing:
+    """Takes an answer piece by piece and gives it back with its citations, as soon as each is certain.
+
+    A sentence is cited by what stands before its marks, which may be before or behind the full stop. What is dropped
+    leaves no empty mark. Of a reply that begins with the word for nothing (see `conspectus.query.abstention`) what stands behind it
+    is given back, and `is_nothing` tells so.
+    """
+
+    def __init__(self, cite: Cite) -> None:
+        self._cite = cite
+        self.is_nothing = False
+        self._waiting = ""
+        self._passage = ""
+        """What has come since the last mark."""
+        self._sentence = ""
+        self._made: set[int] = set()
+        self._space = ""
+        self._begun = False
+        self._told = False
+
+    def take(self, piece: str) -> str:
+        """Return what of the answer is certain with this piece."""
+        self._waiting += piece
+        if not self._begun:
+            self._waiting = self._waiting.lstrip()
+            if may_be_nothing(self._waiting):
+                return ""
+            self._begun = True
+            behind = behind_nothing(self._waiting)
+            self.is_nothing = behind is not None
+            self._waiting = self._waiting if behind is None else behind
+        elif self.is_nothing and not self._told:
+            self._waiting = self._waiting.lstrip(SIGNS)
+        ready = []
+        while mark := _MARK.search(self._waiting):
+            ready += [self._text(self._waiting[: mark.start()]), self._mark(mark)]
+            self._waiting = self._waiting[mark.end() :]
+        held = _PERHAPS_A_MARK.search(self._waiting)
+        end = held.start() if held else len(self._waiting)
+        ready.append(self._text(self._waiting[:end]))
+        self._waiting = self._waiting[end:]
+        return "".join(ready)
+
+    def end(self) -> str:
+        """Return what was held back, now that nothing more comes."""
+        if not self._begun and behind_nothing(self._waiting) is not None:
+            self.is_nothing = True
+            self._waiting = ""
+        rest, self._waiting = self._waiting.rstrip(), ""
+        return rest
+
+    def _text(self, text: str) -> str:
+        if text:
+            self._told = True
+            self._passage += text
+            self._space = ""
+        return text
+
+    def _mark(self, mark: "regex.Match[str]") -> str:
+        if self._passage.strip():
+            spans = sentence_spans(self._passage)
+            self._sentence = self._passage[spans[-1][0] :].strip() if spans else self._passage.strip()
+            self._passage = ""
+            self._made = set()
+        numbers = dict.fromkeys(int(each) for each in regex.findall(r"\d+", mark[2]))
+        made = dict.fromkeys(found for number in numbers for found in self._cite(self._sentence, number))
+        fresh = [each for each in made if each not in self._made]
+        self._made.update(fresh)
+        if not fresh:
+            self._space = self._space or mark[1]
+            return ""
+        return (mark[1] or self._space) + "".join(f"[{each}]" for each in fresh)

@@ -1,0 +1,183 @@
+"""Answers with their citations checked: what a sentence cites must support it.
+
+Every method's answer comes through here, so that what *supports* means is the same for all: each name and number of
+the sentence stands in what it cites, and their cosine is at least `citations.threshold`, or a model says so.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import regex
+
+from conspectus.prompts.replies.structured import choose
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.usage import metered
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.citations.alignment import Marked, marked_sentences
+from conspectus.query.citations.entailment import Source, closeness, missing, names_alone, quotes
+from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
+from conspectus.storage.errors import ModelError
+from conspectus.storage.text.predicates import predicate_words
+
+STEP = "verify"
+UNVERIFIED = "[unverified]"
+"""Stands behind the marks of a sentence that what it cites does not support."""
+NOTHING_SUPPORTED = "Nothing that this answer cites supports it."
+_BULLET = regex.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
+_BULLET_ALONE = regex.compile(r"[ \t]*(?:[-*•]|\d{1,3}[.)])?[ \t]*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cited:
+    """A sentence of an answer, what of it is compared, and what it cites that resolves."""
+
+    place: Marked
+    sentence: str
+    sources: tuple[Source, ...]
+
+
+async def verified(context: Context, answer: Answer) -> Answer:
+    """Return an answer whose cited sentences are checked: unsupported ones are treated as `citations.unsupported` says.
+
+    The checks stand in `checks`, their count in the trace. Where no sentence is left the answer is that nothing is
+    known; where all are marked, it says so. A model that is asked (`citations.ask_model`) adds to the usage; where it
+    gives no answer, the cosine decides.
+    """
+    cited = _sentences(answer)
+    if not cited:
+        return answer
+    began = time.perf_counter()
+    model = context.model if context.settings.citations.ask_model else None
+    with metered() as meter:
+        checks = await _checked(context, answer, cited, model)
+    usage = answer.usage.plus(usage_of(meter.total(), time.perf_counter() - began))
+    answer = replace(answer, checks=checks, usage=usage, trace=(*answer.trace, _step(checks)))
+    places = [each.place for each, check in zip(cited, checks, strict=True) if not check.supported]
+    mode = context.settings.citations.unsupported
+    if not places or mode == "keep":
+        return answer
+    return _without(answer, places) if mode == "drop" else _marked(answer, places)
+
+
+def without_marks(text: str) -> str:
+    """Return the text of an answer as it was before it was checked and marked."""
+    return text.replace(f" {UNVERIFIED}", "").removesuffix(f"\n\n{NOTHING_SUPPORTED}")
+
+
+def _sentences(answer: Answer) -> list[_Cited]:
+    cited: tuple[Citation | CitedTriple, ...] = (*answer.citations, *answer.triples)
+    sources = {each.number: _source(each) for each in cited}
+    found = []
+    for place in marked_sentences(answer.text):
+        sentence = _BULLET.sub("", place.cited.text)
+        own = tuple(sources[number] for number in place.cited.numbers if number in sources)
+        if sentence and own:
+            found.append(_Cited(place, sentence, own))
+    return found
+
+
+def _source(cited: Citation | CitedTriple) -> Source:
+    if isinstance(cited, CitedTriple):
+        return Source(f"{cited.source} {predicate_words(cited.predicate)} {cited.target}")
+    return Source(cited.quote, " ".join(filter(None, (cited.title, *cited.headings))))
+
+
+async def _checked(
+    context: Context, answer: Answer, cited: Sequence[_Cited], model: LanguageModel | None
+) -> tuple[Check, ...]:
+    lacking = [_lacking(each, answer.names) for each in cited]
+    open_ = [place for place, lost in enumerate(lacking) if lost is None]
+    judged: Mapping[int, str] = {}
+    if model is not None:
+        replies = await settled(_asked(context, model, answer, cited[place]) for place in open_)
+        judged = {
+            place: "" if said == "Yes" else "the model finds no support"
+            for place, said in zip(open_, replies, strict=True)
+            if not isinstance(said, ModelError)
+        }
+    checks = []
+    for place, each in enumerate(cited):
+        why = lacking[place]
+        if why is None:
+            why = judged[place] if place in judged else _far(context, answer, each)
+        checks.append(Check(each.sentence, each.place.cited.numbers, not why, why))
+    return tuple(checks)
+
+
+def _lacking(cited: _Cited, names: Sequence[str]) -> str | None:
+    """Return "" for a sentence that is quoted, what it names and its sources do not, or None where neither is so.
+
+    Where a walk answers with a list of names, it is quoted where each of them is.
+    """
+    listed = names_alone(cited.sentence, names)
+    if quotes(cited.sentence, cited.sources) or (listed and all(quotes(each, cited.sources) for each in listed)):
+        return ""
+    lost = missing(cited.sentence, cited.sources)
+    return f"not there: {', '.join(lost)}" if lost else None
+
+
+def _far(context: Context, answer: Answer, cited: _Cited) -> str:
+    least = context.settings.citations.threshold
+    found = closeness(cited.sentence, cited.sources, answer.standalone or answer.question)
+    return "" if found >= least else f"cosine {found:.2f}, the least is {least:g}"
+
+
+async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _Cited) -> str:
+    source = "\n\n".join("\n".join(filter(None, (each.above, each.quote))) for each in cited.sources)
+    question = answer.standalone or answer.question
+    prompt = render("query/verify", source=source, question=question, sentence=cited.sentence)
+    passages = {each.number: each for each in answer.citations}
+    chunks = [passages[number].document_id for number in cited.place.cited.numbers if number in passages]
+    request = Request((Message("user", prompt),), STEP, sources=_hashes(context, chunks))
+    return await choose(model, request, ["Yes", "No"])
+
+
+def _hashes(context: Context, document_ids: Sequence[str]) -> tuple[str, ...]:
+    """Return the hashes of the chunks of documents: what a reply over a quotation of them depends on."""
+    wanted = set(document_ids)
+    return context.sources(each.id for each in context.chunks if each.document_id in wanted)
+
+
+def _step(checks: Sequence[Check]) -> Step:
+    lost = [each for each in checks if not each.supported]
+    said = f"{len(checks) - len(lost)} of {len(checks)} cited sentences are supported by what they cite"
+    return Step(STEP, "; ".join([said, *(f"{each.sentence!r}: {each.why}" for each in lost)]))
+
+
+def _marked(answer: Answer, places: Sequence[Marked]) -> Answer:
+    text = answer.text
+    for each in reversed(places):
+        text = f"{text[: each.end]} {UNVERIFIED}{text[each.end :]}"
+    if not any(each.supported for each in answer.checks):
+        text = f"{text}\n\n{NOTHING_SUPPORTED}"
+    return replace(answer, text=text)
+
+
+def _without(answer: Answer, places: Sequence[Marked]) -> Answer:
+    text = answer.text
+    for each in reversed(places):
+        text = _cut(text, each.start, each.rest)
+    text = text.strip()
+    left = {number for each in marked_sentences(text) for number in each.cited.numbers}
+    if not left:
+        return replace(answer, text=UNKNOWN, citations=(), triples=(), names=(), span="")
+    return replace(
+        answer,
+        text=text,
+        citations=tuple(each for each in answer.citations if each.number in left),
+        triples=tuple(each for each in answer.triples if each.number in left),
+    )
+
+
+def _cut(text: str, start: int, end: int) -> str:
+    """Return a text without a sentence, and without its line where nothing else but a bullet stands there."""
+    before, behind = text[:start].rstrip(" \t"), text[end:].lstrip(" \t")
+    line = before.rpartition("\n")[2]
+    if _BULLET_ALONE.fullmatch(line) and behind[:1] in {"", "\n"}:
+        return before[: len(before) - len(line)] + behind[1:]
+    return f"{before} {behind}" if line.strip() and behind[:1] not in {"", "\n"} else before + behind

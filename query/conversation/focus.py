@@ -1,0 +1,133 @@
+"""What a conversation has been about: the names that a follow-up question may mean without saying them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+
+import numpy as np
+import numpy.typing as npt
+
+from conspectus.query.context import Context
+from conspectus.query.conversation.history import Cited, Conversation, Turn
+from conspectus.query.question.linking import Linker, Named, open_linker
+from conspectus.query.conversation.anaphora import Refers, wording
+from conspectus.storage.records import Name
+from conspectus.storage.text.names import words
+from conspectus.storage.text.nlp import CONCEPT, NAME
+from conspectus.storage.text.normalise import entity_key, title_names
+
+_NOT_ASKED_ABOUT = frozenset(
+    {"CARDINAL", "DATE", "LANGUAGE", "MONEY", "NORP", "ORDINAL", "PERCENT", "QUANTITY", "TIME"}
+)
+"""Types that spaCy gives to what describes other things: measures, and nationalities ("American")."""
+_OF_UNKNOWN_KIND = frozenset({NAME, CONCEPT})
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A name that a turn was about; `stands_for_chunks`: passages bear it as their title."""
+
+    name: str
+    types: tuple[str, ...]
+    stands_for_chunks: bool
+
+
+def topics_meant(context: Context, history: Conversation, question: str, refers: Refers, count: int) -> list[Topic]:
+    """Return up to `count` names that the last turn with fitting ones was about, likeliest first.
+
+    Fitting are persons for "she" and what is not only a person for "it"; where no turn has any, all of the last turn
+    are. What the answer brought in and what its question named take turns; titles come first, since passages are about
+    them. What the question names itself is left out.
+    """
+    linker = open_linker(context)
+    own = {_bare(each.name) for each in linker.named(question)}
+    by_turn = [
+        [each for each in topics_of(context, linker, turn) if _bare(each.name) not in own]
+        for turn in reversed(history.turns)
+    ]
+    for topics in by_turn:
+        if fitting := [each for each in topics if _fits(each.types, refers)]:
+            return _titles_first(fitting)[:count]
+    return next((_titles_first(topics)[:count] for topics in by_turn if topics), [])
+
+
+def _titles_first(topics: Sequence[Topic]) -> list[Topic]:
+    return sorted(topics, key=lambda each: not each.stands_for_chunks)
+
+
+def topics_of(context: Context, linker: Linker, turn: Turn) -> list[Topic]:
+    """Return what a turn was about: by turns what its answer brought in and what its question named."""
+    asked = [_topic(each) for each in linker.named(turn.standalone)]
+    told: list[Topic] = []
+    if turn.citations:
+        told += _cited_titles(context, linker, turn.citations)
+        told += [_topic(each) for each in linker.named(turn.answer)]
+    known = {_bare(each.name) for each in asked}
+    told = [each for each in told if _bare(each.name) not in known]
+    mixed = (each for each in chain.from_iterable(zip_longest(told, asked)) if each is not None)
+    return list(_distinct(each for each in mixed if _is_topic(each)))
+
+
+def cited_rows(context: Context, citations: Iterable[Cited]) -> npt.NDArray[np.int64]:
+    """Return the rows of the chunks that citations stand in, sorted; a citation that does not resolve has none."""
+    rows = _rows_by_document(context)
+    found = {
+        row
+        for cited in citations
+        for row in rows.get(cited.document_id, ())
+        if context.chunks[row].start < cited.end and cited.start < context.chunks[row].end
+    }
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def _rows_by_document(context: Context) -> dict[str, list[int]]:
+    def load() -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for row, chunk in enumerate(context.chunks):
+            found.setdefault(chunk.document_id, []).append(row)
+        return found
+
+    return context.index.keep("chunk rows by document", load)
+
+
+def _cited_titles(context: Context, linker: Linker, citations: Sequence[Cited]) -> Iterator[Topic]:
+    """Yield the titles of cited documents; that of a long one says too little about each of its passages."""
+    most = int(context.index.manifest.settings["walk_graph"]["most_owners"])
+    names = context.index.keep("names", lambda: {entity_key(each.name): each for each in context.index.rows(Name)})
+    for document_id in dict.fromkeys(each.document_id for each in citations):
+        found = names.get(entity_key(context.titles.get(document_id, "")))
+        if found and len(found.chunk_ids) <= most:
+            yield Topic(found.name, linker.types_of(found.name), True)
+
+
+def _topic(named: Named) -> Topic:
+    return Topic(named.name, named.types, named.stands_for_chunks)
+
+
+def _is_topic(topic: Topic) -> bool:
+    """Return whether a name can be what is asked about: no date is, nor "It", which begins sentences."""
+    if topic.types and set(topic.types) <= _NOT_ASKED_ABOUT:
+        return False
+    return len(words(topic.name)) > 1 or bool(wording(topic.name, ()).telling)
+
+
+def _distinct(topics: Iterable[Topic]) -> Iterator[Topic]:
+    """Yield each name once, and none whose words another name before it holds ("Curie" after "Marie Curie")."""
+    seen: list[str] = []
+    for topic in topics:
+        keys = f" {' '.join(word.key for word in words(_bare(topic.name)))} "
+        if not any(keys in each for each in seen):
+            seen.append(keys)
+            yield topic
+
+
+def _bare(name: str) -> str:
+    """Return the key of a name without its last parenthesis: "Apollo (band)" and "Apollo" are one topic."""
+    return entity_key(title_names(name)[-1]) if name.strip() else ""
+
+
+def _fits(types: Sequence[str], refers: Refers) -> bool:
+    kinds = {each.casefold() for each in types if each not in _NOT_ASKED_ABOUT}
+    if refers == "any" or not kinds or kinds & {each.casefold() for each in _OF_UNKNOWN_KIND}:
+        return True
+    return "person" in kinds if refers == "person" else kinds != {"person"}

@@ -1,0 +1,206 @@
+"""Follow-up questions: what the turns before a question add to it, before anything is looked up.
+
+Every method is asked the *standalone* question: it shapes what is found as well as what is answered. With a language
+model one call rewrites the question. Without one, a question that does not stand alone is given the names that the
+last turns were about, in brackets: "Who directed it? (Maximum Overdrive; Trucks)". One that stands alone is not
+touched.
+"""
+
+import json
+import time
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+import numpy as np
+from pydantic import BaseModel
+
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.client.usage import metered
+from conspectus.query.context import Context
+from conspectus.query.conversation.history import Conversation
+from conspectus.query.question.linking import open_linker
+from conspectus.query.conversation.focus import Topic, cited_rows, topics_meant
+from conspectus.query.methods.gretriever.carry_over import decayed
+from conspectus.query.question.terms import question_terms
+from conspectus.query.types import Answer, Answerer, AnswersAfter, Evidence, Retriever, Say, Step, Usage
+from conspectus.query.conversation.anaphora import Refers, telling_words, wording
+from conspectus.storage.errors import BadAnswer
+from conspectus.storage.hashing import digest
+from conspectus.storage.text.tokens import count_tokens
+
+REWRITE = "rewrite"
+STEP = "conversation"
+
+_FEW_WORDS = 2.0
+"""Telling words of a question that the last turn may have to complete: "and when was the premiere?"."""
+_MOST_WORDS = 20
+"""Words carried over of the last question."""
+_LONGEST_REWRITE = 256
+"""Tokens that a rewritten question may have beyond twice those of the question: more is no question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A question as it stands alone, and how it came about; it is the question itself where nothing was to add."""
+
+    question: str
+    standalone: str
+    why: str
+    usage: Usage = field(default_factory=Usage)
+
+    @property
+    def step(self) -> Step:
+        """What the trace says of it."""
+        if self.standalone == self.question:
+            return Step(STEP, f"asked as it is: {self.why}")
+        return Step(STEP, f"asked as {self.standalone!r}: {self.why}")
+
+
+class ShapedAnswerer:
+    """Answers what a question means after the turns before it. The answer's `question` is what the user asked."""
+
+    def __init__(self, context: Context, answerer: Answerer, history: Conversation) -> None:
+        self._context = context
+        self._answerer = answerer
+        self._history = history
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer to the standalone question; the first step of the trace says what that is, and why."""
+        began = time.perf_counter()
+        shaped = await shape(self._context, self._history, question)
+        shaping = replace(shaped.usage, seconds=time.perf_counter() - began)
+        kept = decayed((turn.kept for turn in self._history.turns), self._context.settings.gretriever.decay)
+        if isinstance(self._answerer, AnswersAfter):
+            answer = await self._answerer.answer_after(shaped.standalone, kept, say)
+        else:
+            answer = await self._answerer.answer(shaped.standalone, say)
+        return replace(
+            answer,
+            question=question,
+            standalone=shaped.standalone,
+            usage=answer.usage.plus(shaping),
+            trace=(shaped.step, *answer.trace),
+        )
+
+
+class ShapedRetriever:
+    """Finds evidence for what a question means after the turns before it."""
+
+    def __init__(self, context: Context, retriever: Retriever, history: Conversation) -> None:
+        self._context = context
+        self._retriever = retriever
+        self._history = history
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return up to `k` passages; the first step of the trace says for what question."""
+        shaped = await shape(self._context, self._history, question)
+        found = await self._retriever.retrieve(shaped.standalone, k)
+        return replace(found, trace=(shaped.step, *found.trace))
+
+
+class _Rewritten(BaseModel):
+    """What a model makes of a question."""
+
+    question: str
+
+
+async def shape(context: Context, history: Conversation, question: str) -> Shaped:
+    """Return the question as it stands alone after the turns that `conversation.turns` and `.tokens` let it see."""
+    settings = context.settings.conversation
+    seen = history.under(context.narrowed).latest(settings.turns, settings.tokens)
+    if not seen.turns:
+        return Shaped(question, question, "nothing was said before")
+    if context.model is None:
+        return shape_offline(context, seen, question)
+    with metered() as meter:
+        try:
+            standalone = await _rewritten(context, context.model, seen, question)
+            why = "the model's rewriting" if standalone != question else "the model says that it stands alone"
+            shaped = Shaped(question, standalone, why)
+        except BadAnswer as bad:
+            plain = shape_offline(context, seen, question)
+            shaped = replace(plain, why=f"{plain.why} (the model's rewriting cannot be used: {bad.reason})")
+    spent = meter.total()
+    usage = Usage(spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost, remembered=spent.remembered)
+    return replace(shaped, usage=usage)
+
+
+async def _rewritten(context: Context, model: LanguageModel, history: Conversation, question: str) -> str:
+    """Return the model's standalone question; BadAnswer where the reply is none."""
+    turns = [{"question": each.standalone, "answer": each.answer} for each in history.turns]
+    prompt = render("query/rewrite", history=json.dumps(turns, ensure_ascii=False, indent=1), question=question)
+    request = Request((Message("user", prompt),), REWRITE, sources=_sources(context, history))
+    reply = await ask_for(model, request, _Rewritten, again=0)
+    made = " ".join(reply.question.split())
+    if not made:
+        raise BadAnswer("it is empty", reply.question)
+    if count_tokens(made) > 2 * count_tokens(question) + _LONGEST_REWRITE:
+        raise BadAnswer("it is too long for a question", reply.question)
+    return question if made == " ".join(question.split()) else made
+
+
+def _sources(context: Context, history: Conversation) -> tuple[str, ...]:
+    """Return the hashes of the chunks that the turns were made from: what a rewriting depends on."""
+    read = {source for turn in history.turns for source in turn.sources}
+    cited = {digest(context.chunks[row].text) for turn in history.turns for row in cited_rows(context, turn.citations)}
+    return tuple(sorted(read | cited))
+
+
+def shape_offline(context: Context, history: Conversation, question: str) -> Shaped:
+    """Return the question with what the last turns were about in brackets, if it does not stand alone.
+
+    It does not stand alone where, naming nothing before, it
+
+    - has a pronoun early on ("Who directed it?", "When did she marry Pierre Curie?");
+    - goes on with what was said ("And the budget?", "What about the second one?", "And Pierre Curie?");
+    - has no word that tells anything ("Why?");
+    - has one or two, which more passages hold than an answer is read from, one of them cited in the last turn
+      ("Which actors?"): the question does not say which passage is meant, and the last turn does.
+    """
+    worded = wording(question, [(each.start, each.end) for each in open_linker(context).named(question)])
+    few = not worded.named and worded.weight <= _FEW_WORDS
+    if worded.refers:
+        elided = not worded.telling and not worded.asks
+        return _carried(context, history, question, worded.refers, "it refers back", with_words=elided)
+    if worded.goes_on and worded.named and not worded.telling and not worded.asks:
+        return _shaped(question, (), _last_words(context, history), "it asks the last question of something else")
+    if worded.goes_on and few:
+        return _carried(context, history, question, "any", "it goes on", with_words=not worded.telling)
+    if few and not worded.telling:
+        return _carried(context, history, question, "any", "it says nothing by itself", with_words=True)
+    if few and _last_turn_says_which(context, history, " ".join(worded.telling)):
+        return _carried(context, history, question, "any", "it does not say of what, and the last turn does")
+    return Shaped(question, question, "it stands alone")
+
+
+def _carried(
+    context: Context, history: Conversation, question: str, refers: Refers, why: str, *, with_words: bool = False
+) -> Shaped:
+    """Add the names that are meant; the last question's words too if wanted, or if no passages bear such a name."""
+    topics = topics_meant(context, history, question, refers, context.settings.conversation.names)
+    too_wide = not any(each.stands_for_chunks for each in topics)
+    return _shaped(question, topics, _last_words(context, history) if with_words or too_wide else [], why)
+
+
+def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[str], why: str) -> Shaped:
+    added = [*(each.name for each in topics), *([" ".join(last_words)] if last_words else [])]
+    if not added:
+        return Shaped(question, question, f"{why}, but the last turns name nothing")
+    return Shaped(question, f"{question} ({'; '.join(added)})", why)
+
+
+def _last_words(context: Context, history: Conversation) -> list[str]:
+    last = history.turns[-1].standalone
+    names = [(each.start, each.end) for each in open_linker(context).named(last)]
+    return telling_words(last, names)[:_MOST_WORDS]
+
+
+def _last_turn_says_which(context: Context, history: Conversation, telling: str) -> bool:
+    holders = question_terms(context, telling).holders
+    if not holders:
+        return False
+    rows = reduce(np.intersect1d, holders)
+    cited = cited_rows(context, history.turns[-1].citations)
+    return len(rows) > context.settings.answer.passages and bool(np.isin(cited, rows).any())

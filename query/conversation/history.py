@@ -1,0 +1,114 @@
+"""A conversation: questions and answers in order, and how much of it a further question is read with."""
+
+from dataclasses import dataclass, replace
+
+from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
+from conspectus.query.types import Answer
+from conspectus.storage.hashing import digest
+from conspectus.storage.text.tokens import count_tokens, token_spans
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """Where an answer's citation stands: characters [start, end) of a document."""
+
+    document_id: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A question and its answer.
+
+    `question` is what was asked, `standalone` what was answered: the same, with what the conversation adds to it.
+    `citations` are what the answer rests on, none where nothing supports one; `sources` the hashes of the passages
+    that it was made from. `narrowed` is what the index was narrowed to, in words.
+    """
+
+    question: str
+    standalone: str
+    answer: str
+    method: str
+    citations: tuple[Cited, ...] = ()
+    sources: tuple[str, ...] = ()
+    narrowed: str = ""
+    kept: Kept = NOTHING_KEPT
+    """What a further question begins with, where the answer was made from a subgraph."""
+
+    @property
+    def tokens(self) -> int:
+        """How long the turn is: question, standalone question and answer."""
+        asked = count_tokens(self.question)
+        if self.standalone != self.question:
+            asked += count_tokens(self.standalone)
+        return asked + count_tokens(self.answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """Turns, oldest first. It does not change: `after` returns the longer one."""
+
+    turns: tuple[Turn, ...] = ()
+
+    def after(self, answer: Answer) -> "Conversation":
+        """Return the conversation with a further answer."""
+        return Conversation((*self.turns, turn_of(answer)))
+
+    def under(self, narrowed: str) -> "Conversation":
+        """Return the turns that were answered from an index narrowed to the same: others may tell of other documents.
+
+        All of them where it is whole.
+        """
+        return Conversation(tuple(each for each in self.turns if each.narrowed == narrowed)) if narrowed else self
+
+    def latest(self, turns: int, tokens: int) -> "Conversation":
+        """Return the last turns: at most so many, together of at most so many tokens.
+
+        The last turn is cut where it alone is longer: its answer first, then its questions.
+        """
+        kept: list[Turn] = []
+        left = tokens
+        for turn in reversed(self.turns[-turns:] if turns > 0 else ()):
+            if turn.tokens > left:
+                if not kept:
+                    kept.append(_shortened(turn, tokens))
+                break
+            kept.append(turn)
+            left -= turn.tokens
+        return Conversation(tuple(reversed(kept)))
+
+
+def turn_of(answer: Answer) -> Turn:
+    """Return what a conversation keeps of an answer."""
+    return Turn(
+        answer.question,
+        answer.standalone or answer.question,
+        answer.text,
+        answer.method,
+        tuple(dict.fromkeys(Cited(each.document_id, each.start, each.end) for each in answer.citations)),
+        tuple(sorted({digest(each.text) for each in answer.evidence.passages})),
+        answer.narrowed,
+        answer.evidence.subgraph.kept if answer.evidence.subgraph else NOTHING_KEPT,
+    )
+
+
+def _shortened(turn: Turn, tokens: int) -> Turn:
+    standalone = first_tokens(turn.standalone, tokens)
+    left = tokens - count_tokens(standalone)
+    if turn.question == turn.standalone:
+        return replace(turn, question=standalone, standalone=standalone, answer=first_tokens(turn.answer, left))
+    question = first_tokens(turn.question, left)
+    left -= count_tokens(question)
+    return replace(turn, question=question, standalone=standalone, answer=first_tokens(turn.answer, left))
+
+
+def first_tokens(text: str, count: int) -> str:
+    """Return the beginning of a text that has at most so many tokens.
+
+    >>> first_tokens("Toto barked.", 3)
+    'Toto barked'
+    """
+    while len(spans := token_spans(text)) > count:  # what is left of a word may be cut otherwise than the whole was
+        text = text[: spans[count - 1][1]] if count > 0 else ""
+    return text

@@ -1,0 +1,165 @@
+"""Why HippoRAG and HippoRAG 2 found a passage: the paths over phrases, triples and synonyms that led to it."""
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from conspectus.query.context import Context
+from conspectus.query.explain.labels import Naming
+from conspectus.query.explain.types import Explained, Hop, Node, Part, Path
+from conspectus.query.methods.hipporag.facts import told
+from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, Search
+from conspectus.query.methods.hipporag.graph import Memory, open_memory
+from conspectus.query.types import Evidence
+from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
+from conspectus.storage.records import Relation, Synonym
+
+LEAST_SHARE = 5e-3
+"""A path that carries less of a passage's score than this explains nothing."""
+_MOST_PHRASES = 10
+"""Phrases that are told of a passage's sum, and that paths are looked for to."""
+_MOST_PREDICATES = 3
+
+_OF_METHOD: dict[str, type[HippoRag1] | type[HippoRag2]] = {"ppr:hipporag1": HippoRag1, "ppr:hipporag2": HippoRag2}
+_FORMULAS = {
+    "ppr:hipporag1": "the sum over the passage's phrases of walk times how often each stands in it",
+    "ppr:hipporag2": "walk",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryExplainer:
+    """Explains the passages that a method of HippoRAG ranks for one question."""
+
+    context: Context
+    method: str
+    found: Search
+    most_paths: int
+
+    @property
+    def formula(self) -> str:
+        """How a score is made of its parts."""
+        return _FORMULAS[self.method]
+
+    def best(self, k: int) -> list[int]:
+        """Return the rows of the `k` best passages."""
+        order = np.argsort(-self.found.scores, kind="stable")[:k]
+        return [int(row) for row in order if self.found.scores[row] > 0]
+
+    def explained(self, row: int) -> Explained:
+        """Return what carried a chunk up."""
+        score = float(self.found.scores[row])
+        rank = (
+            1 + int((self.found.scores > score).sum() + (self.found.scores[:row] == score).sum()) if score > 0 else None
+        )
+        paths = self._paths(row, score) if score > 0 else []
+        shares = [each.mass / score for each in paths]
+        return Explained(
+            rank=rank,
+            passage=self.context.passage(row, score),
+            parts=self._parts(row, score),
+            mass=score,
+            told=min(sum(shares), 1.0),
+            paths=tuple(self._path(each, row, share) for each, share in zip(paths, shares, strict=True)),
+            note="" if rank else "the walk brings nothing here",
+        )
+
+    @property
+    def _memory(self) -> Memory:
+        return open_memory(self.context)
+
+    @property
+    def _over_passages(self) -> bool:
+        """Whether the walk itself comes to passages (HippoRAG 2); otherwise it ends at the phrases that they hold."""
+        return self.method == "ppr:hipporag2"
+
+    def _held(self, row: int) -> list[tuple[int, float, float]]:
+        """Return the phrases of a passage that bring it most: row, what it brings, how often it stands there."""
+        column = self._memory.counts[:, [row]].tocoo()
+        phrases, counts = column.coords[0].astype(np.int64), column.data
+        brought = self.found.walk.dense(self._memory.n_phrases)[phrases] * counts
+        order = np.lexsort((phrases, -brought))[:_MOST_PHRASES]
+        return [(int(phrases[i]), float(brought[i]), float(counts[i])) for i in order if brought[i] > 0]
+
+    def _parts(self, row: int, score: float) -> tuple[Part, ...]:
+        if self._over_passages:
+            return (Part("walk", score, "mass that the walk brought here"),)
+        held = self._held(row)
+        parts = [
+            Part(self._node(phrase).name, brought, f"stands here {count:.0f} x, walk {brought / count:.4g}")
+            for phrase, brought, count in held
+        ]
+        rest = score - sum(each.value for each in parts)
+        return (*parts, Part("others", rest, "its other phrases")) if rest > 1e-12 * score else tuple(parts)
+
+    def _paths(self, row: int, score: float) -> list[MassPath]:
+        if self._over_passages:
+            return self._top(self._memory.n_phrases + row, LEAST_SHARE * score)
+        found = [
+            replace(path, mass=path.mass * count)
+            for phrase, _, count in self._held(row)
+            for path in self._top(phrase, LEAST_SHARE * score / count)
+        ]
+        return sorted(found, key=lambda each: (-each.mass, each.nodes))[: self.most_paths]
+
+    def _top(self, target: int, least: float) -> list[MassPath]:
+        found, damping = self.found, self.context.settings.ppr.damping
+        return top_paths(
+            found.graph, found.seeds, found.mass, target, damping=damping, count=self.most_paths, least=least
+        )
+
+    def _path(self, path: MassPath, row: int, share: float) -> Path:
+        graph = self.found.graph
+        hops = [Hop(self._node(path.nodes[0]), "", 1.0)]
+        for source, end in pairwise(path.nodes):
+            passed = edge_weight(graph, source, end) / float(graph.strength[source])
+            hops.append(Hop(self._node(end), self._edge(source, end), passed))
+        if not self._over_passages:
+            hops.append(Hop(Naming(self.context).node(row), "is mentioned in", 1.0))
+        return Path(self._why(path.nodes[0]), tuple(hops), share)
+
+    def _node(self, number: int) -> Node:
+        """Return a node of the memory, whose phrases come first, where those of `ppr` come after the passages."""
+        n_phrases, n_chunks = self._memory.n_phrases, len(self.context.chunks)
+        return Naming(self.context).node(number - n_phrases if number >= n_phrases else number + n_chunks)
+
+    def _why(self, seed: int) -> str:
+        if not self._over_passages:
+            return "the question names it, or something near to it in meaning"
+        if seed >= self._memory.n_phrases:
+            return "every passage begins with a little, the nearest to the question with most"
+        of_seed = self.found.facts[(self._memory.facts[self.found.facts] == seed).any(axis=1)]
+        return f"near to the question: {'; '.join(told(self.context, of_seed))}"
+
+    def _edge(self, source: int, end: int) -> str:
+        """Return what joins two neighbours, as a verb from the first to the second."""
+        n_phrases = self._memory.n_phrases
+        if source >= n_phrases or end >= n_phrases:
+            return "mentions" if source >= n_phrases else "is mentioned in"
+        ids = frozenset((self._node(source).id, self._node(end).id))
+        if ids in self._synonyms:
+            return "means nearly the same as"
+        facts: npt.NDArray[np.int64] = self._memory.facts
+        relations = self.context.index.rows(Relation)
+        there = np.flatnonzero((facts[:, 0] == source) & (facts[:, 1] == end))
+        back = np.flatnonzero((facts[:, 0] == end) & (facts[:, 1] == source))
+        verbs = dict.fromkeys(relations[row].predicate or "is related to" for row in there.tolist())
+        turned = dict.fromkeys(f"(turned round) {relations[row].predicate or 'is related to'}" for row in back.tolist())
+        return ", ".join([*verbs, *turned][:_MOST_PREDICATES])
+
+    @property
+    def _synonyms(self) -> set[frozenset[str]]:
+        index = self.context.index
+        return index.keep(
+            "synonym pairs", lambda: {frozenset((each.source_id, each.target_id)) for each in index.rows(Synonym)}
+        )
+
+
+async def open_memory_walk(
+    context: Context, method: str, question: str, k: int, most_paths: int
+) -> MemoryExplainer | Evidence:
+    """Return what explains a ranking of HippoRAG, or what was found instead where nothing seeds its walk."""
+    found = await _OF_METHOD[method](context).search(question, k)
+    return found if isinstance(found, Evidence) else MemoryExplainer(context, method, found, most_paths)

@@ -1,0 +1,104 @@
+"""What nodes and edges of the walk's graph are called, and why the walk begins at a seed."""
+
+from collections import Counter
+
+import numpy as np
+
+from conspectus.query.context import Context
+from conspectus.query.explain.types import Node
+from conspectus.query.question.linking import open_linker
+from conspectus.query.methods.ppr.ppr import Search
+from conspectus.query.question.terms import telling_words
+from conspectus.storage.locators import described
+from conspectus.storage.records import Chunk, Entity, Name
+from conspectus.storage.text.names import words
+
+_LONGEST = 60
+"""Most characters of a passage's text that stand for a title that it does not have."""
+_MOST_NAMES = 3
+"""Most names, and most words, that one edge or seed is told with."""
+
+
+class Naming:
+    """Words for the graph of one index; see pipelines/steps/graph.py for what its nodes and edges are."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._n_chunks = len(context.chunks)
+        self._most_owners = int(context.index.manifest.settings["walk_graph"]["most_owners"])
+
+    def node(self, number: int) -> Node:
+        """Return a node by its number: the chunks come first, then the entities."""
+        if number < self._n_chunks:
+            chunk = self._context.chunks[number]
+            return Node("passage", chunk.id, self._passage(chunk))
+        entity = self._context.index.rows(Entity)[number - self._n_chunks]
+        return Node("entity", entity.id, entity.name)
+
+    def edge(self, source: int, end: int) -> str:
+        """Return what joins two neighbours, as a verb from the first to the second."""
+        from_passage, to_passage = source < self._n_chunks, end < self._n_chunks
+        if from_passage != to_passage:
+            return "mentions" if from_passage else "is mentioned in"
+        if from_passage and (named := self._names_of(source, end)):
+            return f"names {_listed(named)}"
+        if from_passage and (named := self._names_of(end, source)):
+            return f"is named {_listed(named)} in"
+        return "is linked with"
+
+    def why(self, seed: int, question: str, found: Search) -> str:
+        """Return why the walk begins at a seed."""
+        if seed >= self._n_chunks:
+            return f"the question names {_quoted(self.node(seed).name)}"
+        id_ = self._context.chunks[seed].id
+        names = [each.name for each in found.linked.names if id_ in each.chunk_ids]
+        if names:
+            return f"the question names {_listed(names)}"
+        return f"near to the question: {self._nearness(seed, question)}"
+
+    def _nearness(self, row: int, question: str) -> str:
+        vector = self._context.embedder.embed_query(question)[np.newaxis]
+        cosine = float(self._context.chunk_vectors.scores(vector, np.array([row]))[0][0])
+        shared = self.shared_words(row, question)
+        return f"cosine {cosine:.2f}" + (f", shares {_listed(shared)}" if shared else "")
+
+    def shared_words(self, row: int, question: str) -> list[str]:
+        """Return the question's telling words that a chunk or its title holds, the rarest first."""
+        chunk = self._context.chunks[row]
+        held = {word.key for word in words(f"{self._context.titles[chunk.document_id]} {chunk.text}")}
+        shared = dict.fromkeys(word for word in telling_words(question).split() if word in held)
+        return sorted(shared, key=lambda word: (-self._context.bm25.inverse_document_frequency(word), word))
+
+    def _names_of(self, holder: int, owner: int) -> list[str]:
+        """Return the names in one chunk's text that stand for another chunk."""
+        id_ = self._context.chunks[owner].id
+        held = open_linker(self._context).titles_in(self._context.chunks[holder].text)
+        return [each.name for each in dict.fromkeys(held) if self._joins(each) and id_ in each.chunk_ids]
+
+    def _joins(self, name: Name) -> bool:
+        return len(name.chunk_ids) <= self._most_owners
+
+    def _passage(self, chunk: Chunk) -> str:
+        title = self._context.titles[chunk.document_id].strip()
+        if not title:
+            text = " ".join(chunk.text.split())
+            title = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+        if self._chunks_of[chunk.document_id] == 1:
+            return title
+        place = described(self._context.places_of(chunk.document_id), chunk.start, chunk.end)
+        return f"{title}, {place}" if place else f"{title}, passage {chunk.ordinal + 1}"
+
+    @property
+    def _chunks_of(self) -> Counter[str]:
+        return self._context.index.keep(
+            "chunks of documents", lambda: Counter(each.document_id for each in self._context.chunks)
+        )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(_quoted(each) for each in names[:_MOST_NAMES])
+    return shown + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'

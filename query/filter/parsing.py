@@ -1,0 +1,186 @@
+"""Filters as people write them: `year >= 2020 and (lang = "en" or not topic in (war, "civil war"))`.
+
+    filter      and-terms joined by `or`
+    and-term    terms joined by `and`
+    term        `not` term | `(` filter `)` | key operator value | key [`not`] `in` `(` value `,` ... `)`
+    operator    =  ==  !=  <>  <  <=  >  >=
+    key         a word, or any text in backquotes
+    value       a number, a date (2024-05-31, 2024-05), a word, or any text in double or single quotes
+
+A word is letters, digits and _ . : / -, in any script. `and`, `or`, `not`, `in` are words of the filter, in any case.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+from conspectus.query.filter.expressions import All, Any, Comparison, Expression, Not, Operator, Value, as_day, as_number
+from conspectus.storage.errors import UsageError
+
+_MOST_CHARACTERS = 10_000
+_DEEPEST = 50
+"""Parentheses and negations within one another."""
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
+      | (?P<key>`[^`]+`)
+      | (?P<operator><=|>=|!=|<>|==|=|<|>)
+      | (?P<sign>[(),])
+      | (?P<word>[+-]?[\w.][\w.:/+-]*)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_OPERATORS: dict[str, Operator] = {
+    "=": "=",
+    "==": "=",
+    "!=": "!=",
+    "<>": "!=",
+    "<": "<",
+    "<=": "<=",
+    ">": ">",
+    ">=": ">=",
+}
+_RESERVED = frozenset({"and", "or", "not", "in"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    written: str
+    start: int
+
+    def says(self, word: str) -> bool:
+        return self.kind in {"word", "sign"} and self.written.casefold() == word
+
+
+def parse(written: str) -> Expression:
+    """Return the filter that a text is; UsageError says what is wrong with it and at which character."""
+    if len(written) > _MOST_CHARACTERS:
+        raise UsageError(f"the filter has {len(written):,} characters; the most are {_MOST_CHARACTERS:,}")
+    parser = _Parser(written, _tokens(written))
+    found = parser.filter(0)
+    if parser.now.kind != "end":
+        parser.refuse("`and`, `or` or the end")
+    return found
+
+
+def _tokens(written: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    at, end = 0, len(written.rstrip())
+    while at < end:
+        found = _TOKEN.match(written, at)
+        if found is None:
+            at += len(written[at:]) - len(written[at:].lstrip())
+            what = "a quote that is not closed" if written[at] in "\"'`" else f"{written[at]!r}"
+            raise UsageError(f"the filter cannot be read at character {at + 1}, {what}: {_shown(written, at)}")
+        kind = found.lastgroup or ""
+        tokens.append(_Token(kind, found[kind], found.start(kind)))
+        at = found.end()
+    return [*tokens, _Token("end", "", len(written))]
+
+
+class _Parser:
+    """Reads tokens from the left to the right, one rule of the grammar a method."""
+
+    def __init__(self, written: str, tokens: list[_Token]) -> None:
+        self._written = written
+        self._tokens = tokens
+        self._at = 0
+
+    @property
+    def now(self) -> _Token:
+        return self._tokens[self._at]
+
+    def refuse(self, wanted: str) -> NoReturn:
+        found = self.now.written or "the end"
+        raise UsageError(
+            f"the filter should have {wanted} at character {self.now.start + 1}, not {found!r}: "
+            f"{_shown(self._written, self.now.start)}"
+        )
+
+    def filter(self, depth: int) -> Expression:
+        found = [self._all(depth)]
+        while self._take("or"):
+            found.append(self._all(depth))
+        return found[0] if len(found) == 1 else Any(tuple(found))
+
+    def _all(self, depth: int) -> Expression:
+        found = [self._term(depth)]
+        while self._take("and"):
+            found.append(self._term(depth))
+        return found[0] if len(found) == 1 else All(tuple(found))
+
+    def _term(self, depth: int) -> Expression:
+        if depth > _DEEPEST:
+            self.refuse(f"at most {_DEEPEST} parentheses and negations within one another")
+        if self._take("not"):
+            return Not(self._term(depth + 1))
+        if self._take("("):
+            found = self.filter(depth + 1)
+            self._need(")")
+            return found
+        return self._comparison(self._key())
+
+    def _key(self) -> str:
+        token = self.now
+        if token.kind == "key":
+            self._at += 1
+            return token.written[1:-1]
+        if token.kind != "word" or token.written.casefold() in _RESERVED:
+            self.refuse("a key")
+        self._at += 1
+        return token.written
+
+    def _comparison(self, key: str) -> Expression:
+        if self._take("not"):
+            self._need("in")
+            return Not(self._one_of(key))
+        if self._take("in"):
+            return self._one_of(key)
+        token = self.now
+        if token.kind != "operator":
+            self.refuse("`=`, `!=`, `<`, `<=`, `>`, `>=` or `in`")
+        self._at += 1
+        place = self.now
+        operator, value = _OPERATORS[token.written], self._value()
+        if isinstance(value, str) and operator not in {"=", "!="}:
+            raise UsageError(
+                f"the filter compares by `{token.written}` with a text, {value!r}, at character {place.start + 1}; "
+                f"only numbers and dates (2024-05-31) have an order"
+            )
+        return Comparison(key, operator, value)
+
+    def _one_of(self, key: str) -> Expression:
+        self._need("(")
+        found: list[Expression] = [Comparison(key, "=", self._value())]
+        while self._take(","):
+            found.append(Comparison(key, "=", self._value()))
+        self._need(")")
+        return Any(tuple(found))
+
+    def _value(self) -> Value:
+        token = self.now
+        if token.kind == "text":
+            self._at += 1
+            return re.sub(r"\\(.)", r"\1", token.written[1:-1], flags=re.DOTALL)
+        if token.kind != "word" or token.written.casefold() in _RESERVED:
+            self.refuse("a value (a text in quotes, a number or a date)")
+        self._at += 1
+        number = as_number(token.written)
+        return number if number is not None else as_day(token.written) or token.written
+
+    def _take(self, word: str) -> bool:
+        if not self.now.says(word):
+            return False
+        self._at += 1
+        return True
+
+    def _need(self, word: str) -> None:
+        if not self._take(word):
+            self.refuse(f"`{word}`")
+
+
+def _shown(written: str, at: int) -> str:
+    """Return the filter around a place, on one line, with a mark before it."""
+    before, behind = " ".join(written[max(0, at - 40) : at].split()), " ".join(written[at : at + 40].split())
+    return f"{before} >>> {behind}".strip()

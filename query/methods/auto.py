@@ -1,0 +1,49 @@
+"""Choosing a method for a question, and saying why."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Answerer, Say, Step
+from conspectus.query.question.scope import closeness_to_whole
+from conspectus.query.question.translated_scope import closeness_in_translation
+
+
+class AutoAnswerer:
+    """Global search for questions about the corpus as a whole, PageRank over passages for the others.
+
+    A question is about the whole when it is nearer to a typical question of that kind than to any passage: a
+    passage answers what it is near to.
+    """
+
+    def __init__(self, context: Context, whole: Answerer, parts: Answerer) -> None:
+        self._context = context
+        self._whole = whole
+        self._parts = parts
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Answer with the method that suits the question; the first step of the trace says which and why."""
+        typical = self._typical(question)
+        nearest = self._nearest_passage(question)
+        answer = await (self._whole if typical >= nearest else self._parts).answer(question, say)
+        why = (
+            f"{answer.method}: cosine {typical:.2f} with a typical question about a whole corpus, "
+            f"{nearest:.2f} with the nearest passage"
+        )
+        return replace(answer, trace=(Step("auto", why), *answer.trace))
+
+    def _typical(self, question: str) -> float:
+        """Return the closeness to typical questions about a whole; to those in other languages where a model answers.
+
+        Without a model the global search would then have to find support in that language, which it cannot tell.
+        """
+        english = closeness_to_whole(self._context, question)
+        if not self._context.settings.llm.model:
+            return english
+        return max(english, closeness_in_translation(self._context, question))
+
+    def _nearest_passage(self, question: str) -> float:
+        vector = self._context.embedder.embed_query(question)
+        scores, _ = self._context.chunk_vectors.search(vector[np.newaxis], 1)
+        return float(scores[0][0]) if scores.size else 0.0

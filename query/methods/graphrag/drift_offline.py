@@ -1,0 +1,74 @@
+"""DRIFT without a language model: the same way from reports to passages, with names in the place of questions.
+
+Nothing here makes up a question. What the reports nearest to a question lead to, things that the question does not
+name, is looked for together with the question; the passages of all these searches are folded into one answer.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from conspectus.query.methods.graphrag.drift_primer import nearest_reports
+from conspectus.query.methods.graphrag.local_context import selection_trace
+from conspectus.query.methods.graphrag.local_selection import LocalSelection
+from conspectus.query.reader.extractive import read_found
+from conspectus.query.reader.material import ScoredUnit, evidence, passage_unit
+from conspectus.query.reader.packing import filled
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Say, Step
+
+_SHARE = 0.6
+"""What a passage scores for a follow-up, of what it would for the question: it can join the best, not drive them out.
+At 0.5 recall@5 of 50 HotpotQA questions was .860, at 0.7 .830, with the question alone .850."""
+
+
+class ExtractiveDrift:
+    """Answers with sentences of the passages that local search finds for the question and for what it leads to."""
+
+    def __init__(self, name: str, context: Context) -> None:
+        self._name = name
+        self._context = context
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return up to `answer.sentences` sentences of what `drift_search.context_tokens` hold of these passages."""
+        began = time.perf_counter()
+        scored, trace = self._find(question)
+        found = replace(evidence(self._context, scored), trace=trace)
+        read = [each.unit.n_tokens for each in scored if each.unit.table == "chunks"]
+        return await read_found(
+            self._name, self._context, found, question, say, began=began, units=len(read), n_tokens=sum(read)
+        )
+
+    def _find(self, question: str) -> tuple[list[ScoredUnit], tuple[Step, ...]]:
+        """Return the nearest reports and the best passages; one scores the most that any of the searches gives it."""
+        context = self._context
+        if not context.chunks:
+            return [], (Step("drift", "the index holds no chunk"),)
+        selection = LocalSelection(context, question)
+        reports = nearest_reports(context, [question])
+        names = self._names(question, selection, reports)
+        scores: dict[int, float] = {}
+        follow_ups = [(LocalSelection(context, f"{question} {name}"), _SHARE) for name in names]
+        for search, share in [(selection, 1.0), *follow_ups]:
+            for row, score in zip(search.chunks.rows.tolist(), search.chunks.scores.tolist(), strict=True):
+                scores[row] = max(scores.get(row, 0.0), share * score)
+        order = sorted(scores, key=lambda row: (-scores[row], row))
+        window = filled((passage_unit(context, row) for row in order), context.settings.drift_search.context_tokens)
+        kept = [ScoredUnit(each, scores[each.row]) for each in window.units] if window else []
+        primer = Step("primer", f"{len(reports)} nearest reports lead to {', '.join(names) or 'nothing further'}")
+        fold = Step("fold", f"{len(kept)} of {len(order)} passages that {1 + len(names)} local searches found")
+        return [*reports, *kept], (*selection_trace(selection), primer, fold)
+
+    def _names(self, question: str, selection: LocalSelection, reports: Sequence[ScoredUnit]) -> list[str]:
+        """Return what the relations nearest to the question join, of those that the reports are about."""
+        context, known = self._context, selection.knowledge
+        rows = known.relations_of_report.pairs(np.array([each.unit.row for each in reports], np.int64))[1]
+        rows = np.unique(rows)
+        vector = context.embedder.embed_query(question)[np.newaxis]
+        cosines = context.index.vectors("relations").scores(vector, rows)[0]
+        ends = known.ends[rows[np.argsort(-cosines, kind="stable")]].ravel().tolist()
+        named = set(selection.named.tolist())
+        fresh = [row for row in dict.fromkeys(ends) if row not in named]
+        return [known.entities[row].name for row in fresh[: context.settings.drift_search.follow_ups]]

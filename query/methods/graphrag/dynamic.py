@@ -1,0 +1,128 @@
+"""Choosing reports from the roots of the hierarchy down, each by its relevance to the question.
+
+GraphRAG's dynamic community selection: a report that is relevant gives way to those of its parts that are. What is
+rated far from the question is not looked into, so a map-reduce reads fewer reports, and finer ones.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from conspectus.prompts.replies.structured import choose
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.client.gather import settled
+from conspectus.query.methods.graphrag.hierarchy import Descent, Hierarchy, hierarchy_of
+from conspectus.query.methods.graphrag.map_input import Selected, accounted, passages_instead
+from conspectus.query.reader.material import Unit, report_units, sources
+from conspectus.query.context import Context
+from conspectus.query.types import Step
+from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Community
+
+STEP = "rate"
+_BEST = 5
+
+
+class Rater(Protocol):
+    """Says how relevant reports are."""
+
+    async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
+        """Return for each report its relevance, 0 to 5, or the error that left it unrated."""
+        ...
+
+    def is_about_the_whole(self, question: str) -> bool:
+        """Return whether all roots are wanted, without a walk."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRater:
+    """Has a model rate each report in a call of its own."""
+
+    context: Context
+    model: LanguageModel
+
+    async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
+        """Return the model's ratings."""
+        return await settled(self._rated(question, each) for each in units)
+
+    def is_about_the_whole(self, question: str) -> bool:
+        """Return False: the model judges each report."""
+        return False
+
+    async def _rated(self, question: str, unit: Unit) -> float:
+        message = Message("user", render("query/rate", report=unit.text, question=question))
+        request = Request((message,), STEP, sources=sources(self.context, [unit]))
+        return float(await choose(self.model, request, [str(each) for each in range(_BEST + 1)]))
+
+
+@dataclass(frozen=True, slots=True)
+class ClosenessRater:
+    """Stands in for a model: five times the cosine of the question with the report."""
+
+    context: Context
+
+    async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
+        """Return the ratings by closeness."""
+        vector = self.context.embedder.embed_query(question)[np.newaxis]
+        cosines = self.context.index.vectors("reports").scores(vector, np.array([each.row for each in units]))[0]
+        return [_BEST * max(0.0, float(each)) for each in cosines]
+
+    def is_about_the_whole(self, question: str) -> bool:
+        """Return whether the question is nearer to a typical one about a whole corpus than to any report."""
+        if not is_about_the_whole(self.context, question):
+            return False
+        vector = self.context.embedder.embed_query(question)[np.newaxis]
+        cosines, _ = self.context.index.vectors("reports").search(vector, 1)
+        return closeness_to_whole(self.context, question) >= float(cosines.max(initial=0.0))
+
+
+class DynamicReports:
+    """The reports that a walk down the hierarchy selects."""
+
+    def __init__(self, context: Context, rater: Rater) -> None:
+        self._context = context
+        self._rater = rater
+
+    async def select(self, question: str) -> Selected:
+        """Return relevant reports none of whose parts is relevant; no entity is covered by two of them.
+
+        One that could not be rated counts as relevant. ModelError where none could be.
+        """
+        context = self._context
+        threshold = context.settings.global_search.dynamic_threshold
+        reports = report_units(context)
+        if not reports and context.narrowed:
+            return await passages_instead(context, question, "there is no report that may be read")
+        descent = Descent(_hierarchy(context), reports)
+        if self._rater.is_about_the_whole(question):
+            roots = tuple(reports[id_] for id_ in descent.frontier)
+            return Selected(roots, (accounted("the question is about the whole: the roots have", "reports", roots),))
+        rated, tokens, levels = 0, 0, 0
+        failures: list[ModelError] = []
+        while descent.frontier:
+            units = [reports[id_] for id_ in descent.frontier]
+            ratings = await self._rater.rate(question, units)
+            failures += [each for each in ratings if isinstance(each, ModelError)]
+            rated, tokens, levels = rated + len(units), tokens + sum(each.n_tokens for each in units), levels + 1
+            if len(failures) == rated:
+                raise failures[0]
+            descent.judged(
+                {
+                    id_
+                    for id_, rating in zip(descent.frontier, ratings, strict=True)
+                    if isinstance(rating, ModelError) or rating >= threshold
+                }
+            )
+        chosen = tuple(reports[id_] for id_ in descent.selected())
+        lost = f"; {len(failures)} could not be rated and count as relevant" if failures else ""
+        walked = Step("rate", f"{rated} reports of {tokens} tokens on {levels} levels{lost}")
+        return Selected(chosen, (walked, accounted("the walk selected", "reports", chosen)))
+
+
+def _hierarchy(context: Context) -> Hierarchy:
+    return context.index.keep("hierarchy", lambda: hierarchy_of(context.index.rows(Community)))

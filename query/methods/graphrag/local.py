@@ -1,0 +1,122 @@
+"""Local search: an answer about particular things, from all that the index knows of them.
+
+GraphRAG's way: the question is mapped to entities, and what is known of these (reports on their communities, relations,
+claims, text) fills one window, from which one call answers.
+"""
+
+import time
+from dataclasses import replace
+
+from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.client.usage import metered
+from conspectus.query.reader.cited_answer import usage_of, write
+from conspectus.query.methods.graphrag.local_context import LocalContext, local_context, selection_trace
+from conspectus.query.methods.graphrag.local_selection import LocalSelection
+from conspectus.query.reader.extractive import read_found
+from conspectus.query.reader.material import evidence
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
+
+STEP = "local"
+
+
+class LocalRetriever:
+    """The passages of local search: those that hold what the question is about, or are near to it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return the `k` best passages, and the reports, entities, relations and claims that belong to the question."""
+        if not self._context.chunks:
+            return Evidence(trace=(Step("local", "the index holds no chunk"),))
+        selection = LocalSelection(self._context, question)
+        known, chunks, reports = selection.knowledge, selection.chunks, selection.reports
+        passages = zip(chunks.rows[: max(k, 0)].tolist(), chunks.scores.tolist(), strict=False)
+        relations = [*selection.inner_relations.tolist(), *selection.outer_relations.tolist()]
+        found = Step(
+            "local",
+            f"{len(reports.rows)} reports, {len(selection.inner_relations)} relations between linked entities, "
+            f"{len(selection.outer_relations)} with others, {len(selection.claims)} claims, "
+            f"{len(chunks.rows)} passages",
+        )
+        return Evidence(
+            tuple(self._context.passage(row, score) for row, score in passages),
+            tuple(
+                ScoredReport(known.reports[row], score)
+                for row, score in zip(reports.rows.tolist(), reports.scores.tolist(), strict=True)
+            ),
+            (*selection_trace(selection), found),
+            tuple(known.entities[row] for row in selection.entities.rows.tolist()),
+            tuple(known.relations[row] for row in relations),
+            tuple(known.claims[row] for row in selection.claims.tolist()),
+        )
+
+
+def find_context(context: Context, question: str) -> LocalContext:
+    """Return what local search reads for a question; nothing where the index holds no chunk."""
+    if not context.chunks:
+        return LocalContext("", 0, (), (), (Step("local", "the index holds no chunk"),))
+    return local_context(context, LocalSelection(context, question))
+
+
+class ExtractiveLocalSearch:
+    """Local search without a model: sentences of the passages that the same window holds."""
+
+    def __init__(self, name: str, context: Context) -> None:
+        self._name = name
+        self._context = context
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return up to `answer.sentences` sentences that together cover the question, as of any passages."""
+        began = time.perf_counter()
+        found = find_context(self._context, question)
+        shown = replace(evidence(self._context, found.units), trace=found.trace)
+        return await read_found(
+            self._name,
+            self._context,
+            shown,
+            question,
+            say,
+            began=began,
+            units=len(found.units),
+            n_tokens=found.n_tokens,
+        )
+
+
+class LocalSearch:
+    """Answers with a model over what local search finds."""
+
+    def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
+        self._name = name
+        self._context = context
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the model's answer in one call; what it cites are sentences of the documents."""
+        began = time.perf_counter()
+        found = find_context(self._context, question)
+        units = [each.unit for each in found.units]
+        with metered() as meter:
+            written = await write(
+                self._context,
+                self._model,
+                question,
+                found.text,
+                units,
+                say,
+                prompt="query/local_answer",
+                step=STEP,
+                most_words=self._context.settings.local_search.words,
+            )
+        read = Step("read", f"{len(units)} reports, records and passages read, {len(written.citations)} citations made")
+        return Answer(
+            question=question,
+            method=self._name,
+            text=written.text,
+            citations=written.citations,
+            evidence=evidence(self._context, found.units),
+            usage=usage_of(meter.total(), time.perf_counter() - began, len(units), found.n_tokens),
+            trace=(*found.trace, read),
+            dropped_citations=written.dropped,
+        )

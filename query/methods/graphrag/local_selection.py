@@ -1,0 +1,177 @@
+"""What belongs to a question in the graph: entities, then their relations, claims, reports and passages.
+
+The local search of GraphRAG maps a question to entities and ranks all else by what it has to do with them. What is
+added here: entities that stand in the question by name come first, relations that lead away are ranked by their
+closeness to the question too, and passages near to the question are candidates even where no entity leads to them,
+so that nothing that was indexed is out of reach.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from conspectus.query.methods.graphrag.graph_tables import Knowledge, Rows, knowledge_of
+from conspectus.query.context import Context
+from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.methods.ppr.seeds import text_scores, word_scores
+from conspectus.storage.settings import LocalSettings
+from conspectus.storage.text.normalise import entity_key
+
+Floats = npt.NDArray[np.float64]
+
+_HELD = 0.5
+"""What the entities that a passage holds count for, where closeness to the question counts up to 1."""
+_STATED = 0.05
+"""What each relation between linked entities counts for that a passage states."""
+_TITLED = 0.3
+"""What it counts for that the question names a passage by its title."""
+_NEAR = 0.3
+_SHARPNESS = 4
+"""An entity found by embedding weighs 0.3 of its cosine to the fourth power, one that the question names 1."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """Rows of a table, best first, and the score of each."""
+
+    rows: Rows
+    scores: Floats
+
+
+class LocalSelection:
+    """What belongs to one question; each part is worked out when it is asked for."""
+
+    def __init__(self, context: Context, question: str) -> None:
+        self._context = context
+        self._settings: LocalSettings = context.settings.local_search
+        self._question = question
+        self._vector = context.embedder.embed_query(question)[np.newaxis]
+        self.knowledge: Knowledge = knowledge_of(context)
+
+    @cached_property
+    def named(self) -> Rows:
+        """The entities that stand in the question by name, the rarest first."""
+        row_of = self._context.index.keep(
+            "entity rows by key",
+            lambda: {entity_key(each.name): row for row, each in enumerate(self.knowledge.entities)},
+        )
+        keys = (entity_key(each.name) for each in self._linked.names)
+        rows = np.array(sorted({*self._linked.entity_rows, *(row_of[key] for key in keys if key in row_of)}), np.int64)
+        ordered: Rows = rows[np.lexsort((rows, self.knowledge.frequencies[rows]))]
+        return ordered
+
+    @cached_property
+    def entities(self) -> Ranked:
+        """The linked entities: those named, then those whose names are nearest in meaning."""
+        count = self._settings.entities
+        named = self.named[:count]
+        cosines, near = self._context.index.vectors("entities").search(self._vector, count + len(named))
+        fresh = np.flatnonzero(~np.isin(near[0], named))[: count - len(named)]
+        weights = _NEAR * np.clip(cosines[0][fresh].astype(np.float64), 0, 1) ** _SHARPNESS
+        return Ranked(np.concatenate([named, near[0][fresh]]), np.concatenate([np.ones(len(named)), weights]))
+
+    @cached_property
+    def inner_relations(self) -> Rows:
+        """The relations between two linked entities: by weight, then by the degrees of both ends."""
+        rows = self._touching[self._linked_ends == 2]
+        ordered: Rows = rows[np.lexsort((rows, -self._degrees(rows), -self.knowledge.weights[rows]))]
+        return ordered
+
+    @cached_property
+    def outer_relations(self) -> Rows:
+        """The best relations of linked entities to others.
+
+        Others that several linked entities lead to come first; then those whose weight times closeness to the
+        question is highest; then by the degrees of both ends.
+        """
+        known, rows = self.knowledge, self._touching[self._linked_ends == 1]
+        inside = np.isin(known.ends[rows], self.entities.rows)
+        near_end, far_end = known.ends[rows][inside], known.ends[rows][~inside]
+        pairs = np.unique(np.stack([far_end, near_end], axis=1), axis=0)
+        others, links = np.unique(pairs[:, 0], return_counts=True)
+        shared = links[np.searchsorted(others, far_end)]
+        closeness = self._context.index.vectors("relations").scores(self._vector, rows)[0].astype(np.float64)
+        telling = known.weights[rows] * np.clip(closeness, 0, None)
+        ordered: Rows = rows[np.lexsort((rows, -self._degrees(rows), -telling, -shared))]
+        return ordered[: self._settings.relations * len(self.entities.rows)]
+
+    @cached_property
+    def claims(self) -> Rows:
+        """Claims about linked entities: those that join two first, then in the order of the entities."""
+        places, rows = self.knowledge.claims_of.pairs(self.entities.rows)
+        found, first, ends = np.unique(rows, return_index=True, return_counts=True)
+        ordered: Rows = found[np.lexsort((found, places[first], -ends))]
+        return ordered[: self._settings.relations * len(self.entities.rows)]
+
+    @cached_property
+    def reports(self) -> Ranked:
+        """The reports that linked entities lie in: by how many they hold, then by rating.
+
+        For each entity it is the report of its finest community on `local_search.level` or above that has one.
+        """
+        known = self.knowledge
+        deepest = int(self._settings.level[1:])
+        held: dict[int, int] = {}
+        for entity in self.entities.rows.tolist():
+            rows = known.reports_of.of(entity).tolist()
+            if rows:
+                best = min(rows, key=lambda row: _distance(known.reports[row].level, deepest))
+                held[best] = held.get(best, 0) + 1
+        order = sorted(held, key=lambda row: (-held[row], -known.reports[row].rating, row))
+        return Ranked(np.array(order, np.int64), np.array([held[row] for row in order], np.float64))
+
+    @cached_property
+    def chunks(self) -> Ranked:
+        """The passages that hold linked entities or are near to the question, best first, ties by row.
+
+        The score is the closeness to the question in words and meaning (1 for the nearest), plus the linked entities
+        that a passage holds, each the less the more passages hold it, plus the relations between them that it states,
+        plus something where the question names it by its title.
+        """
+        known, entities = self.knowledge, self.entities
+        near = text_scores(self._context, word_scores(self._context, self._question), self._vector)
+        weights = entities.scores / np.sqrt(1 + known.frequencies[entities.rows])
+        places, holding = known.chunks_of_entity.pairs(entities.rows)
+        _, stating = known.chunks_of_relation.pairs(self.inner_relations)
+        titled = self._titled
+        rows = np.unique(np.concatenate([near.rows, holding, stating, titled]))
+        scores = np.zeros(len(rows))
+        scores[np.searchsorted(rows, near.rows)] += near.scores / max(near.scores.max(initial=0.0), 1e-9)
+        np.add.at(scores, np.searchsorted(rows, holding), _HELD * weights[places])
+        np.add.at(scores, np.searchsorted(rows, stating), _STATED)
+        scores[np.searchsorted(rows, titled)] += _TITLED
+        order = np.lexsort((rows, -scores))
+        order = order[scores[order] > 0]
+        return Ranked(rows[order], scores[order])
+
+    @cached_property
+    def _linked(self) -> Linked:
+        return open_linker(self._context).link(self._question)
+
+    @property
+    def _titled(self) -> Rows:
+        """The passages of titles that stand in the question; a title that many have says nothing."""
+        most = int(self._context.index.manifest.settings["walk_graph"]["most_owners"])
+        ids = {id_ for each in self._linked.names if len(each.chunk_ids) <= most for id_ in each.chunk_ids}
+        return np.array(sorted(self.knowledge.chunk_row[id_] for id_ in ids), np.int64)
+
+    @cached_property
+    def _touching(self) -> Rows:
+        """The relations of linked entities, each once."""
+        return np.unique(self.knowledge.relations_of.pairs(self.entities.rows)[1])
+
+    @property
+    def _linked_ends(self) -> npt.NDArray[np.int64]:
+        found: npt.NDArray[np.int64] = np.isin(self.knowledge.ends[self._touching], self.entities.rows).sum(axis=1)
+        return found
+
+    def _degrees(self, rows: Rows) -> Floats:
+        degrees: Floats = self.knowledge.degrees[self.knowledge.ends[rows]].sum(axis=1)
+        return degrees
+
+
+def _distance(level: int, deepest: int) -> tuple[bool, int]:
+    """Order levels for an entity: the deepest allowed and those above it, then what is deeper."""
+    return level > deepest, abs(level - deepest)

@@ -1,0 +1,102 @@
+"""Which reports or passages a question about the whole is answered over."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from conspectus.query.reader.material import ScoredUnit, Unit, passage_unit, report_units
+from conspectus.query.reader.packing import filled
+from conspectus.query.context import Context
+from conspectus.query.types import Step
+from conspectus.storage.records import Community
+
+_FIRST_LOOK = 64
+"""Passages looked for at first; more where a window holds them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What was selected, and how."""
+
+    units: tuple[Unit, ...]
+    trace: tuple[Step, ...]
+
+    @property
+    def n_tokens(self) -> int:
+        """The tokens of all together."""
+        return sum(each.n_tokens for each in self.units)
+
+
+class Selector(Protocol):
+    """Chooses what an answer is made over."""
+
+    async def select(self, question: str) -> Selected:
+        """Return reports of which no two cover the same entity, or passages."""
+        ...
+
+
+class LevelReports:
+    """All reports of one level of the hierarchy, `c0` the coarsest; the deepest one where `level` is deeper."""
+
+    def __init__(self, context: Context, level: str) -> None:
+        self._context = context
+        self._level = int(level[1:])
+
+    async def select(self, question: str) -> Selected:
+        """Return the reports of the communities of the level, which is a partition of all entities."""
+        communities = self._context.index.rows(Community)
+        level = min(self._level, max((each.level for each in communities), default=0))
+        ids = {each.same_as or each.id for each in communities if each.level == level}
+        units = tuple(each for id_, each in report_units(self._context).items() if id_ in ids)
+        if not units and self._context.narrowed:
+            return await passages_instead(self._context, question, f"level c{level} has no report that may be read")
+        shallower = f" (c{self._level} was asked for; the hierarchy ends at c{level})" if level != self._level else ""
+        return Selected(units, (accounted(f"level c{level} has", "reports", units, shallower),))
+
+
+class EveryPassage:
+    """All chunks: the condition TS of GraphRAG (Edge et al. 2024, section 3.2)."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def select(self, question: str) -> Selected:
+        """Return every chunk of the index, whatever the question."""
+        context = self._context
+        rows = range(context.index.manifest.rows["chunks"])
+        units = context.index.keep("passage units", lambda: tuple(passage_unit(context, row) for row in rows))
+        return Selected(units, (accounted("the index has", "passages", units),))
+
+
+async def passages_instead(context: Context, question: str, why: str) -> Selected:
+    """Return every passage in place of reports: what a narrowed index has too little of is summed up nowhere."""
+    found = await EveryPassage(context).select(question)
+    return Selected(found.units, (Step("global", f"{why}: the passages are read, as ts does"), *found.trace))
+
+
+class NearestPassages:
+    """The chunks nearest to the question, as many as one call holds: the condition SS, naive vector search."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._limit = context.settings.global_search.context_tokens
+
+    def nearest(self, question: str) -> tuple[list[ScoredUnit], Step]:
+        """Return chunks by the cosine of their best window, nearest first, and the step that says how many."""
+        context = self._context
+        vector = context.embedder.embed_query(question)[np.newaxis]
+        k = _FIRST_LOOK
+        while True:
+            cosines, rows = context.chunk_vectors.search(vector, k)
+            window = filled([passage_unit(context, int(row)) for row in rows[0]], self._limit)
+            units = window.units if window else ()
+            if k >= context.index.manifest.rows["chunks"] or len(units) < len(rows[0]):
+                scored = [ScoredUnit(unit, float(cosine)) for unit, cosine in zip(units, cosines[0], strict=False)]
+                return scored, accounted("one call holds the", "nearest passages", units)
+            k *= 4
+
+
+def accounted(what: str, plural: str, units: tuple[Unit, ...], note: str = "") -> Step:
+    """Return the step that says how many units there are and how many tokens they have."""
+    return Step("global", f"{what} {len(units)} {plural}, {sum(each.n_tokens for each in units)} tokens{note}")

@@ -1,0 +1,118 @@
+"""An answer that a language model reads in a subgraph: one call, what it cites checked against the subgraph.
+
+The variants are those of He et al. 2024, table 4 (inference only): plain, "let's think step by step" (Kojima et al.
+2022), "let's construct a graph first" (CoT-BAG: Wang et al. 2023), and the question alone.
+"""
+
+from dataclasses import replace
+
+from pydantic import BaseModel
+
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods.gretriever.checks import CitedParts, cited_parts
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.types import Answer, Step
+from conspectus.query.walk.graph import open_graph, spoken
+from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.text.normalise import entity_key
+
+STEP = "subgraph"
+_UNKNOWN = "unknown"
+
+
+class Said(BaseModel):
+    """What a model says: its answer or "Unknown", the things that answer, and the numbers it rests on."""
+
+    thoughts: str = ""
+    answer: str
+    names: list[str] = []
+    nodes: list[int] = []
+    edges: list[int] = []
+
+
+async def read_subgraph(context: Context, subgraph: FoundSubgraph, question: str, model: LanguageModel) -> Answer:
+    """Return what the model reads in a subgraph; without any node it is UNKNOWN, and no model is asked.
+
+    A number that is of no node or edge is dropped, and counted in `dropped_citations`; the last step of the trace has
+    the counts. `gretriever.prompt` says how it is asked: `question_only` asks without the subgraph whatever was found.
+    """
+    chosen = context.settings.gretriever
+    alone = chosen.prompt == "question_only"
+    if not subgraph.nodes and not alone:
+        return Answer("", "", UNKNOWN, trace=(Step("answer", "the graph has nothing near to the question"),))
+    given = {} if alone else {"graph": numbered_text(subgraph.text)}
+    prompt = render(f"query/gretriever_{chosen.prompt}", question=question, **given)
+    grounds = open_grounds(context, open_graph(context))
+    sources = () if alone else grounds.sources(subgraph.relations)
+    request = Request((Message("user", prompt),), STEP, max_tokens=chosen.max_tokens, sources=sources)
+    try:
+        said = await ask_for(model, request, Said, again=0)
+    except BadAnswer as error:
+        return _nothing(f"the reply cannot be used ({error.reason})")
+    except ModelError as error:
+        return _nothing(f"no reply ({error})")
+    if not said.answer.strip() or said.answer.strip().rstrip(".").casefold() == _UNKNOWN:
+        return _nothing("the model does not know")
+    if alone:  # there is nothing that could be cited
+        return Answer(
+            "", "", said.answer.strip(), names=_distinct(said.names), trace=(Step("answer", "from no graph"),)
+        )
+    return _checked(context, subgraph, said)
+
+
+def numbered_text(graph: TextualGraph) -> str:
+    """Return the tables of a graph, that of the edges with their numbers, so that both can be cited.
+
+    >>> print(numbered_text(TextualGraph(("a",), ())), end="")
+    node_id,node_attr
+    0,a
+    <BLANKLINE>
+    edge_id,src,edge_attr,dst
+    """
+    nodes, edges = graph.tables()
+    head, *rows = edges.rows
+    return f"{nodes}\n{replace(edges, rows=(('edge_id', *head), *((str(i), *row) for i, row in enumerate(rows))))}"
+
+
+def _nothing(why: str) -> Answer:
+    return Answer("", "", UNKNOWN, trace=(Step("answer", why),))
+
+
+def _checked(context: Context, subgraph: FoundSubgraph, said: Said) -> Answer:
+    """Return the answer with what it cites and is there, the edges as numbered triples."""
+    graph = open_graph(context)
+    parts = cited_parts(subgraph.text, said.nodes, said.edges)
+    rows = [subgraph.relations[each] for each in _edges(subgraph, parts)]
+    grounds = open_grounds(context, graph)
+    written = {
+        entity_key(name): graph.names[row] for name, row in zip(subgraph.text.nodes, subgraph.nodes, strict=True)
+    }
+    names = _distinct([written.get(entity_key(spoken(each)), each) for each in said.names])
+    return Answer(
+        "",
+        "",
+        f"{said.answer.strip()} {numbers_of(len(rows))}".strip(),
+        citations=grounds.citations(rows),
+        trace=(Step("answer", str(parts)),),
+        dropped_citations=parts.dropped,
+        names=names,
+        triples=grounds.triples(rows),
+    )
+
+
+def _edges(subgraph: FoundSubgraph, parts: CitedParts) -> tuple[int, ...]:
+    """Return the cited edges; where only nodes are cited, the edges between these."""
+    if parts.edges:
+        return parts.edges
+    held = set(parts.nodes)
+    return tuple(place for place, each in enumerate(subgraph.text.edges) if each.source in held and each.target in held)
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.strip() for each in names if each.strip()))

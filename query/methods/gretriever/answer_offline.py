@@ -1,0 +1,120 @@
+"""An answer from a subgraph without a language model: the best supported node, with its edges."""
+
+from collections.abc import Sequence
+
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.methods.gretriever.retrieval import Retrieved
+from conspectus.query.types import Answer, Step
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
+from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.ids import is_id
+
+
+def best_supported(context: Context, found: Retrieved) -> Answer:
+    """Return the node that the edges around it speak for most, and those that are joined to the same by the same.
+
+    What the question is about is no answer to it, nor are things that have only ids.
+    """
+    graph, subgraph = open_graph(context), found.subgraph
+    ranked = supported(graph, subgraph, found.topics)
+    if not ranked:
+        return Answer("", "", UNKNOWN, trace=(Step("answer", "no edge speaks for any node"),))
+    best = ranked[0]
+    edge = _speaks_most(subgraph, best, found.topics)
+    alike = [best, *(node for node in _alike(graph, subgraph, edge, best) if node in set(ranked) and node != best)]
+    edges = [_edge_between(graph, subgraph, edge, node) for node in alike]
+    names = tuple(graph.names[subgraph.nodes[node]] for node in alike)
+    rows = [subgraph.relations[each] for each in dict.fromkeys(edges)]
+    grounds = open_grounds(context, graph)
+    return Answer(
+        "",
+        "",
+        f"{', '.join(map(spoken, names))} {numbers_of(len(rows))}",
+        citations=grounds.citations(rows),
+        trace=(Step("answer", f"the edges around it speak for {spoken(names[0])} most"),),
+        names=names,
+        triples=grounds.triples(rows),
+    )
+
+
+def supported(graph: KnowledgeGraph, subgraph: FoundSubgraph, topics: Sequence[int]) -> list[int]:
+    """Return the nodes (their numbers in the subgraph) that edges of some prize lead to, the best supported first.
+
+    An edge speaks by its prize for that of its ends which is farther from what the question is about. A node is as
+    well supported as its best edge; ties go to the nearer node, then to that with more such prizes together.
+    """
+    support: dict[int, list[float]] = {}
+    far = _distances(subgraph, topics)
+    for edge, prize in zip(subgraph.text.edges, subgraph.edge_prizes, strict=True):
+        if prize > 0 and far[edge.source] != far[edge.target]:
+            end = max(edge.source, edge.target, key=far.__getitem__)
+            support.setdefault(end, []).append(prize)
+    left = [
+        node for node in support if subgraph.nodes[node] not in topics and not is_id(graph.names[subgraph.nodes[node]])
+    ]
+    return sorted(
+        left, key=lambda node: (-round(max(support[node]), 9), far[node], -round(sum(support[node]), 9), node)
+    )
+
+
+def _distances(subgraph: FoundSubgraph, topics: Sequence[int]) -> list[int]:
+    """Return how many edges each node is from the topics, or from the first node; the farthest are not reached."""
+    beside: dict[int, list[int]] = {}
+    for edge in subgraph.text.edges:
+        beside.setdefault(edge.source, []).append(edge.target)
+        beside.setdefault(edge.target, []).append(edge.source)
+    starts = [node for node, row in enumerate(subgraph.nodes) if row in topics] or [0]
+    far = dict.fromkeys(starts, 0)
+    for node in starts:
+        for other in beside.get(node, ()):
+            if other not in far:
+                far[other] = far[node] + 1
+                starts.append(other)
+    return [far.get(node, len(subgraph.nodes)) for node in range(len(subgraph.nodes))]
+
+
+def _speaks_most(subgraph: FoundSubgraph, node: int, topics: Sequence[int]) -> int:
+    """Return the edge of a prize at a node that joins it to what the question is about, if there is one; the best."""
+    at = [
+        place
+        for place, each in enumerate(subgraph.text.edges)
+        if node in (each.source, each.target) and subgraph.edge_prizes[place] > 0
+    ]
+
+    def rank(place: int) -> tuple[bool, float, int]:
+        edge = subgraph.text.edges[place]
+        other = edge.target if edge.source == node else edge.source
+        return subgraph.nodes[other] not in topics, -subgraph.edge_prizes[place], place
+
+    return min(at, key=rank)
+
+
+def _alike(graph: KnowledgeGraph, subgraph: FoundSubgraph, edge: int, node: int) -> list[int]:
+    """Return the nodes that an edge of the same predicate and direction joins to the same other end."""
+    one = subgraph.text.edges[edge]
+    outgoing = one.target == node
+    other = one.source if outgoing else one.target
+    said = graph.stated[subgraph.relations[edge]]
+    return [
+        each.target if outgoing else each.source
+        for each, row in zip(subgraph.text.edges, subgraph.relations, strict=True)
+        if graph.stated[row] == said and other == (each.source if outgoing else each.target)
+    ]
+
+
+def _edge_between(graph: KnowledgeGraph, subgraph: FoundSubgraph, edge: int, node: int) -> int:
+    """Return the edge that joins a node as `edge` joins another."""
+    one = subgraph.text.edges[edge]
+    said = graph.stated[subgraph.relations[edge]]
+    return next(
+        (
+            place
+            for place, (each, row) in enumerate(zip(subgraph.text.edges, subgraph.relations, strict=True))
+            if graph.stated[row] == said
+            and node in (each.source, each.target)
+            and {each.source, each.target} & {one.source, one.target}
+        ),
+        edge,
+    )

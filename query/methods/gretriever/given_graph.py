@@ -1,0 +1,56 @@
+"""What of a textual graph a question needs: G-Retriever's retrieval on a graph that comes with its question.
+
+He et al. 2024, sections 5.2 and 5.3: the k nodes and edges nearest to the question have prizes k, k - 1, ..., 1, and
+the connected part of most prize less cost is kept.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from conspectus.query.methods.gretriever.soft.graph_encodings import Encode
+from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
+from conspectus.query.methods.gretriever.solver import Solver
+from conspectus.query.methods.gretriever.subgraph import best_part
+from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.walk.graph import graph_of
+
+
+@dataclass(frozen=True, slots=True)
+class Cutting:
+    """How graphs are cut: how many nodes and texts of edges have a prize, and what an edge costs."""
+
+    nodes: int = 3
+    edges: int = 3
+    edge_cost: float = 1.0
+    solver: Solver = "auto"
+
+
+def cut(graph: TextualGraph, question: str, encode: Encode, how: Cutting) -> TextualGraph:
+    """Return the part of a graph that is worth most to a question, its nodes and edges in their order.
+
+    Edges of one text share its prize. A graph without edges, and one of which nothing has a prize, is returned whole.
+    """
+    if not graph.edges or not (how.nodes or how.edges):
+        return graph
+    asked = encode([question])[0]
+    near = np.argsort(-(encode(graph.nodes) @ asked), kind="stable")
+    texts = sorted({each.text for each in graph.edges})
+    number = {text: place for place, text in enumerate(texts)}
+    said = np.array([number[each.text] for each in graph.edges], np.int64)
+    closeness = (encode(texts) @ asked).astype(np.float64)
+    prizes = edge_prizes(said, closeness[said], how.edges)
+    whole = graph_of(
+        graph.nodes,
+        texts,
+        np.array(graph.sources, np.int64),
+        np.array(graph.targets, np.int64),
+        said.astype(np.int32),
+        (),
+        (),
+        (),
+    )
+    every = np.arange(len(graph.edges), dtype=np.int64)
+    worth = rank_prizes(near.tolist(), how.nodes)
+    part = best_part(whole, every, worth, prizes, lowered(how.edge_cost, prizes), how.solver)
+    return graph.part(part.nodes.tolist(), part.relations.tolist())

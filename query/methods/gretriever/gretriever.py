@@ -1,0 +1,90 @@
+"""G-Retriever over an index: the subgraph that a question calls for, the passages that mention it, and an answer.
+
+He et al. 2024, "G-Retriever: Retrieval-Augmented Generation for Textual Graph Understanding and Question Answering".
+Without a language model the best supported node answers, with its edges.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.client.usage import metered
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.context import Context
+from conspectus.query.methods.gretriever.answer_llm import read_subgraph
+from conspectus.query.methods.gretriever.answer_offline import best_supported
+from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
+from conspectus.query.methods.gretriever.passages import passages_of
+from conspectus.query.methods.gretriever.remembering import with_kept
+from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
+from conspectus.query.types import Answer, Evidence, Say
+from conspectus.storage.text.tokens import count_tokens
+
+
+class GRetrieverRetriever:
+    """Finds the subgraph of a question, and the passages that mention it."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return up to `k` passages and the subgraph around what the question names."""
+        return _evidence(self._context, retrieve_subgraph(self._context, question), question, k)
+
+    async def retrieve_about(self, question: str, topics: Sequence[str], k: int) -> Evidence:
+        """Return the same around the entities of these names."""
+        return _evidence(self._context, retrieve_subgraph(self._context, question, topics), question, k)
+
+
+class GRetriever:
+    """Answers from the subgraph of a question; without a model as `name`:offline."""
+
+    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
+        self._name = name if model else f"{name}:offline"
+        self._context = context
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer from the subgraph around what the question names."""
+        return await self._answered(question, None, NOTHING_KEPT, say)
+
+    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+        """Return the answer from the subgraph around the entities of these names."""
+        return await self._answered(question, topics, NOTHING_KEPT, say)
+
+    async def answer_after(self, question: str, kept: Kept, say: Say) -> Answer:
+        """Return the answer to a further question: the subgraph grows from what earlier ones have kept."""
+        return await self._answered(question, None, kept, say)
+
+    async def _answered(self, question: str, topics: Sequence[str] | None, kept: Kept, say: Say) -> Answer:
+        began = time.perf_counter()
+        found = retrieve_subgraph(self._context, question, topics, kept)
+        with metered() as meter:
+            if self._model is None:
+                made = best_supported(self._context, found)
+            else:
+                made = await read_subgraph(self._context, found.subgraph, question, self._model)
+        say(made.text)
+        n_passages = self._context.settings.answer.passages
+        evidence = _evidence(self._context, found, question, n_passages)
+        evidence = replace(evidence, subgraph=with_kept(self._context, found.subgraph, made.names))
+        usage = usage_of(
+            meter.total(),
+            time.perf_counter() - began,
+            len(found.subgraph.nodes),
+            count_tokens(found.subgraph.text.to_text()),
+        )
+        return replace(
+            made,
+            question=question,
+            method=self._name,
+            evidence=evidence,
+            usage=usage,
+            trace=(*found.trace, *made.trace),
+        )
+
+
+def _evidence(context: Context, found: Retrieved, question: str, k: int) -> Evidence:
+    passages = passages_of(context, found.subgraph, question, k)
+    return Evidence(passages, trace=found.trace, subgraph=found.subgraph)

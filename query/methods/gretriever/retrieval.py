@@ -1,0 +1,204 @@
+"""From a question to its subgraph: what is near to it, prizes by rank, and the connected part that is worth most.
+
+G-Retriever (He et al. 2024, sections 5.1 to 5.3). A graph here is one for all questions, so the part that a question
+can need is cut out first: what lies within `gretriever.hops` of what the question names, or of the nearest nodes where
+it names nothing, and there is no other part that could be joined to these.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from conspectus.query.context import Context
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
+from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
+from conspectus.query.methods.gretriever.subgraph import best_part
+from conspectus.query.methods.gretriever.textualise import textualised
+from conspectus.query.types import Step
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
+from conspectus.query.walk.near_triples import around
+from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.storage.text.names import words
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Vector = npt.NDArray[np.float32]
+
+_MOST_OLD = 5
+"""Nodes kept of earlier questions, the best, around which is looked too."""
+_MOST_RELATIONS = 10_000
+"""Relations of a neighbourhood that are weighed: of more, those nearer to the start and then to the question."""
+_ALIKE = 10
+"""Relations of one predicate at one thing, in one direction, that may fill the room which the subgraph leaves."""
+_BESIDE = 200
+"""Relations that may fill it: more than a usual budget holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A subgraph, the entity rows that the question is about, and the steps that led there."""
+
+    subgraph: FoundSubgraph
+    topics: tuple[int, ...]
+    trace: tuple[Step, ...]
+
+
+def retrieve_subgraph(
+    context: Context, question: str, topics: Sequence[str] | None = None, kept: Kept = NOTHING_KEPT
+) -> Retrieved:
+    """Return the subgraph of a question as the `gretriever` settings want it; without any node where nothing is near.
+
+    `topics` are names of entities that the question is about, None to find them in it. What earlier questions have
+    left counts as what the question itself finds.
+    """
+    graph = open_graph(context)
+    rows, told = _topics(context, graph, question, topics)
+    chosen = context.settings.gretriever
+    bare = without_names(question, [graph.names[row] for row in rows])
+    vector, nameless = context.embedder.embed_queries([question, bare])
+    near = _near_nodes(context, vector, max(chosen.top_k_nodes, 1))
+    prizes = rank_prizes([*rows, *near], max(chosen.top_k_nodes, len(rows)))
+    old, old_relations = _rows_kept(context, graph, kept)
+    for row, prize in old.items():
+        prizes[row] = max(prize, prizes.get(row, 0.0))
+    starts = list(dict.fromkeys([*(rows or near), *list(old)[:_MOST_OLD]]))
+    relations, distance = around(graph, starts, chosen.hops)
+    closeness = edge_closeness(context, graph, vector, nameless, relations)
+    relations, closeness = _bounded(graph, relations, closeness, distance)
+    worth = edge_prizes(_texts(context, graph, relations), closeness, chosen.top_k_edges)
+    if old_relations:
+        worth = np.maximum(worth, np.array([old_relations.get(int(each), 0.0) for each in relations]))
+    cost = lowered(chosen.edge_cost, worth)
+    here = {row: prize for row, prize in prizes.items() if distance[row] >= 0}
+    part = best_part(graph, relations, here, worth, cost, chosen.solver)
+    beside = (len(np.unique(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
+    by_relation = {int(row): float(prize) for row, prize in zip(relations, worth, strict=True) if prize > 0}
+    room = beside_starts(graph, relations, closeness, distance) if chosen.fill else {}
+    found = textualised(
+        graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, beside, room
+    )
+    return Retrieved(found, rows, (told, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
+
+
+def without_names(question: str, names: Sequence[str]) -> str:
+    """Return a question without the words of some names, the question itself where no other word is in it.
+
+    >>> without_names("what is the capital of South Korea?", ["South_Korea"])
+    'what is the capital of'
+    """
+    held = {word.key for name in names for word in words(spoken(name))}
+    left = [question[word.start : word.end] for word in words(question) if word.key not in held]
+    return " ".join(left) if held and left else question
+
+
+def edge_closeness(
+    context: Context, graph: KnowledgeGraph, vector: Vector, nameless: Vector, relations: Ints
+) -> Floats:
+    """Return the cosine of each relation with a question's vector, float64 (e,): of its own stored vector.
+
+    A relation without one, which a brought graph has, is as near as its predicate, which says no names: the mean of
+    its cosines with the question and with what the question says beside names (`nameless`).
+    """
+    with_question = predicate_vectors(context) @ np.stack([vector, nameless]).mean(axis=0)
+    by_predicate = np.asarray(with_question, np.float64)[graph.stated[relations]]
+    stored = context.index.vectors("relations")
+    if stored.n_found and len(relations):
+        own = np.asarray(stored.scores(vector[np.newaxis], relations)[0], np.float64)
+        by_predicate = np.where(own > -1, own, by_predicate)
+    rounded: Floats = np.round(by_predicate, 6)  # vectors of one text may differ in their last bits
+    return rounded
+
+
+def beside_starts(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance: Ints) -> dict[int, float]:
+    """Return the relations at what a question begins with, the closest first, and how close they are.
+
+    Of one predicate at one thing, in one direction, at most ten; 200 in all.
+    """
+    sources, targets = graph.sources[relations], graph.targets[relations]
+    at = np.flatnonzero((distance[sources] == 0) | (distance[targets] == 0))
+    at = at[np.lexsort((relations[at], -closeness[at]))]
+    outgoing = distance[sources[at]] == 0
+    said = np.stack([np.where(outgoing, sources[at], targets[at]), graph.stated[relations[at]], outgoing], axis=1)
+    _, group = np.unique(said, axis=0, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], group[order])
+    few = np.sort(order[np.arange(len(at)) - first < _ALIKE])[:_BESIDE]
+    return {int(relations[place]): float(closeness[place]) for place in at[few]}
+
+
+def _texts(context: Context, graph: KnowledgeGraph, relations: Ints) -> Ints:
+    """Return numbers of what relations say: of those with a vector each has its own, of others each predicate."""
+    stored = context.index.vectors("relations")
+    texts = graph.stated[relations].astype(np.int64)
+    if not stored.n_found:
+        return texts
+    own = np.isin(relations, np.asarray(stored.table_rows))
+    return np.where(own, len(graph.predicates) + relations, texts)
+
+
+def _topics(
+    context: Context, graph: KnowledgeGraph, question: str, topics: Sequence[str] | None
+) -> tuple[tuple[int, ...], Step]:
+    if topics is None:
+        rows = link_topics(context, question)
+        names = ", ".join(spoken(graph.names[row]) for row in rows)
+        return rows, Step("topics", f"names of the graph in the question: {names or 'none'}")
+    rows, missing = rows_of(context, topics)
+    lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
+    return rows, Step("topics", f"given: {', '.join(topics)}{lacks}")
+
+
+def _near_nodes(context: Context, vector: npt.NDArray[np.float32], k: int) -> list[int]:
+    stored = context.index.vectors("entities")
+    if not stored.n_found:
+        return []
+    _, rows = stored.search(vector[np.newaxis], k)
+    return [int(row) for row in rows[0]]
+
+
+def _bounded(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance: Ints) -> tuple[Ints, Floats]:
+    if len(relations) <= _MOST_RELATIONS:
+        return relations, closeness
+    ends = np.stack([distance[graph.sources[relations]], distance[graph.targets[relations]]])
+    reach = np.where(ends < 0, np.iinfo(np.int64).max, ends).min(axis=0)
+    order = np.sort(np.lexsort((relations, -closeness, reach))[:_MOST_RELATIONS])
+    return relations[order], closeness[order]
+
+
+def _rows_kept(context: Context, graph: KnowledgeGraph, kept: Kept) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the kept prizes by the rows of entities and of relations, the best first, without ids that are gone."""
+    if not kept.nodes and not kept.relations:
+        return {}, {}
+    entities = context.index.keep("rows of entities", lambda: _by_id(graph.entity_ids))
+    relations = context.index.keep("rows of relations", lambda: _by_id(graph.relation_ids))
+    return (
+        {entities[id_]: prize for id_, prize in kept.nodes if id_ in entities},
+        {relations[id_]: prize for id_, prize in kept.relations if id_ in relations},
+    )
+
+
+def _by_id(ids: Sequence[str]) -> dict[str, int]:
+    return {id_: row for row, id_ in enumerate(ids)}
+
+
+def _steps(
+    graph: KnowledgeGraph,
+    found: FoundSubgraph,
+    before: Ints,
+    prizes: Mapping[int, float],
+    cost: float,
+    solver: str,
+    why: str,
+) -> tuple[Step, ...]:
+    best = sorted(prizes.items(), key=lambda each: (-each[1], each[0]))
+    named = ", ".join(f"{spoken(graph.names[row])} ({prize:g})" for row, prize in best[:5])
+    size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.beside[0]} and {found.beside[1]}"
+    left = len(np.setdiff1d(before, found.nodes))
+    cut = f"; {left} nodes of least worth left out for want of room" if left > 0 else ""
+    return (
+        Step("prizes", f"nodes: {named or 'none'}; an edge costs {cost:g}"),
+        Step("subgraph", f"{size} ({solver}){f': {why}' if why else ''}{cut}"),
+    )

@@ -1,0 +1,129 @@
+"""G-Retriever with a trained soft prompt: the subgraph of a question, read by a frozen model that sees it as a token.
+
+What `conspectus train gretriever` made answers here. Such a model cites nothing itself: an answer rests on the edges
+at those nodes of the subgraph that it names, and one that names none rests on nothing.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.methods.gretriever.soft.frozen_model import Device, Precision, open_frozen
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded
+from conspectus.query.methods.gretriever.extra import need
+from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
+from conspectus.query.methods.gretriever.passages import passages_of
+from conspectus.query.methods.gretriever.remembering import with_kept
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
+from conspectus.query.methods.gretriever.soft.checkpoint import open_trained, read_made
+from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
+from conspectus.query.types import Answer, Evidence, Say, Step, Usage
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.storage.errors import SettingsError
+from conspectus.storage.settings import SoftPromptSettings
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
+
+
+class SoftGRetriever:
+    """Answers from the subgraph of a question by the trained prompt of `soft_prompt.folder`.
+
+    SettingsError where none is named, or where the index's encoder is not the one that it was trained with; MissingPart
+    where the folder, the frozen model or the extra is not there. The prompt is opened once a process.
+    """
+
+    def __init__(self, name: str, context: Context) -> None:
+        self._name = name
+        self._context = context
+        self._prompt = open_soft_prompt(context.settings.soft_prompt, context.embedder.name)
+        self._encode = context.index.keep("graph encodings", lambda: RememberedEncodings(context.embedder))
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer from the subgraph around what the question names."""
+        return self._answered(question, None, NOTHING_KEPT, say)
+
+    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+        """Return the answer from the subgraph around the entities of these names."""
+        return self._answered(question, topics, NOTHING_KEPT, say)
+
+    async def answer_after(self, question: str, kept: Kept, say: Say) -> Answer:
+        """Return the answer to a further question: the subgraph grows from what earlier ones have kept."""
+        return self._answered(question, None, kept, say)
+
+    def _answered(self, question: str, topics: Sequence[str] | None, kept: Kept, say: Say) -> Answer:
+        from conspectus.query.methods.gretriever.soft.prompt import SoftInput
+
+        began = time.perf_counter()
+        found = retrieve_subgraph(self._context, question, topics, kept)
+        graph = found.subgraph.text
+        told = graph.to_text()
+        written = ""
+        if graph.nodes:
+            written = self._prompt.write([SoftInput(encoded(graph, self._encode), told, question)])[0]
+        made = read_written(self._context, found.subgraph, written)
+        say(made.text)
+        passages = passages_of(self._context, found.subgraph, question, self._context.settings.answer.passages)
+        usage = Usage(seconds=time.perf_counter() - began, units=len(graph.nodes), context_tokens=count_tokens(told))
+        return replace(
+            made,
+            question=question,
+            method=self._name,
+            evidence=Evidence(
+                passages, trace=found.trace, subgraph=with_kept(self._context, found.subgraph, made.names)
+            ),
+            usage=usage,
+            trace=(*found.trace, *made.trace),
+        )
+
+
+def read_written(context: Context, subgraph: FoundSubgraph, written: str) -> Answer:
+    """Return what a model wrote as an answer with the edges at the nodes that it names; "" is no answer."""
+    names = tuple(dict.fromkeys(each.strip() for each in written.split(SEPARATOR) if each.strip()))
+    if not names:
+        return Answer("", "", UNKNOWN, trace=(Step("answer", "the trained model writes nothing"),))
+    numbers = {entity_key(text): number for number, text in enumerate(subgraph.text.nodes)}
+    nodes = {numbers[key] for each in names if (key := entity_key(each)) in numbers}
+    rows = [
+        row
+        for edge, row in zip(subgraph.text.edges, subgraph.relations, strict=True)
+        if edge.source in nodes or edge.target in nodes
+    ]
+    known = [subgraph.text.nodes[numbers[key]] if (key := entity_key(each)) in numbers else each for each in names]
+    grounds = open_grounds(context, open_graph(context))
+    return Answer(
+        "",
+        "",
+        f"{', '.join(known)} {numbers_of(len(rows))}".strip(),
+        citations=grounds.citations(rows),
+        trace=(Step("answer", f"the trained model writes {written!r}; {len(nodes)} of it are nodes"),),
+        names=tuple(known),
+        triples=grounds.triples(rows),
+    )
+
+
+def open_soft_prompt(chosen: SoftPromptSettings, embedder: str) -> "SoftPrompt":
+    """Return the trained prompt that the settings name, for graphs encoded by this embedder; errors as above."""
+    if not chosen.folder:
+        raise SettingsError("soft_prompt.folder names no trained prompt; `conspectus train gretriever` makes one")
+    return _opened(str(Path(chosen.folder).resolve()), chosen.model, chosen.precision, chosen.device, embedder)
+
+
+@cache
+def _opened(folder: str, model: str, precision: Precision, device: Device, embedder: str) -> "SoftPrompt":
+    made = read_made(Path(folder))
+    need("torch_geometric", *(["peft"] if made.shape.lora else []))
+    if made.embedder != embedder:
+        raise SettingsError(
+            f"{folder} was trained on graphs encoded by {made.embedder}, and the index's are by {embedder}"
+        )
+    return open_trained(Path(folder), open_frozen(model or made.model, precision, device), made)

@@ -1,0 +1,73 @@
+"""A causal language model that is only read: loaded from this machine, by name or by folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from conspectus.prompts.embedding.local_files import offline
+from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.hashing import digest
+
+Precision = Literal["auto", "float32", "bfloat16"]
+Device = Literal["auto", "cpu", "cuda"]
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenModel:
+    """A model of transformers whose numbers never change, its tokenizer, and where both were found."""
+
+    name: str
+    model: Any
+    tokenizer: Any
+
+    @property
+    def width(self) -> int:
+        """The length of a token's embedding."""
+        return int(self.model.get_input_embeddings().weight.shape[1])
+
+    @property
+    def signature(self) -> str:
+        """A hash of the model's form and of its words' embeddings: learned parts go with one model only."""
+        import torch
+
+        words = self.model.get_input_embeddings().weight.detach()
+        few = words[:: max(1, len(words) // 64)].to("cpu", torch.bfloat16).float()  # the same in either precision
+        shape = f"{type(self.model).__name__} {tuple(words.shape)} {self.model.config.num_hidden_layers}"
+        return digest(shape, few.numpy().tobytes().hex())[:16]
+
+
+def open_frozen(name: str, precision: Precision = "auto", device: Device = "auto") -> FrozenModel:
+    """Return the model of a folder, or of a name in the Hugging Face cache of this machine; nothing is downloaded.
+
+    It runs on CUDA where `device` is `auto` and there is one, in bfloat16 where `precision` is `auto` and the device
+    has it, else in float32. Only safetensors are read and no code of the model's own is run. SettingsError where no
+    model is named or CUDA is asked for and is not there, MissingPart where the model is not there or cannot be read.
+    """
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    if not name:
+        raise SettingsError("no language model is named: a folder, or a name in this machine's Hugging Face cache")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise SettingsError("device is cuda, and torch sees no such device on this machine")
+    cuda = device != "cpu" and torch.cuda.is_available()
+    small = precision == "bfloat16" or (precision == "auto" and cuda and torch.cuda.is_bf16_supported())
+    place = str(Path(name).resolve()) if Path(name).is_dir() else name
+    try:
+        with offline():
+            tokenizer: Any = AutoTokenizer.from_pretrained(place, local_files_only=True)
+            model: Any = AutoModelForCausalLM.from_pretrained(
+                place,
+                local_files_only=True,
+                use_safetensors=True,
+                dtype=torch.bfloat16 if small else torch.float32,
+            )
+    except (OSError, ValueError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise MissingPart(f"{name}: there is no causal model in safetensors with its tokenizer: {told}") from error
+    if tokenizer.eos_token_id is None:
+        raise MissingPart(f"{name}: the tokenizer has no mark for the end of a text, so that an answer has no end")
+    model.to("cuda" if cuda else "cpu")
+    model.requires_grad_(False)
+    model.eval()
+    return FrozenModel(name, model, tokenizer)

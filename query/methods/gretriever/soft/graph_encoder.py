@@ -1,0 +1,83 @@
+"""One vector for a textual graph: a graph network over the encodings of its texts, averaged over the nodes.
+
+G-Retriever (He et al. 2024, section 5.4 and appendix B.1): graph transformer (Shi et al. 2021), 4 layers of 4 heads;
+appendix B.4 has GAT (Veličković et al. 2018) and GCN (Kipf and Welling 2017), too. GCN has no place for what edges
+say; the other two attend over it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn import GATConv, GCNConv, TransformerConv, global_mean_pool
+
+from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
+from conspectus.query.methods.gretriever.soft.shape import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBatch:
+    """Several graphs as one that falls apart: `graph` is the number of the graph that each node is of."""
+
+    nodes: Tensor
+    ends: Tensor
+    edges: Tensor
+    graph: Tensor
+    count: int
+
+
+def batched(graphs: Sequence[EncodedGraph], device: torch.device) -> GraphBatch:
+    """Return graphs as one, in the order given; a graph may have no edge, and none of its nodes."""
+    sizes = [len(each.nodes) for each in graphs]
+    starts = np.cumsum([0, *sizes[:-1]])
+    ends = np.concatenate([each.ends + start for each, start in zip(graphs, starts, strict=True)], axis=1)
+    return GraphBatch(
+        torch.from_numpy(np.concatenate([each.nodes for each in graphs])).to(device),
+        torch.from_numpy(ends).to(device),
+        torch.from_numpy(np.concatenate([each.edges for each in graphs])).to(device),
+        torch.from_numpy(np.repeat(np.arange(len(graphs)), sizes)).to(device),
+        len(graphs),
+    )
+
+
+class GraphEncoder(nn.Module):
+    """A graph network and the mean over nodes: (graphs, `width_out`) from encodings of `width_in`.
+
+    Between layers the activations are normalised, rectified and dropped out, as usual in
+    such networks; the last layer is left as it is. A graph without nodes is the zero vector.
+    """
+
+    def __init__(
+        self, kind: Encoder, width_in: int, width: int, width_out: int, layers: int, heads: int, dropout: float
+    ) -> None:
+        super().__init__()
+        widths = [width_in, *[width] * (layers - 1), width_out]
+        self.layers = nn.ModuleList(_layer(kind, one, other, heads, width_in) for one, other in pairwise(widths))
+        self.norms = nn.ModuleList(nn.LayerNorm(each) for each in widths[1:-1])
+        self.dropout = nn.Dropout(dropout)
+        self.told_edges = kind != "gcn"
+
+    def forward(self, batch: GraphBatch) -> Tensor:
+        """Return a vector for each graph of a batch, (graphs, width_out)."""
+        said = {"edge_attr": batch.edges} if self.told_edges else {}
+        hidden = batch.nodes
+        for number, layer in enumerate(self.layers):
+            hidden = layer(hidden, batch.ends, **said)
+            if number < len(self.norms):
+                hidden = self.dropout(torch.relu(self.norms[number](hidden)))
+        pooled: Tensor = global_mean_pool(hidden, batch.graph, batch.count)
+        return pooled
+
+
+def _layer(kind: Encoder, width_in: int, width_out: int, heads: int, edge_width: int) -> nn.Module:
+    made: nn.Module
+    if kind == "gcn":
+        made = GCNConv(width_in, width_out)
+    elif kind == "gat":
+        made = GATConv(width_in, width_out // heads, heads, edge_dim=edge_width)
+    else:
+        made = TransformerConv(width_in, width_out // heads, heads, edge_dim=edge_width)
+    return made

@@ -1,0 +1,191 @@
+"""A frozen causal model that reads a graph as one learned token before the graph's text and the question.
+
+G-Retriever (He et al. 2024, sections 5.4 and B.2): [graph token; embedded text] -> frozen model -> answer. What learns
+is the graph encoder and the projector, or in their place a few soft tokens, and with LoRA (Hu et al. 2022) the low-rank
+matrices inside the model. This module is about torch, and is imported only where a prompt is trained or used.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from conspectus.prompts.render import render
+from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel
+from conspectus.query.methods.gretriever.soft.graph_encoder import GraphEncoder, batched
+from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
+from conspectus.query.methods.gretriever.extra import need
+from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.storage.errors import MissingPart, SettingsError
+
+_NO_LABEL = -100
+
+
+@dataclass(frozen=True, slots=True)
+class SoftInput:
+    """What is asked: a graph encoded, the same as text, and the question about it."""
+
+    graph: EncodedGraph
+    text: str
+    question: str
+
+
+class SoftPrompt(nn.Module):
+    """The learned parts and the frozen model together.
+
+    `encoding_width` is that of the graphs' encodings. The learned parts are float32 and drawn from torch's generator;
+    LoRA changes what `frozen.model` computes and leaves its numbers alone. MissingPart where LoRA is asked for and
+    peft is not installed, or knows no place for it in this model.
+    """
+
+    def __init__(self, frozen: FrozenModel, shape: SoftShape, encoding_width: int) -> None:
+        super().__init__()
+        _check(shape, frozen)
+        self.shape = shape
+        self._frozen = frozen
+        self.encoder: GraphEncoder | None = None
+        self.projector: nn.Module | None = None
+        self.soft: nn.Parameter | None = None
+        self.model = _with_lora(frozen, shape) if shape.lora else frozen.model
+        width = frozen.width
+        if shape.encoder == "none":
+            self.soft = nn.Parameter(torch.randn(shape.soft_tokens, width) * _spread(frozen))
+        else:
+            out = shape.width if shape.projector else width
+            self.encoder = GraphEncoder(
+                shape.encoder, encoding_width, shape.width, out, shape.layers, shape.heads, shape.dropout
+            )
+            self.projector = _projector(out, width) if shape.projector else nn.Identity()
+        self.to(self.device)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model is."""
+        found: torch.device = self._frozen.model.get_input_embeddings().weight.device
+        return found
+
+    def learned(self) -> dict[str, Tensor]:
+        """Return what learns, by name."""
+        return {name: each for name, each in self.named_parameters() if each.requires_grad and each.numel()}
+
+    def train(self, mode: bool = True) -> "SoftPrompt":
+        """Have the learned parts drop out, or not; the frozen model itself never does."""
+        super().train(mode)
+        self.model.eval()
+        for name, each in self.model.named_modules():
+            if "lora_dropout" in name:
+                each.train(mode)
+        return self
+
+    def loss(self, asked: Sequence[SoftInput], answers: Sequence[str]) -> Tensor:
+        """Return the mean cross-entropy of the answers' tokens and their ends, `answer_tokens` of each at most."""
+        limit, end = self.shape.answer_tokens, self._frozen.tokenizer.eos_token_id
+        wanted = [[*self._ids(each), end][:limit] for each in answers]
+        embedded, mask, places = self._read(asked, wanted)
+        labels = torch.full(mask.shape, _NO_LABEL, dtype=torch.long, device=self.device)
+        for row, ids in enumerate(wanted):
+            labels[row, -len(ids) :] = torch.tensor(ids, device=self.device)
+        # Only the end of a row is predicted: logits of all words for every token read would take most of the memory.
+        kept = max(map(len, wanted)) + 1
+        logits = self.model(
+            inputs_embeds=embedded, attention_mask=mask, position_ids=places, logits_to_keep=kept, use_cache=False
+        ).logits
+        return nn.functional.cross_entropy(
+            logits[:, -kept:-1].reshape(-1, logits.shape[-1]).float(),
+            labels[:, -kept + 1 :].reshape(-1),
+            ignore_index=_NO_LABEL,
+        )
+
+    @torch.inference_mode()
+    def write(self, asked: Sequence[SoftInput]) -> list[str]:
+        """Return the answers, the likeliest token after another, at most `shape.answer_tokens` of them."""
+        embedded, mask, _ = self._read(asked, [[] for _ in asked])
+        tokenizer = self._frozen.tokenizer
+        made = self.model.generate(
+            inputs_embeds=embedded,
+            attention_mask=mask,
+            max_new_tokens=self.shape.answer_tokens,
+            do_sample=False,
+            num_beams=1,
+            temperature=None,
+            top_p=None,
+            top_k=None,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.eos_token_id,
+        )
+        return [" ".join(each.split()) for each in tokenizer.batch_decode(made, skip_special_tokens=True)]
+
+    def _read(self, asked: Sequence[SoftInput], answers: Sequence[list[int]]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return embeddings (n, length, width), mask and places (n, length), each row ending where its answer does."""
+        words = self.model.get_input_embeddings()
+        begin = [] if self._frozen.tokenizer.bos_token_id is None else [self._frozen.tokenizer.bos_token_id]
+        soft = self._soft(asked).to(words.weight.dtype)
+        rows = []
+        for number, (each, answer) in enumerate(zip(asked, answers, strict=True)):
+            ids = torch.tensor([*begin, *self._text_ids(each), *answer], device=self.device)
+            told = words(ids)
+            rows.append(torch.cat([told[: len(begin)], soft[number], told[len(begin) :]]))
+        longest = max(map(len, rows))
+        # Rows are filled up before their beginning, so that answers are written right behind what was read.
+        embedded = torch.stack([nn.functional.pad(each, (0, 0, longest - len(each), 0)) for each in rows])
+        lengths = torch.tensor([len(each) for each in rows], device=self.device)
+        places = torch.arange(longest, device=self.device) - (longest - lengths)[:, None]
+        return embedded, (places >= 0).long(), places.clamp(min=0)
+
+    def _soft(self, asked: Sequence[SoftInput]) -> Tensor:
+        """Return the tokens before the text, (n, tokens, width)."""
+        if self.encoder is None or self.projector is None:
+            assert self.soft is not None, "without an encoder there are soft tokens"
+            return self.soft.expand(len(asked), *self.soft.shape)
+        pooled = self.encoder(batched([each.graph for each in asked], self.device))
+        token: Tensor = self.projector(pooled)
+        return token[:, None]
+
+    def _text_ids(self, asked: SoftInput) -> list[int]:
+        """Return the tokens of the graph's text and the question: the graph is cut where both are too long."""
+        limit = self.shape.text_tokens
+        question = self._ids("\n" + render("query/soft_question", question=asked.question))
+        told = self._ids(asked.text) if self.shape.text else []
+        return [*told[: max(limit - len(question), 0)], *question[-limit:]]
+
+    def _ids(self, text: str) -> list[int]:
+        found: list[int] = self._frozen.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        return found
+
+
+def _projector(width_in: int, width_out: int) -> nn.Module:
+    hidden = max(width_in, width_out // 2)
+    return nn.Sequential(nn.Linear(width_in, hidden), nn.Sigmoid(), nn.Linear(hidden, width_out))
+
+
+def _spread(frozen: FrozenModel) -> float:
+    """Return the standard deviation of the model's own embeddings: soft tokens begin as words of no language."""
+    return float(frozen.model.get_input_embeddings().weight.float().std())
+
+
+def _with_lora(frozen: FrozenModel, shape: SoftShape) -> Any:  # noqa: ANN401  (transformers has no common type)
+    need("peft")
+    from peft import LoraConfig, get_peft_model
+
+    config = LoraConfig(
+        task_type="CAUSAL_LM", r=shape.lora_rank, lora_alpha=shape.lora_alpha, lora_dropout=shape.lora_dropout
+    )
+    try:
+        return get_peft_model(frozen.model, config)
+    except ValueError as error:
+        raise MissingPart(f"{frozen.name}: peft knows no place for LoRA in this model: {error}") from error
+
+
+def _check(shape: SoftShape, frozen: FrozenModel) -> None:
+    """Refuse a shape that cannot be built, and one that is longer than the model reads."""
+    if not shape.learns:
+        raise SettingsError("nothing would be learned: there is no encoder, no soft token and no LoRA")
+    out = shape.width if shape.projector else frozen.width
+    if shape.encoder in {"graph_transformer", "gat"} and (shape.width % shape.heads or out % shape.heads):
+        raise SettingsError(f"an encoder {shape.width} wide that ends {out} wide has no {shape.heads} equal heads")
+    most = getattr(frozen.model.config, "max_position_embeddings", None)
+    needed = 1 + max(shape.soft_tokens if shape.encoder == "none" else 1, 0) + shape.text_tokens + shape.answer_tokens
+    if most is not None and needed > most:
+        raise SettingsError(f"{frozen.name} reads {most} tokens; the text, the answer and the prompt have {needed}")

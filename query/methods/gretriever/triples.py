@@ -1,0 +1,195 @@
+"""The triples nearest to the question by cosine, as many as a budget of tokens holds: what subgraphs are compared with.
+
+They are looked for in the whole graph, each by itself: He et al. 2024, section 5.3, say what this misses.
+"""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.client.usage import metered
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.context import Context
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.methods.gretriever.answer_llm import read_subgraph
+from conspectus.query.methods.gretriever.passages import passages_of
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.methods.gretriever.textualise import edge_text, node_text
+from conspectus.query.types import Answer, Evidence, Say, Step
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
+from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.storage.text.tokens import count_tokens
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_ROWS = 10_000
+"""Triples whose vectors are added up together."""
+_AT_ONCE = 256
+"""Triples with vectors of their own that are looked at: more than any sensible budget holds."""
+
+
+class TriplesRetriever:
+    """Finds the nearest triples, and the passages that state them."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return up to `k` passages and the triples as a graph, which need not hang together."""
+        found = nearest_triples(self._context, question)
+        step = Step("triples", f"{len(found.relations)} nearest of {found.beside[1]} triples")
+        return Evidence(passages_of(self._context, found, question, k), trace=(step,), subgraph=found)
+
+
+class Triples:
+    """Answers from the nearest triples: what a model reads in them, or without one the far end of the nearest."""
+
+    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
+        self._name = name if model else f"{name}:offline"
+        self._context = context
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return what the model reads; without one the target of the nearest triple, its source where that is asked.
+
+        One call, as of `gretriever`.
+        """
+        began = time.perf_counter()
+        evidence = await TriplesRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
+        found = evidence.subgraph
+        if found is None or not found.relations:
+            say(UNKNOWN)
+            return Answer(question, self._name, UNKNOWN, evidence=evidence, trace=evidence.trace)
+        with metered() as meter:
+            if self._model is None:
+                made = self._nearest(question, found.relations[0])
+            else:
+                made = await read_subgraph(self._context, found, question, self._model)
+        say(made.text)
+        return replace(
+            made,
+            question=question,
+            method=self._name,
+            evidence=evidence,
+            usage=usage_of(meter.total(), time.perf_counter() - began, len(found.relations), _tokens(found)),
+            trace=(*evidence.trace, *made.trace),
+        )
+
+    def _nearest(self, question: str, row: int) -> Answer:
+        graph, grounds = open_graph(self._context), open_grounds(self._context, open_graph(self._context))
+        source, target = graph.names[graph.sources[row]], graph.names[graph.targets[row]]
+        name = source if spoken(target).casefold() in question.casefold() else target
+        return Answer(
+            "",
+            "",
+            f"{spoken(name)} {numbers_of(1)}",
+            citations=grounds.citations([row]),
+            names=(name,),
+            triples=grounds.triples([row]),
+        )
+
+
+def nearest_triples(context: Context, question: str) -> FoundSubgraph:
+    """Return the nearest triples that `gretriever.context_tokens` hold, told one a line; each has its cosine as prize.
+
+    Triples that have no vector of their own are compared word by word: the `gretriever.candidates` of them whose
+    ends and predicate, by the sum of the stored vectors of these, are nearest.
+    """
+    graph, chosen = open_graph(context), context.settings.gretriever
+    vector = context.embedder.embed_query(question)
+    rows, cosines = _with_vectors(context, vector)
+    more, their = _without_vectors(context, graph, vector, chosen.candidates)
+    rows, cosines = np.concatenate([rows, more]), np.concatenate([cosines, their])
+    order = np.lexsort((rows, -np.round(cosines, 6)))
+    left = chosen.context_tokens
+    kept: list[int] = []
+    for place in order.tolist():
+        left -= count_tokens(triple_line(graph, int(rows[place])))
+        if left < 0:
+            break
+        kept.append(place)
+    return _told(graph, [int(rows[each]) for each in kept], [float(cosines[each]) for each in kept])
+
+
+def triple_line(graph: KnowledgeGraph, relation: int) -> str:
+    """Return a triple on a line of its own."""
+    source, target = (node_text(graph, each) for each in (graph.sources[relation], graph.targets[relation]))
+    return _line(source, edge_text(graph, relation), target)
+
+
+def _line(source: str, said: str, target: str) -> str:
+    return f"{source},{said},{target}"
+
+
+def _tokens(found: FoundSubgraph) -> int:
+    text = found.text
+    return sum(count_tokens(_line(text.nodes[each.source], each.text, text.nodes[each.target])) for each in text.edges)
+
+
+def _with_vectors(context: Context, vector: npt.NDArray[np.float32]) -> tuple[Ints, Floats]:
+    stored = context.index.vectors("relations")
+    if not stored.n_found:
+        return np.empty(0, np.int64), np.empty(0)
+    cosines, rows = stored.search(vector[np.newaxis], _AT_ONCE)
+    return np.asarray(rows[0], np.int64), np.asarray(cosines[0], np.float64)
+
+
+def _without_vectors(
+    context: Context, graph: KnowledgeGraph, vector: npt.NDArray[np.float32], most: int
+) -> tuple[Ints, Floats]:
+    stored = context.index.vectors("relations")
+    alone = np.setdiff1d(np.arange(len(graph.sources)), np.asarray(stored.table_rows))
+    if not len(alone):
+        return np.empty(0, np.int64), np.empty(0)
+    entities = _entity_vectors(context, graph.n_entities)
+    near = entities @ vector
+    summed = near[graph.sources] + (predicate_vectors(context) @ vector)[graph.stated] + near[graph.targets]
+    by_parts = (summed / context.index.keep("triple lengths", lambda: _lengths(context, graph, entities)))[alone]
+    rows = alone[np.lexsort((alone, -np.round(by_parts, 6)))[:most]]
+    texts = [sentence(graph, int(row)) for row in rows]
+    embedder = context.embedder
+    said = [embedder.windows(each)[0] for each in texts]  # a description may be longer than the model reads
+    return rows, np.asarray(embedder.embed(said) @ vector, np.float64)
+
+
+def _entity_vectors(context: Context, n: int) -> npt.NDArray[np.float32]:
+    """Return the stored vectors of all entities (n, d), zeros for those that have none."""
+
+    def load() -> npt.NDArray[np.float32]:
+        return context.index.vectors("entities").mean_vectors(np.arange(n, dtype=np.int64))
+
+    return context.index.keep("entity vectors", load)
+
+
+def _lengths(context: Context, graph: KnowledgeGraph, entities: npt.NDArray[np.float32]) -> Floats:
+    """Return the length of the sum of the vectors of each triple's parts, at least 1."""
+    predicates = predicate_vectors(context)
+    lengths = np.empty(len(graph.sources))
+    for start in range(0, len(lengths), _ROWS):
+        rows = slice(start, start + _ROWS)
+        parts = entities[graph.sources[rows]] + predicates[graph.stated[rows]] + entities[graph.targets[rows]]
+        lengths[rows] = np.linalg.norm(parts, axis=1)
+    return np.maximum(lengths, 1.0)
+
+
+def _told(graph: KnowledgeGraph, relations: list[int], cosines: list[float]) -> FoundSubgraph:
+    nodes = list(dict.fromkeys(int(end) for row in relations for end in (graph.sources[row], graph.targets[row])))
+    number = {row: place for place, row in enumerate(nodes)}
+    edges = tuple(
+        TextualEdge(number[int(graph.sources[row])], edge_text(graph, row), number[int(graph.targets[row])])
+        for row in relations
+    )
+    text = TextualGraph(tuple(node_text(graph, row) for row in nodes), edges)
+    return FoundSubgraph(
+        text,
+        tuple(nodes),
+        tuple(relations),
+        (0.0,) * len(nodes),
+        tuple(cosines),
+        (graph.n_entities, len(graph.sources)),
+    )

@@ -1,0 +1,151 @@
+"""Retrieval interleaved with a chain of thought: each sentence of reasoning asks for the passages of the next.
+
+Trivedi et al. 2023, "Interleaving Retrieval with Chain-of-Thought Reasoning for Knowledge-Intensive Multi-Step
+Questions" (arXiv 2212.10509, section 3), over any retriever of ours. As there, what a model says is cut to its first
+sentence, which is the next question. What differs: passages are kept by the best score that any of the questions gave
+them, and not all in the order of their coming, so that the best ones of all questions are read.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.replies.json_repair import without_thinking
+from conspectus.prompts.render import prompt_text, render
+from conspectus.query.context import Context
+from conspectus.query.types import Evidence, Passage, Retriever, Step
+from conspectus.storage.errors import ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.text.names import words
+from conspectus.storage.text.sentences import sentence_spans
+
+STEP = "thought"
+
+_CONCLUDES = re.compile(r"\banswer\s+is\b", re.IGNORECASE)
+_LABEL = re.compile(r"^[\s*_>#-]*(?:(?:next\s+)?(?:thought|step|sentence)\b[\s\d]*[:.)\-–—]+[\s*_]*)?", re.IGNORECASE)
+_LONGEST = 1000
+"""Most characters of a thought: what goes on for longer without an end is no sentence."""
+
+
+class IrcotRetriever:
+    """Finds passages with a retriever and a model that thinks aloud.
+
+    A question takes at most `ircot.max_steps` calls of the model, and one retrieval more than that.
+    """
+
+    def __init__(self, context: Context, base: Retriever, model: LanguageModel) -> None:
+        self._base = base
+        self._model = model
+        self._settings = context.settings.ircot
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return the `k` passages of the highest score, and the thoughts as steps of the trace.
+
+        A passage's score is the best that the question or a thought gave it, where the best passage of each has 1.
+        The walk ends with the thought that says the answer, after `ircot.max_steps` thoughts, or, with a reason in the
+        trace, at a reply that is no new sentence or where a model fails after its first thought. ModelError where the
+        first one fails; BudgetReached whenever the budget is.
+        """
+        depth = max(k, self._settings.passages)
+        found = await self._base.retrieve(question, depth)
+        merged = _Merged()
+        merged.add(found.passages)
+        steps, thoughts = [*found.trace], list[str]()
+        ended = f"{self._settings.max_steps} thoughts are the most (ircot.max_steps)" if found.passages else ""
+        for number in range(1, self._settings.max_steps + 1) if found.passages else ():
+            try:
+                reply = await self._model.complete(thinking(question, merged.best(self._settings.passages), thoughts))
+            except ModelError as error:
+                if not thoughts:
+                    raise
+                ended = f"no thought {number}: {error}"
+                break
+            thought = first_sentence(reply.text)
+            if reason := _unusable(thought, thoughts):
+                ended = f"no thought {number}: {reason}"
+                break
+            thoughts.append(thought)
+            if concludes(thought):
+                steps.append(Step(f"thought {number}", thought))
+                ended = "the last thought says the answer"
+                break
+            new = merged.add((await self._base.retrieve(thought, depth)).passages)
+            steps.append(Step(f"thought {number}", f"{thought} ({new} new passages)"))
+        if ended:
+            steps.append(Step("ircot", f"thoughts: {len(thoughts)}; {ended}"))
+        return Evidence(merged.best(k), trace=tuple(steps))
+
+
+@dataclass(slots=True)
+class _Merged:
+    """Passages by the best score that they had in any retrieval."""
+
+    _best: dict[str, Passage] = field(default_factory=dict)
+
+    def add(self, passages: Sequence[Passage]) -> int:
+        """Take the passages of one retrieval, best first, and return how many of them are new."""
+        before = len(self._best)
+        for each in scaled(passages):
+            if each.chunk_id not in self._best or self._best[each.chunk_id].score < each.score:
+                self._best[each.chunk_id] = each
+        return len(self._best) - before
+
+    def best(self, count: int) -> tuple[Passage, ...]:
+        """Return the passages of highest score, ties by chunk id."""
+        return tuple(sorted(self._best.values(), key=lambda each: (-each.score, each.chunk_id))[:count])
+
+
+def scaled(passages: Sequence[Passage]) -> list[Passage]:
+    """Return the passages of one retrieval with their scores in [0, 1]: the best has 1, and 0 stays where it is.
+
+    Scores of two questions cannot be compared: those of PageRank differ by orders of magnitude. Where some are below 0
+    (the logits of a cross-encoder), the least becomes 0.
+    """
+    floor = min(0.0, min((each.score for each in passages), default=0.0))
+    span = max((each.score for each in passages), default=0.0) - floor
+    return [replace(each, score=(each.score - floor) / span if span > 0 else 1.0) for each in passages]
+
+
+def thinking(question: str, passages: Sequence[Passage], thoughts: Sequence[str]) -> Request:
+    """Return the request for the next thought, which depends on the texts and titles of the passages alone."""
+    prompt = render(
+        "query/ircot_thought",
+        examples=prompt_text("query/ircot_examples"),
+        passages="\n\n".join(f"{each.title}\n{each.text}".strip() for each in passages),
+        question=question,
+        thoughts=" ".join(thoughts) or "(none yet)",
+    )
+    return Request((Message("user", prompt),), STEP, sources=tuple(digest(each.text) for each in passages))
+
+
+def first_sentence(reply: str) -> str:
+    """Return the first sentence of a reply without a label before it; "" where it holds no word.
+
+    >>> first_sentence("Thought 2: The bridge crosses the Aar. The Aar rises in Bern.")
+    'The bridge crosses the Aar.'
+    """
+    text = _LABEL.sub("", without_thinking(reply))
+    spans = [text[start:end] for start, end in sentence_spans(text)]
+    first = next((each for each in spans if words(each) and (not each.endswith(":") or concludes(each))), "")
+    return " ".join(first.split())
+
+
+def concludes(thought: str) -> bool:
+    """Tell whether a thought says the answer, in the words that the prompt asks for.
+
+    >>> concludes("So the answer is: Bern."), concludes("The Aar flows through Bern.")
+    (True, False)
+    """
+    return bool(_CONCLUDES.search(thought))
+
+
+def _unusable(thought: str, before: Sequence[str]) -> str:
+    """Return why a reply leads no further, or ""."""
+    if not thought:
+        return "the reply holds no sentence"
+    if len(thought) > _LONGEST:
+        return f"the reply goes on for {len(thought):,} characters without the end of a sentence"
+    if thought.casefold() in {each.casefold() for each in before}:
+        return "the model repeats itself"
+    return ""

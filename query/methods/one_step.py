@@ -1,0 +1,275 @@
+"""Methods that look around the topics once: what walks of several steps are measured against.
+
+    kaping  the nearest triples within a few hops (1-d 1-w; Baek, Aji and Saffari 2023)
+    kgp     groups of neighbours by Louvain's method, the nearest of them (1-d n-w; Wang et al. 2024 as FastToG has it)
+    cok     the nearest triples and the nearest passages, loosely joined (Li et al. 2024); with a model only
+
+With a model it is asked once, and answers from the facts it is shown; without one the nearest triple answers, with
+those that say the same of the same thing.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+from pydantic import BaseModel
+
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.client.usage import metered
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.citations.numbered import Citations
+from conspectus.query.context import Context
+from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.question.tasks import prompt_for
+from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
+from conspectus.query.methods.fasttog.detection.graph import members, small_graph
+from conspectus.query.methods.fasttog.detection.louvain import louvain
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, sentence, spoken
+from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.near_triples import NearTriple, alike, around, considered, nearest
+from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
+from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.query.walk.trace import Chain, Decision, WalkTrace
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Span
+from conspectus.storage.text.normalise import entity_key
+
+STEP = "facts"
+_UNKNOWN = "unknown"
+
+
+class Said(BaseModel):
+    """A model's answer, or "Unknown"."""
+
+    answer: str
+    names: list[str] = []
+    facts: list[int] = []
+    passages: list[int] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The facts that were found around the topics, best first, and how that was decided."""
+
+    triples: tuple[NearTriple, ...]
+    decisions: tuple[Decision, ...]
+
+
+class Finder(Protocol):
+    """Finds facts around topics."""
+
+    def __call__(self, context: Context, question: str, topics: Sequence[int]) -> Found:
+        """Return the facts that bear on a question."""
+        ...
+
+
+def nearest_triples(context: Context, question: str, topics: Sequence[int]) -> Found:
+    """Return the `kaping.triples` nearest triples within `kaping.hops`."""
+    chosen = context.settings.kaping
+    relations, distance = around(open_graph(context), topics, chosen.hops)
+    found = nearest(context, question, relations, distance, most=chosen.triples, candidates=chosen.candidates)
+    outcome = f"{len(found)} nearest of {len(relations)} triples within {chosen.hops} hops"
+    return Found(tuple(found), (Decision("triples", 1, _names(context, topics), (), outcome),) if topics else ())
+
+
+def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> Found:
+    """Return the triples of the `kgp.groups` groups of neighbours that hold the nearest triples."""
+    chosen, graph = context.settings.kgp, open_graph(context)
+    if not topics:
+        return Found((), ())
+    sampled = neighbourhood(
+        graph, tuple(topics), rho=1.0, max_hops=chosen.hops, max_nodes=chosen.max_nodes, seed=chosen.seed
+    )
+    outside = np.setdiff1d(sampled.nodes, np.array(topics, np.int64))
+    ends = np.stack([sampled.sources, sampled.targets])
+    held = np.isin(ends, outside)
+    place = np.searchsorted(outside, ends)
+    inner = held.all(axis=0)
+    groups = members(louvain(small_graph(len(outside), place[:, inner].T), chosen.max_community_size, seed=chosen.seed))
+    distance = np.full(graph.n_entities, -1, np.int64)
+    distance[sampled.nodes] = sampled.hops
+    near = nearest(
+        context,
+        question,
+        sampled.relations,
+        distance,
+        most=len(sampled.relations),
+        candidates=context.settings.kaping.candidates,
+    )
+    group_of = {int(outside[node]): number for number, nodes in enumerate(groups) for node in nodes}
+    kept: dict[int, list[NearTriple]] = {}
+    for each in near:  # the best first: a group is as near as its best triple
+        number = group_of.get(each.far, group_of.get(each.near, -1))
+        if number in kept or len(kept) < chosen.groups:
+            kept.setdefault(number, []).append(each)
+    outcome = f"{len(kept)} of {len(groups)} groups of at most {chosen.max_community_size} neighbours"
+    decision = Decision("communities", 1, _names(context, topics), (), outcome)
+    return Found(tuple(each for triples in kept.values() for each in triples), (decision,))
+
+
+class OneStep:
+    """Answers from the facts that a finder finds around the topics; without a model as `name`:offline."""
+
+    def __init__(self, name: str, context: Context, find: Finder, model: LanguageModel | None) -> None:
+        self._name = name if model else f"{name}:offline"
+        self._context = context
+        self._find = find
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the answer from around what the question names."""
+        began = time.perf_counter()
+        topics = link_topics(self._context, question)
+        step = Step("topics", f"names of the graph in the question: {_names(self._context, topics) or 'none'}")
+        return await self._answered(question, topics, step, began, say)
+
+    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+        """Return the answer from around the entities of these names."""
+        began = time.perf_counter()
+        rows, missing = rows_of(self._context, topics)
+        lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
+        step = Step("topics", f"given: {', '.join(topics)}{lacks}")
+        return await self._answered(question, rows, step, began, say)
+
+    async def _answered(self, question: str, topics: Sequence[int], step: Step, began: float, say: Say) -> Answer:
+        found = self._find(self._context, question, topics)
+        with metered() as meter:
+            made = await self._made(question, found)
+        say(made.text)
+        usage = replace(usage_of(meter.total(), time.perf_counter() - began), depth=1 if found.triples else 0)
+        told = tuple(Step(each.stage, each.outcome) for each in found.decisions)
+        return replace(made, usage=usage, trace=(step, *told, *made.trace))
+
+    async def _made(self, question: str, found: Found) -> Answer:
+        if self._model is None:
+            return self._nearest(question, found)
+        return await self._read(question, found, self._model)
+
+    def _nearest(self, question: str, found: Found) -> Answer:
+        """Return the far ends of the best triple and of those that say the same of the same thing."""
+        graph = open_graph(self._context)
+        kept = alike(graph, found.triples)
+        names = tuple(dict.fromkeys(graph.names[each.far] for each in kept))
+        text = f"{', '.join(map(spoken, names))} {numbers_of(len(kept))}" if kept else UNKNOWN
+        decision = Decision("answer", 1, "", considered(graph, found.triples, kept), ", ".join(names))
+        return self._answer(question, text, names, kept, found, decision, Step("answer", "the nearest triple answers"))
+
+    async def _read(self, question: str, found: Found, model: LanguageModel) -> Answer:
+        """Return what the model reads in the facts: one call, whatever comes of it."""
+        graph = open_graph(self._context)
+        prompt = render(self._prompt("query/facts"), question=question, facts=_numbered_facts(graph, found.triples))
+        said, why = await self._asked(prompt, found, (), model)
+        kept = _chosen(found.triples, said.facts)
+        names = _as_written(graph, said.names, found.triples)
+        text = f"{said.answer.strip()} {numbers_of(len(kept))}".strip() if not why else UNKNOWN
+        decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
+        return self._answer(question, text, names, kept, found, decision, Step("answer", why or "the model answered"))
+
+    def _prompt(self, name: str) -> str:
+        return prompt_for(self._context.settings.tog.task, name)
+
+    async def _asked(
+        self, prompt: str, found: Found, passages: Sequence[Passage], model: LanguageModel
+    ) -> tuple[Said, str]:
+        """Return what the model says, and why that is no answer; "" where it is one."""
+        grounds = open_grounds(self._context, open_graph(self._context))
+        sources = (
+            *grounds.sources([each.relation for each in found.triples]),
+            *(digest(each.text) for each in passages),
+        )
+        request = Request((Message("user", prompt),), STEP, sources=tuple(dict.fromkeys(sources)))
+        try:
+            said = await ask_for(model, request, Said, again=0)
+        except BadAnswer as error:
+            return Said(answer=""), f"the reply cannot be used ({error.reason})"
+        except ModelError as error:
+            return Said(answer=""), f"no reply ({error})"
+        if not said.answer.strip() or said.answer.strip().rstrip(".").casefold() == _UNKNOWN:
+            return Said(answer=""), "the model does not know"
+        return said, ""
+
+    def _answer(
+        self,
+        question: str,
+        text: str,
+        names: tuple[str, ...],
+        kept: Sequence[NearTriple],
+        found: Found,
+        decision: Decision,
+        step: Step,
+        passages: Sequence[Passage] = (),
+        more: Sequence[Citation] = (),
+    ) -> Answer:
+        grounds = open_grounds(self._context, open_graph(self._context))
+        rows = [each.relation for each in kept]
+        chains = tuple(Chain(((each.near,), (each.far,)), (each.hop,)) for each in kept)
+        return Answer(
+            question=question,
+            method=self._name,
+            text=text,
+            citations=(*grounds.citations(rows), *more),
+            evidence=Evidence(tuple(passages), walk=WalkTrace((*found.decisions, decision), chains)),
+            trace=(step,),
+            names=names,
+            triples=grounds.triples(rows),
+        )
+
+
+class Cok(OneStep):
+    """Answers from the nearest triples and the nearest passages together; needs a model."""
+
+    def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
+        super().__init__(name, context, nearest_triples, model)
+
+    async def _read(self, question: str, found: Found, model: LanguageModel) -> Answer:
+        graph = open_graph(self._context)
+        evidence = await DenseRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
+        passages = "\n\n".join(f"[{i}] {each.title}\n{each.text}" for i, each in enumerate(evidence.passages, start=1))
+        prompt = render(
+            self._prompt("query/cok"),
+            question=question,
+            facts=_numbered_facts(graph, found.triples),
+            passages=passages or "(none)",
+        )
+        said, why = await self._asked(prompt, found, evidence.passages, model)
+        kept = _chosen(found.triples, said.facts)
+        citations = Citations(self._context)
+        read = _chosen(evidence.passages, said.passages)
+        for number, each in enumerate(read, start=len(kept) + 1):
+            citations.number(Span(each.document_id, each.chunk_id, each.start, each.end), number)
+        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read))}".strip() if not why else UNKNOWN
+        names = _as_written(graph, said.names, found.triples)
+        decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
+        step = Step("answer", why or f"the model read {len(found.triples)} facts and {len(evidence.passages)} passages")
+        return self._answer(question, text, names, kept, found, decision, step, evidence.passages, citations.made())
+
+
+def _numbered_facts(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> str:
+    lines = (f"[{number}] {sentence(graph, each.relation)}" for number, each in enumerate(triples, start=1))
+    return "\n".join(lines) or "(none)"
+
+
+Item = TypeVar("Item")
+
+
+def _chosen(items: Sequence[Item], numbers: Sequence[int]) -> list[Item]:
+    return [items[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(items)]
+
+
+def _as_written(graph: KnowledgeGraph, names: Sequence[str], triples: Sequence[NearTriple]) -> tuple[str, ...]:
+    """Return names as the graph writes them where it does, each once."""
+    ends = sorted({end for each in triples for end in (each.near, each.far)})
+    written = {entity_key(spoken(graph.names[each])): graph.names[each] for each in ends}
+    found = (written.get(entity_key(spoken(each)), each.strip()) for each in names if each.strip())
+    return tuple(dict.fromkeys(found))
+
+
+def _names(context: Context, rows: Sequence[int] | Ints) -> str:
+    names = open_graph(context).names
+    return ", ".join(names[int(row)] for row in rows)

@@ -1,0 +1,79 @@
+"""What a question asks about, word by word: its terms, how telling each is, and which chunks hold it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from conspectus.query.context import Context
+from conspectus.query.question.function_words import FUNCTION_WORDS
+from conspectus.storage.text.names import words
+
+_SAYS_NOTHING = FUNCTION_WORDS | {"same", "other", "s"}
+"""Words that do not say what a question is about."""
+
+
+def stem(word: str) -> str:
+    """Return a word without its plural or third-person s (Harman 1991, the S stemmer).
+
+    >>> [stem(word) for word in ("cities", "horses", "wrote", "class", "was")]
+    ['city', 'horse', 'wrote', 'class', 'was']
+    """
+    if len(word) < 4:
+        return word
+    if word.endswith("ies") and word[-4] not in "ae":
+        return f"{word[:-3]}y"
+    if word.endswith("es") and word[-3] not in "aeo":
+        return word[:-1]
+    if word.endswith("s") and word[-2] not in "us":
+        return word[:-1]
+    return word
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """A question's terms, by stem: `weights` (t,) are their shares of its meaning and sum to 1 (or there are none)."""
+
+    stems: tuple[str, ...]
+    weights: npt.NDArray[np.float64]
+    holders: tuple[npt.NDArray[np.int64], ...]
+
+    def held_by(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Return (len(rows), t): 1 where a chunk's title or text holds a term, else 0."""
+        held = [np.isin(rows, holders).astype(np.float64) for holders in self.holders]
+        return np.stack(held, axis=1) if held else np.zeros((len(rows), 0))
+
+
+def is_telling(key: str) -> bool:
+    """Return whether a word, given by its key, says what a question is about."""
+    return key not in _SAYS_NOTHING
+
+
+def telling_words(question: str) -> str:
+    """Return the question's words that say what it is about, or all of them where none does.
+
+    >>> telling_words("Who wrote the book?")
+    'wrote book'
+    """
+    found = [word.key for word in words(question)]
+    return " ".join([word for word in found if is_telling(word)] or found)
+
+
+def question_terms(context: Context, question: str) -> Terms:
+    """Return the stems of the question's words but for question words, weighted by inverse document frequency.
+
+    A term that no chunk holds has the highest weight: a passage without it leaves the question open.
+    """
+    stems = sorted({stem(word.key) for word in words(question) if is_telling(word.key)})
+    by_stem = context.index.keep("words by stem", lambda: _by_stem(context.bm25.vocabulary))
+    holders = tuple(context.bm25.rows_with(by_stem.get(each, ())) for each in stems)
+    n_chunks = context.index.manifest.rows["chunks"]
+    idf = np.array([np.log1p((n_chunks - len(rows) + 0.5) / (len(rows) + 0.5)) for rows in holders])
+    return Terms(tuple(stems), idf / max(idf.sum(), 1e-9), holders)
+
+
+def _by_stem(vocabulary: dict[str, int]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for word, column in vocabulary.items():
+        found.setdefault(stem(word), []).append(column)
+    return found

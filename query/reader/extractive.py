@@ -1,0 +1,187 @@
+"""Reading without a language model: the sentences of the best passages that answer, quoted and cited.
+
+Nothing is invented: the answer is made of the documents' own sentences, or says that it does not know.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import fsum
+
+from conspectus.query.reader.short_answer import short_answer
+from conspectus.query.citations.numbered import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
+from conspectus.storage.records import Span
+from conspectus.storage.text.names import words
+from conspectus.storage.text.normalise import title_names
+from conspectus.storage.text.sentences import sentence_spans
+
+UNKNOWN = "I do not know: nothing in the indexed documents supports an answer."
+
+_LEAST_SUPPORT = 0.57
+_COVERAGE_WEIGHT = 0.2
+"""An answer needs best cosine + 0.2 coverage of 0.57: measured by benchmarks/answers.py on questions that the
+documents answer and questions about other documents."""
+_MOST_SENTENCES = 40
+"""Sentences compared with the question; those that hold most of its words."""
+_BRIDGE = 0.5
+"""What it is worth that a passage is about something an earlier quotation names and the question does not."""
+_WORTH_ADDING = 0.5
+"""A further sentence must gain at least this share of what the first one did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence of a passage: its words, where it stands, its cosine with the question, and what it covers."""
+
+    text: str
+    title: str
+    span: Span
+    cosine: float
+    covers: frozenset[str]
+
+
+class ExtractiveReader:
+    """Answers with sentences from the passages that a retriever finds."""
+
+    def __init__(self, name: str, context: Context, retriever: Retriever) -> None:
+        self._name = name
+        self._context = context
+        self._retriever = retriever
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return up to `answer.sentences` sentences that together cover the question, best first."""
+        began = time.perf_counter()
+        settings = self._context.settings.answer
+        evidence = await self._retriever.retrieve(question, settings.passages)
+        weights = word_weights(self._context, question)
+        quotes = quotes_for(self._context, question, evidence.passages, weights)
+        chosen = choose(question, quotes, weights, settings.sentences)
+        reason = unsupported(chosen, quotes, weights)
+        citations = Citations(self._context)
+        lines = [] if reason else [citations.cite(each.text, each.span) for each in chosen]
+        text = "\n".join(line for line in lines if line) or UNKNOWN
+        say(text)
+        step = Step("read", reason or f"{len(chosen)} of {len(quotes)} sentences quoted")
+        return Answer(
+            question=question,
+            method=self._name,
+            text=text,
+            citations=citations.made(),
+            evidence=evidence,
+            usage=Usage(seconds=time.perf_counter() - began),
+            trace=(*evidence.trace, step),
+            dropped_citations=citations.dropped,
+            span="" if reason else short_answer(self._context, question, [each.span for each in chosen]),
+        )
+
+
+async def read_found(
+    name: str, context: Context, found: Evidence, question: str, say: Say, *, began: float, units: int, n_tokens: int
+) -> Answer:
+    """Return what `ExtractiveReader` answers over passages that were found already, all of them.
+
+    `began` is the `time.perf_counter()` at which they were first looked for; `units` and `n_tokens` are what they are
+    made over.
+    """
+    answer = await ExtractiveReader(name, context, _Given(found)).answer(question, say)
+    seconds = time.perf_counter() - began
+    return replace(answer, usage=replace(answer.usage, seconds=seconds, units=units, context_tokens=n_tokens))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """A retriever that was told what to find, however many are wanted."""
+
+    evidence: Evidence
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        return self.evidence
+
+
+def word_weights(context: Context, question: str) -> dict[str, float]:
+    """Return the question's words with their share of its meaning: inverse document frequencies, summing to 1.
+
+    A word that no document holds weighs most of all: a question about it finds no support.
+    """
+    raw = {word.key: context.bm25.inverse_document_frequency(word.key) ** 2 for word in words(question)}
+    total = sum(raw.values())
+    return {word: weight / total for word, weight in raw.items()} if total else {}
+
+
+def quotes_for(context: Context, question: str, passages: Sequence[Passage], weights: dict[str, float]) -> list[Quote]:
+    """Return the sentences of the passages that hold most of the question's words, compared with the question.
+
+    The words of a passage's title count for each of its sentences.
+    """
+    found: list[tuple[float, int, Passage, Span, frozenset[str]]] = []
+    for passage in passages:
+        for start, end in sentence_spans(passage.text):
+            held = {word.key for word in words(f"{passage.title} {passage.text[start:end]}")}
+            covers = frozenset(word for word in weights if word in held)
+            span = Span(passage.document_id, passage.chunk_id, passage.start + start, passage.start + end)
+            found.append((-fsum(weights[word] for word in covers), len(found), passage, span, covers))
+    found = sorted(sorted(found)[:_MOST_SENTENCES], key=lambda each: each[1])
+    if not found:
+        return []
+    texts = [passage.text[span.start - passage.start : span.end - passage.start] for _, _, passage, span, _ in found]
+    embedder = context.embedder
+    titled = [f"{each[2].title}: {text}" if each[2].title else text for each, text in zip(found, texts, strict=True)]
+    cosines = embedder.embed([embedder.windows(each)[0] for each in titled]) @ embedder.embed_query(question)
+    return [
+        Quote(" ".join(text.split()), passage.title, span, float(cosine), covers)
+        for (_, _, passage, span, covers), text, cosine in zip(found, texts, cosines, strict=True)
+    ]
+
+
+def choose(question: str, quotes: Sequence[Quote], weights: dict[str, float], count: int) -> list[Quote]:
+    """Pick sentences greedily, each by what it adds to those before it.
+
+    A sentence gains its cosine, the weight of the question's words that no earlier choice covers, and a bonus
+    where its passage is about something that an earlier choice names and the question does not: the second hop.
+    """
+    chosen: list[Quote] = []
+    covered: set[str] = set()
+    left = list(quotes)
+    gains: list[float] = []
+    while left and len(chosen) < count:
+        named = " ".join(_as_words(each.text) for each in chosen)
+        gain = {
+            each: each.cosine
+            + fsum(weights[word] for word in each.covers - covered)
+            + _BRIDGE * _is_bridge(each, named, _as_words(question))
+            for each in left
+        }
+        best = min(left, key=lambda each: (-gain[each], each.span.document_id, each.span.start))
+        gains.append(gain[best])
+        if gains[-1] < _WORTH_ADDING * gains[0]:
+            break
+        chosen.append(best)
+        covered |= best.covers
+        left = [each for each in left if each.text != best.text]
+    return chosen
+
+
+def _is_bridge(quote: Quote, named: str, question: str) -> bool:
+    names = [_as_words(name) for name in title_names(quote.title)]
+    return any(name.strip() and name in named and name not in question for name in names)
+
+
+def _as_words(text: str) -> str:
+    """Return the words of a text between spaces, so that one text is found in another word by word."""
+    return f" {' '.join(word.key for word in words(text))} "
+
+
+def unsupported(chosen: Sequence[Quote], quotes: Sequence[Quote], weights: dict[str, float]) -> str:
+    """Return why the sentences do not support an answer, or "" where they do."""
+    if not chosen:
+        return "no sentence was found"
+    nearest = max(each.cosine for each in quotes)
+    coverage = fsum(weights[word] for word in frozenset[str]().union(*(each.covers for each in quotes)))
+    if nearest + _COVERAGE_WEIGHT * coverage >= _LEAST_SUPPORT:
+        return ""
+    return (
+        f"no support: the nearest sentence has cosine {nearest:.2f} and the passages hold {coverage:.0%} "
+        f"of what the question says"
+    )

@@ -1,0 +1,109 @@
+"""Reading with a language model: an answer over the passages that a retriever found, each sentence cited.
+
+What the model cites must be one of its passages, and the citation then names the very sentences. An answer that
+cites nothing is not given: without support the reader says that it does not know, or what the model says where it was
+to say that the passages hold no answer, in the language of the question.
+"""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.client.usage import metered
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.citations.numbered import Citations
+from conspectus.query.context import Context
+from conspectus.query.citations.alignment import cited_sentences, keeping, support
+from conspectus.query.abstention import behind_nothing, may_be_nothing
+from conspectus.query.question.tasks import Task, prompt_for
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Span
+
+STEP = "answer"
+
+
+class ModelReader:
+    """Answers with a model from the passages that a retriever finds."""
+
+    def __init__(
+        self, name: str, context: Context, retriever: Retriever, model: LanguageModel, passages: int | None = None
+    ) -> None:
+        """`passages` are wanted of the retriever; by default `answer.passages`."""
+        self._passages = passages or context.settings.answer.passages
+        self._name = name
+        self._context = context
+        self._retriever = retriever
+        self._model = model
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Return the model's answer with its citations; `say` gets it as it is made."""
+        began = time.perf_counter()
+        made, said = "", 0
+        with metered() as meter:  # a retriever may ask a model too
+            evidence = await self._retriever.retrieve(question, self._passages)
+            if not evidence.passages:
+                say(UNKNOWN)
+                usage = usage_of(meter.total(), time.perf_counter() - began)
+                return Answer(question, self._name, UNKNOWN, usage=usage, trace=evidence.trace)
+            async for piece in self._model.stream(reading(question, evidence, self._context.settings.tog.task)):
+                made += piece
+                if not may_be_nothing(made):  # that word is for us
+                    behind = behind_nothing(made)
+                    telling = made if behind is None else behind
+                    if len(telling) > said:
+                        say(telling[said:])
+                        said = len(telling)
+        behind = behind_nothing(made)
+        text, citations = self._cited(made if behind is None else behind, evidence)
+        if not said:
+            say(UNKNOWN)
+        if not citations.made() and not (behind and said and any(sign.isalnum() for sign in text)):
+            text = UNKNOWN
+        step = f"{len(evidence.passages)} passages read, {len(citations.made())} citations made"
+        return Answer(
+            question=question,
+            method=self._name,
+            text=text,
+            citations=citations.made(),
+            evidence=evidence,
+            usage=usage_of(meter.total(), time.perf_counter() - began),
+            trace=(*evidence.trace, Step("read", step)),
+            dropped_citations=citations.dropped,
+        )
+
+    def _cited(self, text: str, evidence: Evidence) -> tuple[str, Citations]:
+        """Return the answer and its citations: of each passage one, over the sentences that support what cites it."""
+        citations = Citations(self._context)
+        weigh = self._context.bm25.inverse_document_frequency
+        spans: dict[int, list[Span]] = {}
+        for sentence in cited_sentences(text):
+            for number in sentence.numbers:
+                if 1 <= number <= len(evidence.passages):
+                    passage = evidence.passages[number - 1]
+                    spans.setdefault(number, []).append(support(sentence.text, passage, weigh))
+                else:
+                    citations.dropped += 1
+        kept = {number for number, each in sorted(spans.items()) if citations.number(_hull(each), number)}
+        return keeping(text.strip(), kept), citations
+
+
+def _hull(spans: Sequence[Span]) -> Span:
+    """Return the span from the first to the last of spans of one passage."""
+    first = spans[0]
+    return replace(first, start=min(each.start for each in spans), end=max(each.end for each in spans))
+
+
+def reading(question: str, evidence: Evidence, task: Task = "qa") -> Request:
+    """Return the request for an answer over the passages, which depends on their texts and titles alone."""
+    passages = "\n\n".join(_numbered(number, each) for number, each in enumerate(evidence.passages, start=1))
+    message = Message("user", render(prompt_for(task, "query/read"), passages=passages, question=question))
+    return Request((message,), STEP, sources=tuple(digest(each.text) for each in evidence.passages))
+
+
+def _numbered(number: int, passage: Passage) -> str:
+    title = f" {passage.title}" if passage.title else ""
+    return f"[{number}]{title}\n{passage.text}"

@@ -1,0 +1,82 @@
+"""What relations of a walk rest on: citable triples, and where the documents state them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from conspectus.query.citations.numbered import Citations
+from conspectus.query.context import Context
+from conspectus.query.types import Citation, CitedTriple
+from conspectus.query.walk.graph import KnowledgeGraph, cited
+from conspectus.storage.records import Mention, Relation, Span
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grounds:
+    """The relations of an index and their mentions, of which only those that are asked for are read."""
+
+    context: Context
+    graph: KnowledgeGraph
+    _mentions: "pa.Table"
+    _by_relation: dict[str, list[int]]
+    _chunk_ids: "pa.ChunkedArray"
+
+    def triples(self, relations: Sequence[int]) -> tuple[CitedTriple, ...]:
+        """Return relations, given by their rows, as triples numbered from 1."""
+        return tuple(cited(self.graph, number, row) for number, row in enumerate(relations, start=1))
+
+    def citations(self, relations: Sequence[int]) -> tuple[Citation, ...]:
+        """Return where documents state relations, numbered as the triples are; only the first place of each.
+
+        A relation that no document states has none, so that numbers may be left out.
+        """
+        made = Citations(self.context)
+        for number, row in enumerate(relations, start=1):
+            if spans := self.spans(row):
+                made.number(spans[0], number)
+        return made.made()
+
+    def spans(self, relation: int) -> tuple[Span, ...]:
+        """Return where documents state a relation; a mention without a place is its chunk as a whole."""
+        found = []
+        for place in self._by_relation.get(self.graph.relation_ids[relation], ()):
+            mention = self._mentions.slice(place, 1).to_pylist()[0]
+            chunk = self.context.chunks[self.context.chunk_rows[mention["chunk_id"]]]
+            start, end = mention["start"], mention["end"]
+            if start is None or end is None:
+                start, end = chunk.start, chunk.end
+            found.append(Span(chunk.document_id, chunk.id, start, end))
+        return tuple(sorted(found, key=lambda each: (each.document_id, each.start, each.end)))
+
+    def sources(self, relations: Sequence[int]) -> tuple[str, ...]:
+        """Return the hashes of the chunks that state relations: what a reply over them depends on."""
+        return self.context.sources(id_ for row in relations for id_ in self._chunk_ids[row].as_py())
+
+
+def open_grounds(context: Context, graph: KnowledgeGraph) -> Grounds:
+    """Return the grounds of the index's relations, opened on first use."""
+
+    def load() -> Grounds:
+        import pyarrow.compute as pc
+
+        mentions = context.index.arrow(Mention, "relation_id", "chunk_id", "start", "end")
+        mentions = mentions.filter(pc.is_valid(mentions.column("relation_id")))
+        of: dict[str, list[int]] = {}
+        for place, id_ in enumerate(mentions.column("relation_id").to_pylist()):
+            of.setdefault(id_, []).append(place)
+        chunk_ids = context.index.arrow(Relation, "chunk_ids").column("chunk_ids")
+        return Grounds(context, graph, mentions, of, chunk_ids)
+
+    return context.index.keep("walk grounds", load)
+
+
+def numbers_of(count: int) -> str:
+    """Return the marks of triples 1 to `count`.
+
+    >>> numbers_of(2)
+    '[1][2]'
+    """
+    return "".join(f"[{number}]" for number in range(1, count + 1))

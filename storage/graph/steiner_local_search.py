@@ -1,0 +1,185 @@
+"""Improving a prize-collecting Steiner tree by building it anew in many ways, as long as one brings more.
+
+Growing decides ties blindly, and where prizes are ranks and all edges cost the same there are many. With the distances
+of all prizes to all nodes a tree is soon built: from a root on, whatever prize is nearest to the tree is joined to it
+by its shortest way (Takahashi, Matsuyama 1980, "An approximate solution for the Steiner problem in graphs"). It is
+built from other roots, and with one prize more or less, as in local searches for this problem (Canuto, Resende, Ribeiro
+2001, "Local search with perturbations for the prize-collecting Steiner tree problem").
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Rows = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_MOST_JOINED = 1500
+"""Prizes that are joined to trees, all trees together."""
+_ROOTS = 60
+"""Nodes that are tried as a root beside the prizes: those that are near to many prizes."""
+_GAIN = 1e-9
+"""Least gain, as a part of all prizes: below are rounding errors."""
+
+
+def improved(ends: Rows, costs: Floats, prizes: Floats, tree: SteinerTree) -> SteinerTree:
+    """Return a tree of at least the same profit; `ends`, `costs`, `prizes` as in `prize_collecting_tree`."""
+    search = _Search(ends, costs, prizes)
+    while True:
+        for found in search.others(tree):
+            if found.profit > tree.profit + search.least:
+                tree = found
+                break
+            if search.joined >= _MOST_JOINED:
+                return tree
+        else:
+            return tree
+
+
+class _Search:
+    """A problem, its edges by node, and how far the prizes (k of them) are from all n nodes."""
+
+    def __init__(self, ends: Rows, costs: Floats, prizes: Floats) -> None:
+        self.ends, self.costs, self.prizes = ends, costs, prizes
+        self.least = _GAIN * float(prizes.sum())
+        self.joined = 0
+        n = len(prizes)
+        at = ends.T.reshape(-1)
+        order = np.argsort(at, kind="stable")
+        starts = np.searchsorted(at[order], np.arange(n + 1))
+        self.starts: list[int] = starts.tolist()
+        beside = ends[:, ::-1].T.reshape(-1)[order]
+        self.beside: list[int] = beside.tolist()
+        self.edge: list[int] = (order % max(1, len(costs))).tolist()
+        self.cost: list[float] = costs.tolist()
+        self.prized = np.flatnonzero(prizes > 0)
+        self.place = {int(node): place for place, node in enumerate(self.prized)}
+        self.far, self.toward = _distances(starts, beside, np.tile(costs, 2)[order], self.prized)
+
+    def others(self, tree: SteinerTree) -> Iterator[SteinerTree]:
+        """Yield other trees: over all prizes and over those of a tree, from many roots, then with one more or less."""
+        inside = [self.place[node] for node in tree.nodes.tolist() if node in self.place]
+        every = list(range(len(self.prized)))
+        roots = [*(int(self.prized[each]) for each in inside), *self._central(inside)]
+        yield self._built(roots[0], every)
+        for place in every:
+            wanted = [each for each in inside if each != place] if place in inside else [*inside, place]
+            if wanted:
+                yield self._built(int(self.prized[wanted[-1]]), wanted)
+        for root in roots:
+            yield self._built(root, inside)
+
+    def _central(self, inside: list[int]) -> list[int]:
+        """Return the nodes that three of these prizes are nearest to, beside what the prizes themselves are."""
+        if len(inside) < 3:
+            return []
+        three = np.partition(self.far[inside], 2, axis=0)[:3].sum(axis=0)
+        best = np.argsort(three, kind="stable")[: _ROOTS + len(inside)]
+        return [int(each) for each in best if np.isfinite(three[each]) and int(each) not in self.place][:_ROOTS]
+
+    def _built(self, root: int, wanted: list[int]) -> SteinerTree:
+        """Return the best part of the tree from a root to these prizes, the nearest first."""
+        rows = np.array([each for each in wanted if self.prized[each] != root], np.int64)
+        nearest = self.far[rows, root]
+        joins = np.full(len(rows), root)
+        nodes = {root}
+        self.joined += len(rows)
+        while len(rows):
+            first = int(np.argmin(nearest))
+            if not np.isfinite(nearest[first]):
+                break
+            row = int(rows[first])
+            new = self._way(row, int(joins[first]), nodes)
+            nodes.update(new)
+            left = np.arange(len(rows)) != first
+            rows, nearest, joins = rows[left], nearest[left], joins[left]
+            if new and len(rows):
+                reach = self.far[np.ix_(rows, new)]
+                closest = reach.argmin(axis=1)
+                distance = reach[np.arange(len(rows)), closest]
+                nearer = distance < nearest
+                nearest = np.where(nearer, distance, nearest)
+                joins = np.where(nearer, np.array(new)[closest], joins)
+        return self._over(nodes)
+
+    def _way(self, row: int, node: int, nodes: set[int]) -> list[int]:
+        """Return the nodes on the way from a node to a prize, without those that are there."""
+        way = []
+        toward, end = self.toward[row], int(self.prized[row])
+        while node != end:
+            node = int(toward[node])
+            way.append(node)
+        return [each for each in way if each not in nodes]
+
+    def _over(self, nodes: Iterable[int]) -> SteinerTree:
+        """Return the best part of the cheapest trees that join these nodes among themselves."""
+        inside = set(nodes)
+        rows = sorted(
+            {
+                self.edge[place]
+                for node in inside
+                for place in range(self.starts[node], self.starts[node + 1])
+                if self.beside[place] in inside
+            },
+            key=lambda edge: (self.cost[edge], edge),
+        )
+        parent = {node: node for node in inside}
+
+        def top(node: int) -> int:
+            while (above := parent[node]) != node:
+                parent[node] = parent[above]
+                node = above
+            return node
+
+        forest = []
+        for row in rows:
+            one, other = (top(int(each)) for each in self.ends[row])
+            if one != other:
+                parent[one] = other
+                forest.append(row)
+        return best_subtree(self.ends, self.costs, self.prizes, np.array(forest, np.int64))
+
+
+def _distances(starts: Rows, beside: Rows, costs: Floats, prized: Rows) -> tuple[Floats, npt.NDArray[np.int32]]:
+    """Return the distances from prizes to all nodes, float64 (k, n), and the next node on the way there, (k, n).
+
+    What is farther than the longest way that is needed to join all prizes counts as out of reach.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    n = len(starts) - 1
+    graph = csr_array((costs, beside, starts), shape=(n, n))
+    limit = _longest_join(graph, prized)
+    far, toward = dijkstra(graph, directed=True, indices=prized, return_predecessors=True, limit=limit)
+    return far, toward
+
+
+def _longest_join(graph: "csr_array", prized: Rows) -> float:
+    """Return the longest of the ways that join the prizes best, by where their neighbourhoods meet.
+
+    Mehlhorn 1988, "A faster approximation algorithm for the Steiner problem in graphs".
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import dijkstra, minimum_spanning_tree
+
+    near, _, nearest = dijkstra(graph, directed=True, indices=prized, return_predecessors=True, min_only=True)
+    at = np.repeat(np.arange(len(near)), np.diff(graph.indptr))
+    one, other = nearest[at], nearest[graph.indices]
+    meet = np.flatnonzero((one >= 0) & (other > one))
+    if not len(meet):
+        return 0.0
+    lengths = graph.data[meet] + near[at[meet]] + near[graph.indices[meet]]
+    order = np.lexsort((lengths, other[meet], one[meet]))
+    pairs = np.stack([one[meet], other[meet]], axis=1)[order]
+    first = np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))
+    ways = coo_array((lengths[order][first], pairs[first].T), shape=graph.shape)
+    joined = minimum_spanning_tree(ways.tocsr())
+    return float(joined.data.max(initial=0.0))

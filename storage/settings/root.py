@@ -1,0 +1,183 @@
+"""All settings together, where their values come from, and which of them an index depends on."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
+
+from conspectus.storage.errors import NeedsModel, SettingsError
+from conspectus.storage.hashing import file_digest
+from conspectus.storage.settings.asking import (
+    AnswerSettings,
+    ConversationSettings,
+    DriftSettings,
+    FastTogSettings,
+    GlobalSettings,
+    GRetrieverSettings,
+    HippoRagSettings,
+    IrcotSettings,
+    KapingSettings,
+    KgpSettings,
+    LocalSettings,
+    PprSettings,
+    TogSettings,
+)
+from conspectus.storage.settings.indexing import (
+    Bm25Settings,
+    BuildSettings,
+    ChunkSettings,
+    CommunitySettings,
+    DescriptionSettings,
+    ExtractionSettings,
+    InputSettings,
+    KgSettings,
+    NameSettings,
+    ReportSettings,
+    SynonymSettings,
+    VectorSettings,
+    WalkGraphSettings,
+    listed,
+)
+from conspectus.storage.settings.resolution import ResolutionSettings
+from conspectus.storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, RerankSettings
+from conspectus.storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
+from conspectus.storage.settings.trust import AccessSettings, CitationSettings
+from conspectus.storage.settings.tuned_prompts import read_tuned
+
+ENVIRONMENT_PREFIX = "CONSPECTUS__"
+
+
+class _File(YamlConfigSettingsSource):
+    """The settings file. What it names for extraction lies beside it, wherever the program is run."""
+
+    def __init__(self, settings_cls: type[BaseSettings], file: Path | None) -> None:
+        super().__init__(settings_cls, yaml_file=file)
+        self._folder = file.parent if file else Path()
+
+    def __call__(self) -> dict[str, Any]:
+        found = super().__call__()
+        extraction = found.get("extraction")
+        if isinstance(extraction, dict):
+            given = {key: extraction.get(key) for key in ("prompts", "openie")}
+            placed = {key: str(self._folder / path) for key, path in given.items() if isinstance(path, str) and path}
+            found = {**found, "extraction": {**extraction, **placed}}
+        graph = found.get("kg")
+        if isinstance(graph, dict):
+            lists = {key: listed(graph.get(key)) for key in ("files", "labels")}
+            beside = {
+                key: [str(self._folder / str(path)) for path in paths]
+                for key, paths in lists.items()
+                if isinstance(paths, list | tuple)
+            }
+            found = {**found, "kg": {**graph, **beside}}
+        return found
+
+
+class Settings(BaseSettings):
+    """All settings, one section a step."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__"
+    )
+
+    input: InputSettings = InputSettings()
+    chunks: ChunkSettings = ChunkSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    kg: KgSettings = KgSettings()
+    names: NameSettings = NameSettings()
+    resolution: ResolutionSettings = ResolutionSettings()
+    descriptions: DescriptionSettings = DescriptionSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    vectors: VectorSettings = VectorSettings()
+    bm25: Bm25Settings = Bm25Settings()
+    synonyms: SynonymSettings = SynonymSettings()
+    walk_graph: WalkGraphSettings = WalkGraphSettings()
+    communities: CommunitySettings = CommunitySettings()
+    reports: ReportSettings = ReportSettings()
+    llm: LlmSettings = LlmSettings()
+    embedding_server: EmbeddingServerSettings = EmbeddingServerSettings()
+    build: BuildSettings = BuildSettings()
+    ppr: PprSettings = PprSettings()
+    hipporag: HippoRagSettings = HippoRagSettings()
+    ircot: IrcotSettings = IrcotSettings()
+    rerank: RerankSettings = RerankSettings()
+    answer: AnswerSettings = AnswerSettings()
+    conversation: ConversationSettings = ConversationSettings()
+    global_search: GlobalSettings = GlobalSettings()
+    local_search: LocalSettings = LocalSettings()
+    drift_search: DriftSettings = DriftSettings()
+    kaping: KapingSettings = KapingSettings()
+    kgp: KgpSettings = KgpSettings()
+    fasttog: FastTogSettings = FastTogSettings()
+    tog: TogSettings = TogSettings()
+    gretriever: GRetrieverSettings = GRetrieverSettings()
+    soft_prompt: SoftPromptSettings = SoftPromptSettings()
+    train_gretriever: TrainGRetrieverSettings = TrainGRetrieverSettings()
+    citations: CitationSettings = CitationSettings()
+    access: AccessSettings = AccessSettings()
+
+    _yaml_file: ClassVar[Path | None] = None
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Order the sources, strongest first: the caller, the environment, the file."""
+        return init_settings, env_settings, _File(settings_cls, cls._yaml_file)
+
+    def of_the_index(self) -> dict[str, Any]:
+        """Return the settings that an index depends on, as plain values: what its version is named after.
+
+        The folder of prompts stands there as what its files say, an extraction made elsewhere and a graph as the hashes
+        of their files; SettingsError where they cannot be read.
+        """
+        sections = {name: getattr(self, name).model_dump(mode="json") for name in INDEX_SECTIONS}
+        sections["extraction"]["prompts"] = asdict(read_tuned(self.extraction)) if self.extracts_with else {}
+        sections["extraction"]["openie"] = _content("extraction.openie", self.extraction.openie)
+        for key in ("files", "labels"):
+            sections["kg"][key] = sorted(_content(f"kg.{key}", each) for each in getattr(self.kg, key))
+        if self.extracts_with:
+            shaping = {"model", "step_models", "max_output_tokens"}  # where the model is does not matter
+            sections["llm"] = self.llm.model_dump(mode="json", include=shaping)
+        return sections
+
+    @property
+    def extracts_with(self) -> str:
+        """The language model that indexing asks; "" where it works without one."""
+        if self.extraction.openie or self.extraction.method == "nlp":
+            return ""
+        if self.extraction.method != "auto" and not self.llm.model:
+            raise NeedsModel(f"extraction.method is `{self.extraction.method}`, and none is configured: set llm.model")
+        return self.llm.model
+
+
+def _content(setting: str, file: str) -> str:
+    """Return the hash of a file that a setting names; "" where it names none."""
+    try:
+        return file_digest(Path(file)) if file else ""
+    except OSError as error:
+        raise SettingsError(f"{setting}: {file} cannot be read: {error.strerror or error}") from error
+
+
+INDEX_SECTIONS = (
+    "input",
+    "chunks",
+    "extraction",
+    "kg",
+    "names",
+    "resolution",
+    "descriptions",
+    "embedding",
+    "vectors",
+    "bm25",
+    "synonyms",
+    "walk_graph",
+    "communities",
+    "reports",
+)
