@@ -22,15 +22,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sensemaking import indexes_of
-
-from conspectus import Index, Settings, build, load_settings
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite
 from conspectus.query.question.scope import closeness_to_whole, support
 from conspectus.storage.records import Chunk, Entity
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT
+from sensemaking import indexes_of
+
+from conspectus import Index, Settings, build, load_settings
 
 WHOLE = (
     "Summarize the whole meeting.",

@@ -11,8 +11,9 @@ import argparse
 import random
 from pathlib import Path
 
-from conspectus import Index, build, load_settings
 from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite, suite_index
+
+from conspectus import Index, build, load_settings
 
 
 def sampled(suite: Suite, count: int) -> list[Question]:

@@ -15,10 +15,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from conspectus.map.page import write_html
 from conspectus.storage.index import Index
-from tests.conspectus.atlas.chromium import PROGRAM, Page, chromium
-from tests.conspectus.atlas.samples import large_index
+
+from conspectus.map.page import write_html
+from tests.conspectus.map.chromium import PROGRAM, Page, chromium
+from tests.conspectus.map.samples import large_index
 
 _WATCH = """(() => {
     const pen = document.getElementById("map").getContext("2d");

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
 from conspectus.pipelines.evaluation.suites import Question, read_questions
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.citations.alignment import support

@@ -17,7 +17,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import openai
-
 from conspectus.prompts.client.client import ModelClient, address_of
 from conspectus.prompts.fake import fake_process
 from conspectus.prompts.model import Message, Request

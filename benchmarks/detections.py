@@ -21,8 +21,8 @@ from conspectus.pipelines.evaluation.metrics import bootstrap
 from conspectus.pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import FastToG
-from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.query.methods.fasttog.local_search import Candidate, LocalSearch, Members, Searched
+from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.index import Index
 from conspectus.storage.settings import load_settings, parse_override
 

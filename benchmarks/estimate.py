@@ -21,17 +21,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from estimate_models import Model, models
-
 from conspectus.pipelines.estimation.estimate import Estimate, estimate
 from conspectus.pipelines.estimation.names import names_in
 from conspectus.pipelines.estimation.tokens import server_tokens
 from conspectus.pipelines.index import build_index
+from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.replies.records import read_records
-from conspectus.prompts.client.usage import Spending
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.tokens import token_spans
+from estimate_models import Model, models
 
 HERE = Path(__file__).parent
 PASSAGES = 150

@@ -13,7 +13,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import speed_model
-
 from conspectus.prompts.fake import FakeReply, FakeRequest
 from conspectus.prompts.fake.chance import Dice, unit
 from conspectus.prompts.fake.lengths import length

@@ -16,10 +16,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-
-from conspectus import load_settings
 from conspectus.pipelines.evaluation.answers import Embed
+from conspectus.pipelines.evaluation.extraction_graphs import (
+    Extract,
+    TextGraph,
+    offline_extractor,
+    read_texts,
+    read_triples,
+)
 from conspectus.pipelines.evaluation.extraction_quality import (
     TripleCounts,
     alike_name,
@@ -32,9 +36,11 @@ from conspectus.pipelines.evaluation.extraction_quality import (
 )
 from conspectus.pipelines.evaluation.metrics import bootstrap
 from conspectus.pipelines.evaluation.suites import read_questions
-from conspectus.pipelines.evaluation.extraction_graphs import Extract, TextGraph, offline_extractor, read_texts, read_triples
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.settings import Settings
+from numpy.typing import NDArray
+
+from conspectus import load_settings
 
 
 def embedding(settings: Settings) -> Embed:

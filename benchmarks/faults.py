@@ -27,6 +27,7 @@ from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Failure, Mention
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
+
 from tests.graph_model import reply
 
 ERRORS: tuple[FaultKind, ...] = ("429", "500", "timeout", "drop")

@@ -38,6 +38,7 @@ def small_index(folder: Path) -> Path:
     """Build an index with something in every table that needs no model."""
     from conspectus.pipelines.index import build_index
     from conspectus.storage.settings import load_settings
+
     from tests.samples import PASSAGES
 
     rows = [json.dumps({"title": title, "text": text}) for title, text in PASSAGES.items()]

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conspectus.prompts.fake import FakeServer
+
 from tests.end_to_end.killing import OFFLINE, QUESTION, Life, Round, live, with_model
 from tests.end_to_end.nursery import nursery
 from tests.end_to_end.watching import Seen, watching

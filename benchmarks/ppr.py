@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING
 
 import igraph
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
-
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import EPSILON, forward_push, power_iteration
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array
 
 if TYPE_CHECKING:
     from multiprocessing import Queue

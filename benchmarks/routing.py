@@ -11,8 +11,9 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from conspectus import build, load_settings
 from conspectus.pipelines.evaluation.suites import read_suite, suite_index
+
+from conspectus import build, load_settings
 
 
 def main() -> None:

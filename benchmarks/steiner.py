@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.storage.graph.steiner import prize_collecting_tree
 
 Floats = npt.NDArray[np.float64]

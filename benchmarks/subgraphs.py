@@ -19,14 +19,13 @@ from statistics import median
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.pipelines.evaluation.graph_answers import name_key
 from conspectus.pipelines.evaluation.suites import read_questions
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text
+from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
+from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.walk.graph import open_graph, sentence
 from conspectus.query.walk.near_triples import around
 from conspectus.query.walk.topics import link_topics, rows_of

@@ -17,11 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.settings import SynonymSettings, load_settings
+from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 Pairs = set[tuple[int, int]]

@@ -15,11 +15,12 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from conspectus import Index, build, load_settings
-from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
 from conspectus.pipelines.evaluation.jsonl import rows_of
+from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
 from conspectus.query.menu import find_retriever
 from conspectus.query.types import Passage
+
+from conspectus import Index, build, load_settings
 
 METHODS = ("bm25", "dense", "hybrid", "ppr")
 RANKS = (2, 5, 20)

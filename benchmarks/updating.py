@@ -18,9 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conspectus.pipelines.backends.nlp import OfflineJudgement
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.input import read_input
-from conspectus.pipelines.backends.nlp import OfflineJudgement
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import Before, divide

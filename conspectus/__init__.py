@@ -1,18 +1,32 @@
-"""The front door. Everything the command line does, in a line or two.
+"""Graph RAG over your documents: build one index, ask it with every published method.
 
-import conspectus
+    import conspectus
 
-index = conspectus.build(["examples/corpus"], ".conspectus/demo")
-print(index.ask("Who wrote the novel that the film was made from?").text)
+    index = conspectus.build("papers/", "papers.index")
+    print(index.ask("Who funded the second study?").text)
+
+Everything that the command line does is a line or two here (see `conspectus.api`).
 """
 
-from conspectus.api import Chat, Index, add, build, import_graphrag, open_index, redo_merges, remove, undo_merges
-from conspectus.query.conversation.history import Conversation
-from conspectus.query.types import Answer, Citation, Evidence, Passage
-from conspectus.storage.errors import ConspectusError
-from conspectus.storage.settings import Settings, load_settings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-open = open_index  # noqa: A001  (conspectus.open reads as gzip.open does)
+if TYPE_CHECKING:
+    from conspectus.api import Chat, Index, add, build, import_graphrag, open_index, redo_merges, remove, undo_merges
+    from conspectus.api import open_index as open
+    from conspectus.query.conversation.history import Conversation
+    from conspectus.query.types import Answer, Citation, Evidence, Passage
+    from conspectus.storage.errors import ConspectusError
+    from conspectus.storage.settings import Settings, load_settings
+
+_HOMES = {
+    "conspectus.api": "Chat Index add build import_graphrag open_index redo_merges remove undo_merges",
+    "conspectus.query.conversation.history": "Conversation",
+    "conspectus.query.types": "Answer Citation Evidence Passage",
+    "conspectus.storage.errors": "ConspectusError",
+    "conspectus.storage.settings": "Settings load_settings",
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "Answer",
@@ -34,3 +48,16 @@ __all__ = [
     "remove",
     "undo_merges",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Importing any module of the package runs this file first, so it must import nothing itself.
+    if name == "open":
+        name = "open_index"
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'conspectus' has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

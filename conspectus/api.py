@@ -79,10 +79,10 @@ class Index:
     ) -> Answer:
         """The same for code that is asynchronous already."""
         from conspectus.filtered import narrow, told
-        from conspectus.query.menu import find_method
-        from conspectus.query.conversation.follow_up import ShapedAnswerer
-        from conspectus.query.types import AnswersAbout
         from conspectus.query.citations.verification import verified
+        from conspectus.query.conversation.follow_up import ShapedAnswerer
+        from conspectus.query.menu import find_method
+        from conspectus.query.types import AnswersAbout
 
         context = narrow(self.context, where, access)
         answerer = find_method(method).answerer(context)
@@ -126,8 +126,8 @@ class Index:
     ) -> Evidence:
         """The same for code that is asynchronous already."""
         from conspectus.filtered import narrow, told_of
-        from conspectus.query.menu import find_retriever
         from conspectus.query.conversation.follow_up import ShapedRetriever
+        from conspectus.query.menu import find_retriever
 
         _check_k(k)
         context = narrow(self.context, where, access)
@@ -205,9 +205,9 @@ class Index:
 
         A subgraph also as a page of HTML. UsageError where the method made neither.
         """
+        from conspectus.query.walk.graph import open_graph
         from conspectus.render.subgraph_svg import subgraph_html, subgraph_svg
         from conspectus.render.walk_svg import walk_svg
-        from conspectus.query.walk.graph import open_graph
 
         found = answer.evidence.subgraph
         if found is not None:
@@ -219,15 +219,15 @@ class Index:
 
     def walk_text(self, answer: Answer) -> str:
         """Return the same walk decision by decision, for people to read."""
-        from conspectus.render.walk import text
         from conspectus.query.walk.graph import open_graph
+        from conspectus.render.walk import text
 
         return text(_walk_of(answer), open_graph(self._asked(answer)))
 
     def walk_json(self, answer: Answer) -> dict[str, Any]:
         """Return the same walk as plain values, with the ids and names of what it went over."""
-        from conspectus.render.walk import as_json
         from conspectus.query.walk.graph import open_graph
+        from conspectus.render.walk import as_json
 
         return as_json(_walk_of(answer), open_graph(self._asked(answer)))
 

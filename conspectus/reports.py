@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from conspectus.render import text as show
-from conspectus.query.methods.graphrag.hierarchy import Hierarchy, hierarchy_of
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
+from conspectus.query.methods.graphrag.hierarchy import Hierarchy, hierarchy_of
 from conspectus.query.types import Citation
+from conspectus.render import text as show
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import Community, Report
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.failure_stats import LostShare, lost_shares
-from conspectus.prompts.replies.reask import Retried
 from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Failure
 

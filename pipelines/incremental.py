@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.import_guard import check_maker
 from conspectus.pipelines.build_report import BuildReport
+from conspectus.pipelines.import_guard import check_maker
 from conspectus.pipelines.index import build_from
+from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import read_documents
-from conspectus.pipelines.readers.discover import STAGE
 from conspectus.storage.errors import IndexNotFound, UsageError
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_version

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from conspectus.pipelines.steps.documents import read_documents
 from conspectus.pipelines.exchange.openie.hipporag import GRAPHML, read_passages
+from conspectus.pipelines.steps.documents import read_documents
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import Settings

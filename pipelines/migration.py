@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from conspectus.pipelines.index import build_from
-from conspectus.pipelines.runner import Progress, RunHere, no_progress
 from conspectus.pipelines.readers.discover import STAGE
+from conspectus.pipelines.runner import Progress, RunHere, no_progress
 from conspectus.pipelines.steps.vectors import Embedding, predicate_texts
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_version, damaged_files, read_manifest

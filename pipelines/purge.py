@@ -15,9 +15,9 @@ from conspectus.pipelines.steps.openie_llm import NER, TRIPLES
 from conspectus.pipelines.steps.reports_llm import STAGE as REPORT
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
 from conspectus.pipelines.steps.vectors import chunk_text, entity_text, predicate_texts, relation_text, report_text
-from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.client.reply_cache import KIND as REPLY
 from conspectus.prompts.client.reply_cache import step_source
+from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from urllib.parse import urlsplit
 
+from conspectus.pipelines.build_report import summary
+from conspectus.pipelines.index import build_index
+from conspectus.storage.errors import ConspectusError, SettingsError, UsageError
+from conspectus.storage.settings import Settings, load_settings
 from prefect import State, flow, get_run_logger, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.states import Failed
 from prefect.task_runners import ThreadPoolTaskRunner
-
-from conspectus.pipelines.build_report import summary
-from conspectus.pipelines.index import build_index
-from conspectus.storage.errors import ConspectusError, SettingsError, UsageError
-from conspectus.storage.settings import Settings, load_settings
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.prompts.client.client import open_client
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.prompts.model import LanguageModel

@@ -5,34 +5,34 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.context import Context
 from conspectus.query.methods.auto import AutoAnswerer
+from conspectus.query.methods.baselines.bm25 import Bm25Retriever
+from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.baselines.hybrid import HybridRetriever
+from conspectus.query.methods.baselines.rerank import RerankRetriever
 from conspectus.query.methods.direct import Direct
+from conspectus.query.methods.fasttog.fasttog import FastToG
 from conspectus.query.methods.graphrag.drift import Drift
 from conspectus.query.methods.graphrag.drift_offline import ExtractiveDrift
 from conspectus.query.methods.graphrag.dynamic import ClosenessRater, DynamicReports, ModelRater
-from conspectus.query.methods.graphrag.global_search import MapReduce
 from conspectus.query.methods.graphrag.global_offline import ExtractiveVectorSearch, GlobalSearch
+from conspectus.query.methods.graphrag.global_search import MapReduce
 from conspectus.query.methods.graphrag.local import ExtractiveLocalSearch, LocalRetriever, LocalSearch
-from conspectus.query.reader.extractive import ExtractiveReader
-from conspectus.query.reader.generative import ModelReader
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selector
 from conspectus.query.methods.graphrag.vector_search import VectorSearch
-from conspectus.query.context import Context
-from conspectus.query.methods.baselines.bm25 import Bm25Retriever
-from conspectus.query.methods.baselines.dense import DenseRetriever
-from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2
-from conspectus.query.methods.baselines.hybrid import HybridRetriever
-from conspectus.query.methods.ircot import IrcotRetriever
-from conspectus.query.methods.ppr.ppr import PprRetriever
-from conspectus.query.methods.baselines.rerank import RerankRetriever
-from conspectus.query.methods.gretriever.triples import Triples, TriplesRetriever
 from conspectus.query.methods.gretriever.gretriever import GRetriever, GRetrieverRetriever
 from conspectus.query.methods.gretriever.soft.answer import SoftGRetriever
-from conspectus.query.types import Answerer, Retriever
-from conspectus.query.methods.fasttog.fasttog import FastToG
+from conspectus.query.methods.gretriever.triples import Triples, TriplesRetriever
+from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2
+from conspectus.query.methods.ircot import IrcotRetriever
 from conspectus.query.methods.one_step import Cok, OneStep, nearest_groups, nearest_triples
+from conspectus.query.methods.ppr.ppr import PprRetriever
 from conspectus.query.methods.tog.tog import Tog
 from conspectus.query.methods.tog.tog2 import Tog2, Tog2Retriever
+from conspectus.query.reader.extractive import ExtractiveReader
+from conspectus.query.reader.generative import ModelReader
+from conspectus.query.types import Answerer, Retriever
 from conspectus.storage.errors import NeedsModel, UnknownMethod
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol, runtime_checkable
 
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.gretriever.carry_over import Kept
+from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.walk.trace import WalkTrace
 from conspectus.storage.records import Claim, Entity, Relation, Report
 

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from conspectus.storage import tables
-from conspectus.storage.integrity import believed, believed_below
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.integrity import believed, believed_below
 from conspectus.storage.manifest import Manifest, current_version, read_manifest
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
     from conspectus.storage.text.bm25 import Bm25
     from conspectus.storage.vectors.windowed import WindowedIndex
 

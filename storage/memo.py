@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock
-
-from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.disk_errors import is_full, no_space
+from conspectus.storage.errors import IndexUnusable
+from filelock import FileLock
 
 _MOST_VARIABLES = 500
 """Keys asked for in one statement, well under SQLite's limit."""

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import pyarrow as pa
-
     from conspectus.storage.text.bm25 import Bm25
     from conspectus.storage.vectors.windowed import WindowedIndex
 

@@ -12,10 +12,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from conspectus.storage.disk_errors import unwritten
 from conspectus.storage.errors import IndexBusy, IndexNotFound, IndexUnusable, UsageError
 from conspectus.storage.hashing import digest, file_digest
-from conspectus.storage.manifest import FORMAT_VERSION, MANIFEST, MEMO, Manifest, current_manifest, damaged_files, is_index
-from conspectus.storage.disk_errors import unwritten
+from conspectus.storage.manifest import (
+    FORMAT_VERSION,
+    MANIFEST,
+    MEMO,
+    Manifest,
+    current_manifest,
+    damaged_files,
+    is_index,
+)
 
 _STAGING_PREFIX = ".staging-"
 _LOCK = ".lock"

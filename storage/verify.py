@@ -7,8 +7,8 @@ from typing import Any
 
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import Index
-from conspectus.storage.manifest import MANIFEST, damaged_files
 from conspectus.storage.locators import HEADING
+from conspectus.storage.manifest import MANIFEST, damaged_files
 from conspectus.storage.publishing import version_name
 from conspectus.storage.records import (
     Chunk,

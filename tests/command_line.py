@@ -44,7 +44,7 @@ def start(*words: str | Path | bytes, cwd: Path | None = None, **variables: str)
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), **variables},
+        env={**os.environ, **variables},
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore Ctrl-C
     )
 

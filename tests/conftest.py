@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-
 from conspectus.query.context import Context
 from conspectus.storage.index import Index
 from conspectus.storage.settings import load_settings
+
 from tests import samples
 from tests.cross_encoders import save_cross_encoder
 

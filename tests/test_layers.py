@@ -12,18 +12,26 @@ LAYERS = ("storage", "prompts", "query", "pipelines", "conspectus")
 # `pipelines` may use `query` only to evaluate and to train.
 MAY_USE_QUERY = ("pipelines/evaluation", "pipelines/train")
 # Copyleft libraries are imported in one place each, so that whoever ships us can see and cut them.
-ONE_PLACE = {"igraph": "storage/graph", "leidenalg": "storage/graph", "pcst_fast": "query/subgraph"}
+ONE_PLACE = {"igraph": "storage/graph", "leidenalg": "storage/graph", "pcst_fast": "query/methods/gretriever"}
 
 
 def imports(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {name.name.split(".")[0] for name in node.names}
+            found |= {top(name.name) for name in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the layer"
-            found.add((node.module or "").split(".")[0])
+            found.add(top(node.module or ""))
+            if node.module == "conspectus":
+                found |= {name.name for name in node.names if name.name in LAYERS}
     return found
+
+
+def top(module: str) -> str:
+    """Return the layer of a module of ours, the library of any other."""
+    names = module.split(".")
+    return names[1] if names[0] == "conspectus" and len(names) > 1 and names[1] in LAYERS else names[0]
 
 
 def modules(layer: str) -> list[Path]:

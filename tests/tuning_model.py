@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from conspectus.prompts.fake.asked import FakeRequest
+
 from tests import graph_model
 
 PEOPLE = ("Karl Brandt", "Anna Voss", "Otto Reimers", "Lina Petersen", "Emil Thode", "Marie Sloman")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from conspectus.render import text as show
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     AccessOption,
@@ -27,6 +26,7 @@ from conspectus.cli.app import (
     print_json,
     question_text,
 )
+from conspectus.render import text as show
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from conspectus.render import text as show
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,
@@ -24,6 +23,7 @@ from conspectus.cli.app import (
     model_of,
 )
 from conspectus.progress import progress
+from conspectus.render import text as show
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:

@@ -58,8 +58,8 @@ def explain(
     Each path begins where the question touches the index (a name in it, or a passage near to it) and has its share of
     what the walk brought to the passage. bm25, dense and hybrid are explained by words, cosines and ranks.
     """
-    from conspectus.render import explanation as explaining
     from conspectus.api import open_index
+    from conspectus.render import explanation as explaining
     from conspectus.render.explanation_svg import svg as drawn
 
     check_folder_of("--svg", svg)

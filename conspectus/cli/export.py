@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from conspectus.render import export as show_exporting
+from conspectus.atomic_write import check_place
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     AccessOption,
@@ -21,8 +21,8 @@ from conspectus.cli.app import (
     print_json,
 )
 from conspectus.exporting import EXPORTS, find_export
-from conspectus.atomic_write import check_place
 from conspectus.progress import progress
+from conspectus.render import export as show_exporting
 
 
 def _help() -> str:

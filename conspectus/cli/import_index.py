@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from conspectus.render import import_report as show_importing
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,
@@ -20,6 +19,7 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.index import check_lost
 from conspectus.progress import progress
+from conspectus.render import import_report as show_importing
 
 
 @app.command(

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import typer
 
-from conspectus.render import text as show
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,
@@ -24,6 +23,7 @@ from conspectus.cli.app import (
     print_json,
 )
 from conspectus.progress import progress
+from conspectus.render import text as show
 from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
 from conspectus.storage.settings import Settings
 
@@ -164,8 +164,8 @@ def check_lost(done: dict[str, Any], chosen: Settings) -> None:
 def _estimate(
     inputs: list[str], index: Path, chosen: Settings, latency: float | None, *, retry_failed: bool, as_json: bool
 ) -> None:
-    from conspectus.render import estimate as show_estimate
     from conspectus.pipelines.estimation.estimate import estimate, summary
+    from conspectus.render import estimate as show_estimate
 
     made = summary(estimate(inputs, index, chosen, latency=latency, retry_failed=retry_failed))
     if as_json:

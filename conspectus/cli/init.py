@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from conspectus.render import text as show
 from conspectus.cli.app import QuietOption, SetOption, SettingsOption, app, chosen_settings, examples
 from conspectus.progress import progress
+from conspectus.render import text as show
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import as_yaml
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from conspectus.render import text as show
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     AccessOption,
@@ -23,6 +22,7 @@ from conspectus.cli.app import (
     examples,
     print_json,
 )
+from conspectus.render import text as show
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings
 
@@ -73,8 +73,8 @@ def status(
 
 
 def _preview(inputs: list[str], index: Path, chosen: Settings, *, as_json: bool) -> None:
-    from conspectus.render import diff as show_preview
     from conspectus.pipelines.diff import preview, summary
+    from conspectus.render import diff as show_preview
 
     made = summary(preview(inputs, index, chosen))
     print_json(made) if as_json else typer.echo(show_preview.preview(made))

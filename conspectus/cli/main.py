@@ -4,36 +4,36 @@ import io
 import sys
 
 from conspectus.cli import (
-    asking,
-    chatting,
-    explaining,
-    exporting,
-    importing,
-    indexing,
-    lifecycle,
-    looking,
-    measuring,
-    resolving,
-    start,
-    training,
+    ask,
+    chat,
+    evaluate,
+    explain,
+    export,
+    import_index,
+    index,
+    init,
+    inspect,
+    maintain,
+    resolve,
+    train,
 )
 from conspectus.cli.app import app, complain
 from conspectus.storage.errors import ConspectusError
 
 INTERRUPTED = 130
 COMMANDS = (
-    start,
-    indexing,
-    lifecycle,
-    resolving,
-    asking,
-    explaining,
-    chatting,
-    looking,
-    importing,
-    exporting,
-    measuring,
-    training,
+    init,
+    index,
+    maintain,
+    resolve,
+    ask,
+    explain,
+    chat,
+    inspect,
+    import_index,
+    export,
+    evaluate,
+    train,
 )
 """Each module adds its commands to the program; this is the order that --help shows."""
 

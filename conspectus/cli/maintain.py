@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from conspectus.render import text as show
 from conspectus.cli.app import (
     DEFAULT_INDEX,
     IndexOption,
@@ -23,6 +22,7 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.index import end
 from conspectus.progress import progress
+from conspectus.render import text as show
 from conspectus.storage.errors import UsageError
 
 

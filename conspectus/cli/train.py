@@ -62,9 +62,9 @@ def graph2text(
     """
     from dataclasses import asdict
 
-    from conspectus.render.training import trained
     from conspectus.pipelines.train.graph2text import Plan, train_graph2text
     from conspectus.pipelines.train.pairs import read_pairs
+    from conspectus.render.training import trained
 
     check_folder_of("--out", out)
     if out.exists() and not (out / "graph2text.json").is_file() and any(out.iterdir()):
@@ -118,8 +118,8 @@ def gretriever(
     """
     from dataclasses import asdict
 
-    from conspectus.render.soft_prompt_training import trained as shown
     from conspectus.pipelines.train.gretriever.train import train_from_settings
+    from conspectus.render.soft_prompt_training import trained as shown
 
     check_folder_of("--out", out)
     others = {each.name for each in out.iterdir()} - {"cache"} if out.is_dir() else set()

@@ -11,9 +11,9 @@ from typing import Any
 
 from conspectus.map.layout import laid_out
 from conspectus.map.packing import Circle
-from conspectus.map.tree import ALONE, Tree, tree_of
 from conspectus.map.reports import Shelf, aliases_of, documents_of, told_reports
 from conspectus.map.text_limits import Teller, line, rounded, shortened
+from conspectus.map.tree import ALONE, Tree, tree_of
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Document, Entity, Relation, Report
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 
-from conspectus.render.layered_layout import layered
 from conspectus.pipelines.readers.filenames import visible
 from conspectus.query.explain.subgraph import Placed, subgraph
 from conspectus.query.explain.types import Explained, Explanation
+from conspectus.render.layered_layout import layered
 from conspectus.storage.errors import UsageError
 
 _BOX, _HEIGHT, _GAP, _ROW = 250, 46, 180, 78

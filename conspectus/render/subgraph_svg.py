@@ -6,10 +6,10 @@ colour, and on each line stands what it says. Written by hand; the same subgraph
 
 from collections.abc import Sequence
 
-from conspectus.render.explanation_svg import INK, LINE, PALE, cut, words_at, xml
-from conspectus.render.layered_layout import layered
 from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.walk.graph import spoken
+from conspectus.render.explanation_svg import INK, LINE, PALE, cut, words_at, xml
+from conspectus.render.layered_layout import layered
 from conspectus.storage.errors import UsageError
 
 _WIDE, _HIGH, _GAP, _ROW = 210, 40, 190, 58

@@ -9,9 +9,9 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conspectus.render.explanation_svg import HEADING, INK, LINE, PALE, cut, heading, words_at, wrapped, xml
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.walk.trace import Chain, Hop, WalkTrace
+from conspectus.render.explanation_svg import HEADING, INK, LINE, PALE, cut, heading, words_at, wrapped, xml
 from conspectus.storage.errors import UsageError
 
 _WIDE, _GAP = 210, 170

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.reask import Retried
-from conspectus.prompts.client.usage import Spending
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Origin, Relation, Report
 from conspectus.storage.text.nlp import Annotation
 

@@ -17,11 +17,11 @@ from conspectus.pipelines.steps.reports import report_communities
 from conspectus.pipelines.steps.reports_llm import write_reports
 from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.event_loop import wait_for
-from conspectus.prompts.replies.reask import Remembering, Retried, Retrying
 from conspectus.prompts.client.gather import together
 from conspectus.prompts.client.usage import Meter, Spending
+from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.replies.reask import Remembering, Retried, Retrying
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Community, Document, Entity, Failure, Mention, Relation, Report

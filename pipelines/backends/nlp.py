@@ -11,8 +11,8 @@ from conspectus.pipelines.steps.entities import merge, with_descriptions
 from conspectus.pipelines.steps.extraction_nlp import annotate_chunks
 from conspectus.pipelines.steps.reports import report_communities
 from conspectus.pipelines.steps.sentence_index import sentences_of
-from conspectus.prompts.replies.reask import Retried
 from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import Settings

@@ -10,20 +10,20 @@ from pathlib import Path
 from conspectus.pipelines.backends.backend import Described, Found, Told
 from conspectus.pipelines.backends.llm import AskedModel, MeteredModel, leads
 from conspectus.pipelines.backends.nlp import OfflineJudgement
+from conspectus.pipelines.exchange.openie.file import by_chunk, read_open
+from conspectus.pipelines.exchange.openie.hipporag import read_results
+from conspectus.pipelines.exchange.openie.passages import placed
 from conspectus.pipelines.runner import Progress, Runner
 from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.entities import Knowledge
 from conspectus.pipelines.steps.extraction_nlp import annotate_chunks
 from conspectus.pipelines.steps.openie import Annotated, OpenExtraction, merge_open
-from conspectus.pipelines.exchange.openie.file import by_chunk, read_open
 from conspectus.pipelines.steps.openie_llm import extract_open
-from conspectus.pipelines.exchange.openie.passages import placed
-from conspectus.pipelines.exchange.openie.hipporag import read_results
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.event_loop import wait_for
-from conspectus.prompts.replies.reask import Retried
 from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Failure, Mention
 from conspectus.storage.settings import Settings, read_tuned

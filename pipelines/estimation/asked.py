@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from conspectus.pipelines.estimation.made_up import MadeUp
 from conspectus.pipelines.estimation.tokens import server_tokens
-from conspectus.prompts.client.client import sendable
 from conspectus.prompts.client.capabilities import wanted_schema
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.client.client import sendable
 from conspectus.prompts.client.reply_cache import ReplyMemo, reply_key
 from conspectus.prompts.client.usage import Meter, Spending, cost
+from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import ModelError
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings

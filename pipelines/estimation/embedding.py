@@ -5,14 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from conspectus.pipelines.backends.nlp import OfflineJudgement
 from conspectus.pipelines.estimation.rehearsal import Corpus, Rehearsal
 from conspectus.pipelines.estimation.tokens import server_tokens
-from conspectus.pipelines.backends.nlp import OfflineJudgement
 from conspectus.pipelines.runner import RunHere
-from conspectus.pipelines.steps.vectors import STAGE, chunk_text, entity_text, predicate_texts, relation_text, report_text
+from conspectus.pipelines.steps.vectors import (
+    STAGE,
+    chunk_text,
+    entity_text,
+    predicate_texts,
+    relation_text,
+    report_text,
+)
+from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.prompts.embedding.endpoint_embedder import STEP
-from conspectus.prompts.client.usage import Spending
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import Settings

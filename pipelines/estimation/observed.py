@@ -9,10 +9,10 @@ from conspectus.pipelines.estimation.asked import Observed
 from conspectus.pipelines.estimation.habits import Habits, Seen
 from conspectus.pipelines.estimation.names import has_capitals, names_in
 from conspectus.pipelines.estimation.tokens import server_tokens
-from conspectus.prompts.replies.typed import read_choice
+from conspectus.prompts.client.reply_cache import KIND, ReplyMemo
 from conspectus.prompts.model import Reply
 from conspectus.prompts.replies.records import Records, read_records
-from conspectus.prompts.client.reply_cache import KIND, ReplyMemo
+from conspectus.prompts.replies.typed import read_choice
 from conspectus.storage.errors import BadAnswer, IndexUnusable
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import current_manifest

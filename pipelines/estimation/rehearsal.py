@@ -10,20 +10,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
+from conspectus.pipelines.backends.llm import ModelJudgement
 from conspectus.pipelines.estimation.asked import Observed, Probe, Rehearsed
 from conspectus.pipelines.estimation.habits import Habits
 from conspectus.pipelines.estimation.made_up import MadeUp
-from conspectus.pipelines.backends.llm import ModelJudgement
-from conspectus.pipelines.resolution.undo_log import Marks
 from conspectus.pipelines.resolution.resolve import Embed, resolve
+from conspectus.pipelines.resolution.undo_log import Marks
 from conspectus.pipelines.runner import no_progress
 from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.extraction_llm import Guidance, extract_chunks
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
 from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text, report_text
-from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document

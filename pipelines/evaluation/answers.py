@@ -12,7 +12,6 @@ from math import fsum
 import numpy as np
 import numpy.typing as npt
 import regex
-
 from conspectus.query.citations.alignment import keeping
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans

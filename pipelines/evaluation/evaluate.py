@@ -12,7 +12,14 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-from conspectus.pipelines.evaluation.answers import exact_match, rouge_l, sentence_coverage, token_f1, without_marks, word_coverage
+from conspectus.pipelines.evaluation.answers import (
+    exact_match,
+    rouge_l,
+    sentence_coverage,
+    token_f1,
+    without_marks,
+    word_coverage,
+)
 from conspectus.pipelines.evaluation.framing import Asked, Topic, asked
 from conspectus.pipelines.evaluation.graph_answers import accuracy, reached, set_quality
 from conspectus.pipelines.evaluation.graph_answers import answered as named_in

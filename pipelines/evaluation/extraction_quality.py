@@ -11,7 +11,6 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.pipelines.evaluation.answers import Embed, Weigh, normalised, token_f1, word_coverage
 from conspectus.pipelines.evaluation.extraction_graphs import Edge, Node, TextGraph
 from conspectus.storage.text.names import words

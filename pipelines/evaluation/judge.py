@@ -12,22 +12,21 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal
 
-from pydantic import BaseModel
-
 from conspectus.pipelines.evaluation.answers import without_marks
 from conspectus.pipelines.evaluation.metrics import Interval, bootstrap
 from conspectus.pipelines.evaluation.questions import sources_of_reports
 from conspectus.pipelines.evaluation.suites import Question
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.gather import settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.query.types import Answer, Answerer
 from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Failure
+from pydantic import BaseModel
 
 STEP = "judge"
 CRITERIA = ("comprehensiveness", "diversity", "empowerment", "directness")

@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.gather import settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.client.gather import settled
-from conspectus.query.reader.material import report_units, sources
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
+from conspectus.query.reader.material import report_units, sources
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Failure, Report
+from pydantic import BaseModel
 
 STEP = "questions"
 _MOST_TOPICS = 60

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from conspectus.pipelines.evaluation.published_sets import brings_graphs, read_published
 from conspectus.pipelines.evaluation.jsonl import rows_of
+from conspectus.pipelines.evaluation.published_sets import brings_graphs, read_published
 from conspectus.query.question.tasks import Task
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, file_digest

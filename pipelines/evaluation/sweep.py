@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pydantic import ValidationError
-
-from conspectus.pipelines.evaluation.framing import Topic
 from conspectus.pipelines.evaluation.evaluate import MethodScores, Progress, evaluate
+from conspectus.pipelines.evaluation.framing import Topic
 from conspectus.pipelines.evaluation.suites import Suite
 from conspectus.query.context import Context
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import INDEX_SECTIONS, Section, Settings
+from pydantic import ValidationError
 
 _NOT_SWEPT = frozenset({*INDEX_SECTIONS, "build", "embedding_server"})
 """Sections on which no answer depends, or the index does: another value of theirs would be another index."""

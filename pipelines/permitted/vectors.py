@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-
 from conspectus.pipelines.permitted.knowledge import Narrowed
 from conspectus.pipelines.steps.reports import NAMES_IN_TITLE, leading
 from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text

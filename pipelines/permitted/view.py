@@ -12,7 +12,12 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
-from conspectus.pipelines.permitted.communities import kept_communities, kept_reports, renewed_reports, with_descriptions
+from conspectus.pipelines.permitted.communities import (
+    kept_communities,
+    kept_reports,
+    renewed_reports,
+    with_descriptions,
+)
 from conspectus.pipelines.permitted.knowledge import narrowed
 from conspectus.pipelines.permitted.names import walk_of
 from conspectus.pipelines.permitted.vectors import NarrowedVectors
@@ -21,8 +26,8 @@ from conspectus.pipelines.steps.graph import Walk
 from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.pipelines.steps.vectors import chunk_text
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.storage.memory_index import HeldIndex, Parts
 from conspectus.storage.index import Index
+from conspectus.storage.memory_index import HeldIndex, Parts
 from conspectus.storage.records import (
     Chunk,
     Claim,

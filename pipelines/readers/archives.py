@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Self
 
-from conspectus.pipelines.readers.nested import Names, Nest, blocks, copy, read_part
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.formats import read_rows, readable_suffix
 from conspectus.pipelines.readers.filenames import is_wanted, storable
+from conspectus.pipelines.readers.formats import read_rows, readable_suffix
+from conspectus.pipelines.readers.nested import Names, Nest, blocks, copy, read_part
 from conspectus.pipelines.readers.row_types import Lost, Row
 from conspectus.pipelines.readers.zip_guard import LARGE, MAX_ENTRIES, MAX_RATIO, ZIP_ERRORS, check_directory_size
 from conspectus.storage.settings import InputSettings

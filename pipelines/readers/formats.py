@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from conspectus.pipelines.readers.nested import Nest
 
 READERS: Mapping[str, tuple[str, str]] = {
-    ".txt": ("texts", "read_plain"),
-    ".md": ("texts", "read_markdown"),
-    ".markdown": ("texts", "read_markdown"),
+    ".txt": ("plain", "read_plain"),
+    ".md": ("plain", "read_markdown"),
+    ".markdown": ("plain", "read_markdown"),
     ".html": ("html", "read_html"),
     ".htm": ("html", "read_html"),
     ".xhtml": ("html", "read_html"),

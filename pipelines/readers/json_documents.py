@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
-from conspectus.pipelines.readers.row_types import Lost, Record, Row, listed, no_column, row_of, rows_with_text, too_long
+from conspectus.pipelines.readers.row_types import (
+    Lost,
+    Record,
+    Row,
+    listed,
+    no_column,
+    row_of,
+    rows_with_text,
+    too_long,
+)
 from conspectus.storage.settings import InputSettings
 
 MAX_VALUES = 5_000_000

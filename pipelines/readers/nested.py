@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.formats import CONTAINERS, read_rows, readable_suffix
 from conspectus.pipelines.readers.filenames import storable
+from conspectus.pipelines.readers.formats import CONTAINERS, read_rows, readable_suffix
 from conspectus.pipelines.readers.row_types import Lost, Row
 from conspectus.storage.settings import InputSettings
 

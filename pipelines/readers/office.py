@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from zipfile import ZipFile
 
-from conspectus.pipelines.readers.text_builder import sensible_title
 from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.text_builder import sensible_title
 from conspectus.pipelines.readers.xml_guard import local, parse_xml
 from conspectus.pipelines.readers.zip_guard import open_zip, read_member
 

@@ -6,7 +6,6 @@ from typing import IO
 
 import regex
 import yaml
-
 from conspectus.pipelines.readers.encodings import Unreadable, clean, open_text
 from conspectus.pipelines.readers.markdown import markdown_places
 from conspectus.pipelines.readers.row_types import Row, as_title, strings

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.formats import readable_suffix
 from conspectus.pipelines.readers.filenames import is_wanted
+from conspectus.pipelines.readers.formats import readable_suffix
 from conspectus.storage.errors import InputError, MissingPart
 from conspectus.storage.settings import InputSettings
 

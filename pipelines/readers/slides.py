@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from conspectus.pipelines.readers.text_builder import Draft, folded
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.office import Package, child, open_package, shown, value
 from conspectus.pipelines.readers.row_types import Lost, Row, as_title
+from conspectus.pipelines.readers.text_builder import Draft, folded
 from conspectus.pipelines.readers.xml_guard import local
 from conspectus.storage.settings import InputSettings
 

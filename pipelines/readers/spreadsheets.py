@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.row_types import Lost, Record, Row, as_title, refuse_doubles, rows_with_text, strings, too_long
+from conspectus.pipelines.readers.row_types import (
+    Lost,
+    Record,
+    Row,
+    as_title,
+    refuse_doubles,
+    rows_with_text,
+    strings,
+    too_long,
+)
 from conspectus.pipelines.readers.zip_guard import ZIP_ERRORS, open_zip
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings

@@ -12,7 +12,15 @@ from typing import IO
 
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
 from conspectus.pipelines.readers.json_documents import MAX_VALUES, value_count
-from conspectus.pipelines.readers.row_types import Lost, Record, Row, no_column, refuse_doubles, rows_with_text, too_long
+from conspectus.pipelines.readers.row_types import (
+    Lost,
+    Record,
+    Row,
+    no_column,
+    refuse_doubles,
+    rows_with_text,
+    too_long,
+)
 from conspectus.storage.settings import InputSettings
 
 MAX_ROW_GROUP = 8_000_000_000

@@ -11,7 +11,6 @@ from itertools import chain
 from statistics import median
 
 import regex
-
 from conspectus.pipelines.readers.page_headers import Page
 
 _NARROWEST = 30

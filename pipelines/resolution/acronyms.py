@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from conspectus.pipelines.resolution.parsed_name import Form
-from conspectus.pipelines.resolution.features import Known
 from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
+from conspectus.pipelines.resolution.features import Known
+from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.wordlists import SMALL_WORDS
 
 _MOST_WORDS = 12

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from conspectus.pipelines.resolution.acronyms import abbreviates
-from conspectus.pipelines.resolution.parsed_name import Form
-from conspectus.pipelines.resolution.features import Known, Placed
 from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
+from conspectus.pipelines.resolution.features import Known, Placed
+from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import agree, person_of
 from conspectus.pipelines.resolution.wordlists import SMALL_WORDS, WORKS
 from conspectus.storage.records import Chunk, Document, Mention

@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from conspectus.pipelines.resolution.acronyms import acronyms
-from conspectus.pipelines.resolution.constraints import barred
-from conspectus.pipelines.resolution.given_names import initialled
-from conspectus.pipelines.resolution.features import Known, Neighbours, Placed
-from conspectus.pipelines.resolution.name_index import names_of
+from conspectus.pipelines.resolution.alias_patterns import stated, titled
 from conspectus.pipelines.resolution.candidate_pair import Pair, best_of
+from conspectus.pipelines.resolution.constraints import barred
+from conspectus.pipelines.resolution.features import Known, Neighbours, Placed
+from conspectus.pipelines.resolution.given_names import initialled
+from conspectus.pipelines.resolution.name_index import names_of
+from conspectus.pipelines.resolution.normalisation import spelt_alike
 from conspectus.pipelines.resolution.partial_names import parts
 from conspectus.pipelines.resolution.typos import slips
-from conspectus.pipelines.resolution.normalisation import spelt_alike
-from conspectus.pipelines.resolution.alias_patterns import stated, titled
 from conspectus.pipelines.steps.entities import Knowledge
 from conspectus.storage.records import Document
 

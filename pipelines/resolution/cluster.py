@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from conspectus.pipelines.resolution.candidate_pair import Pair
 from conspectus.pipelines.resolution.constraints import barred
 from conspectus.pipelines.resolution.features import Known
-from conspectus.pipelines.resolution.candidate_pair import Pair
 
 _MOST_OF_A_GROUP = 60
 

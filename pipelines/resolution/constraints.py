@@ -1,7 +1,7 @@
 """What keeps two names apart, whatever speaks for them."""
 
-from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.features import Known
+from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import conflict
 from conspectus.pipelines.resolution.wordlists import FEMALE, MALE
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.features import Known, Neighbours
 from conspectus.pipelines.resolution.name_index import Names
-from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.person_names import Person, agree, person_of
 
 

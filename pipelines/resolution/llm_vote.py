@@ -4,21 +4,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pydantic import BaseModel
-
-from conspectus.pipelines.resolution.features import Known
 from conspectus.pipelines.resolution.candidate_pair import Pair
+from conspectus.pipelines.resolution.features import Known
 from conspectus.pipelines.runner import Progress
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.gather import settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.reask import Outcome, least_lost
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Failure, Mention
 from conspectus.storage.settings import ResolutionSettings
 from conspectus.storage.text.sentences import sentence_spans
+from pydantic import BaseModel
 
 STAGE = "resolve"
 YES, NO = "yes", "no"

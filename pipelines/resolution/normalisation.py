@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
 
-from conspectus.pipelines.resolution.parsed_name import Form
-from conspectus.pipelines.resolution.features import Known, Neighbours
 from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
+from conspectus.pipelines.resolution.features import Known, Neighbours
+from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.phonetics import sound, spelt_near
 from conspectus.pipelines.resolution.wordlists import STATES, TURNED, WELL_KNOWN
 from conspectus.storage.text.normalise import entity_key

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.features import Known, share_of_documents
 from conspectus.pipelines.resolution.name_index import Names, is_name
-from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.person_names import agree, person_of
 from conspectus.pipelines.resolution.place_names import places, thing
 from conspectus.pipelines.resolution.wordlists import COUPLE, FEMALE, WITH_FIRST_NAME

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.features import Known, share_of_documents
 from conspectus.pipelines.resolution.name_index import Names
-from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.wordlists import NO_FIRST_NAMES
 from conspectus.storage.text.normalise import entity_key
 

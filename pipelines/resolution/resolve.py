@@ -5,19 +5,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.pipelines.backends.backend import Found
 from conspectus.pipelines.resolution.apply import applied, claims_applied
+from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.candidates import candidates, with_cosines
 from conspectus.pipelines.resolution.cluster import Alias, grouped
 from conspectus.pipelines.resolution.features import Known, known_of
-from conspectus.pipelines.resolution.undo_log import Marks, split
-from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.llm_vote import voted
+from conspectus.pipelines.resolution.undo_log import Marks, split
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.synonyms import find_synonyms
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.event_loop import wait_for
+from conspectus.prompts.model import LanguageModel
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Failure, Merge
 from conspectus.storage.settings import Settings

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from conspectus.pipelines.resolution.features import Known
 from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
+from conspectus.pipelines.resolution.features import Known
 
 _LONG = 7
 _MOST_OF_A_KEY = 30

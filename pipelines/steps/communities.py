@@ -15,7 +15,6 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.pipelines.steps.sentence_index import Rows, Sentences
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges

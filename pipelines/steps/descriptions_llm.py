@@ -7,18 +7,17 @@ sum up: where what one thing was called in several places is longer than `descri
 import asyncio
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 
-from pydantic import BaseModel, Field
-
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.gather import together
+from conspectus.prompts.embedding.windows import cut
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.reask import Outcome, least_lost
-from conspectus.prompts.client.gather import together
-from conspectus.prompts.embedding.windows import cut
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Failure
 from conspectus.storage.settings import DescriptionSettings
 from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
+from pydantic import BaseModel, Field
 
 STAGE = "summarise"
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 
-from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.formats import read_rows
 from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
+from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.filenames import storable, visible
+from conspectus.pipelines.readers.formats import read_rows
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
 from conspectus.pipelines.readers.row_types import Lost, Row
 from conspectus.storage.errors import InputError

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.map_chunks import of_each_text
 from conspectus.pipelines.steps.usable_records import flaw
-from conspectus.prompts.replies.structured import choose
+from conspectus.prompts.client.gather import together
 from conspectus.prompts.model import LanguageModel, Message, Reply, Request
-from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.replies.reask import Outcome, least_lost
-from conspectus.prompts.client.gather import together
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.replies.structured import choose
 from conspectus.storage.errors import ModelError, ModelRefused, ModelUnavailable
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Failure

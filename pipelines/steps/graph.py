@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from conspectus.pipelines.steps.entities import Knowledge
 from conspectus.pipelines.steps.find_names import is_capitalised, is_other_word, is_worth_looking_for
 from conspectus.storage.graph.adjacency import Adjacency

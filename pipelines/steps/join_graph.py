@@ -10,9 +10,8 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
-
-from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.attributes import ForeignRow, ToldThing, ToldTriple
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.steps.entities import Knowledge
 from conspectus.storage.hashing import short_id, short_id_of, sized
 from conspectus.storage.records import Entity, Origin, Relation

@@ -8,21 +8,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from conspectus.pipelines.failure_stats import EXTRACT
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.pipelines.steps.map_chunks import of_each_text
 from conspectus.pipelines.steps.extraction_llm import LOST_RECORD, Loss, loss_of, raise_if_unanswered
+from conspectus.pipelines.steps.map_chunks import of_each_text
 from conspectus.pipelines.steps.openie import OpenExtraction, usable
-from conspectus.prompts.replies.typed import CUT_OFF
-from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.replies.reask import Outcome, least_lost
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.typed import CUT_OFF
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Failure
+from pydantic import BaseModel
 
 NER, TRIPLES = "openie_ner", "openie_triples"
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pydantic import BaseModel, Field, field_validator
-
 from conspectus.pipelines.steps.report_elements import in_text_order
 from conspectus.pipelines.steps.report_prompt import Cited
 from conspectus.storage.records import Chunk, Finding, Span
 from conspectus.storage.text.sentences import sentence_spans
+from pydantic import BaseModel, Field, field_validator
 
 _LABEL = re.compile(r"\b[SERC]\d+(?:\.\d+)?\b")
 _LABELS = re.compile(rf"\s*[\[(]\s*({_LABEL.pattern}(?:(?:\s*[,;]\s*|\s+(?:and\s+)?){_LABEL.pattern})*)\s*[\])]")

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from conspectus.pipelines.steps.report_elements import Element, Elements, finding_text, report_element
 from conspectus.pipelines.steps.report_findings import ReportAnswer, Supported, supported, without_labels
 from conspectus.pipelines.steps.report_prompt import Cited, largest_first, listed, packed, tokens_of, without
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.gather import together
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.reask import Outcome, least_lost
-from conspectus.prompts.client.gather import together
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Failure, Report

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.storage.records import Chunk, Document, Mention, Span
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans

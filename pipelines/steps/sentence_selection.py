@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.pipelines.steps.sentence_index import Rows, Sentences
 
 if TYPE_CHECKING:

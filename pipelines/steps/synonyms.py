@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.storage.records import Synonym
 from conspectus.storage.settings import SynonymSettings
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.pipelines.runner import Runner, shards
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import IndexUnusable

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from conspectus.query.walk.graph import predicate_words, spoken
 from conspectus.query.methods.fasttog.graph2text import Triple
+from conspectus.query.walk.graph import predicate_words, spoken
 from conspectus.storage.text.names import NameMatcher, words
 from conspectus.storage.text.sentences import sentence_spans
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.pipelines.steps.chunks import split_document
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings

@@ -25,14 +25,14 @@ from conspectus.pipelines.tuning.examples import (
     written_claims,
 )
 from conspectus.pipelines.tuning.sample import Embed, Floats, excerpt, sample
-from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.prompts.delimiters import fence_for, fenced
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.client.gather import together
 from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.delimiters import fence_for, fenced
+from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from conspectus.prompts.model import Message
 from conspectus.prompts.client.usage import cost
+from conspectus.prompts.model import Message
 from conspectus.storage.errors import BudgetReached, SettingsError
 from conspectus.storage.settings import Price
 

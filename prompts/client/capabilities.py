@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel
-
 from conspectus.prompts.model import Request
 from conspectus.prompts.render import render
+from pydantic import BaseModel
 
 StructuredOutput = Literal["json_schema", "json_object", "none"]
 

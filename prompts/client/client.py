@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conspectus.prompts.client.endpoint import Address
 from conspectus.prompts.client.budget import Budget, Reserve, most_prompt_tokens
-from conspectus.prompts.client.completions import Rate, read_completion
 from conspectus.prompts.client.capabilities import Dialect, wanted_schema
-from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.client.completions import Rate, read_completion
+from conspectus.prompts.client.endpoint import Address
 from conspectus.prompts.client.event_loop import on_the_loop, once_a_process, the_loop
-from conspectus.prompts.render import render
 from conspectus.prompts.client.reply_cache import ReplyMemo, reply_key, step_source
+from conspectus.prompts.client.retry import BadRequest
 from conspectus.prompts.client.server import Call, Outcome, open_server
 from conspectus.prompts.client.single_flight import Shared
-from conspectus.prompts.client.retry import BadRequest
 from conspectus.prompts.client.usage import Meter, Spending, cost, record
+from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.render import render
 from conspectus.storage.errors import IndexUnusable, NeedsModel
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings

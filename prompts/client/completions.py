@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from conspectus.prompts.model import Reply
 from conspectus.prompts.client.retry import TryAgain
+from conspectus.prompts.model import Reply
 
 _MOST_TOKENS = 1_000_000_000
 """No reply takes more: a server that says so does not count."""

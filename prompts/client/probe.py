@@ -4,16 +4,15 @@ import json
 import time
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.typed import read_answer
 from conspectus.prompts.client.client import ModelClient, address_of
-from conspectus.prompts.model import Message, Request
 from conspectus.prompts.client.event_loop import on_the_loop
-from conspectus.prompts.render import render
 from conspectus.prompts.client.server import open_server
+from conspectus.prompts.model import Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.replies.typed import read_answer
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.settings import LlmSettings
+from pydantic import BaseModel
 
 _SHORT = 256
 """Tokens of an answer: enough for a model that thinks before it says a word."""

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
-
 from conspectus.prompts.embedding.micro_batch import Batched
 from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 KIND = "reply"
 

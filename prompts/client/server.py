@@ -11,12 +11,12 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from conspectus.prompts.client.endpoint import OPENAI, Address
 from conspectus.prompts.client.budget import Reserve
-from conspectus.prompts.client.limits import Limiter, Slot
+from conspectus.prompts.client.endpoint import OPENAI, Address
 from conspectus.prompts.client.event_loop import once_a_process
-from conspectus.prompts.client.streams import Pieces, broken_stream
+from conspectus.prompts.client.limits import Limiter, Slot
 from conspectus.prompts.client.retry import TryAgain, judge, pause
+from conspectus.prompts.client.streams import Pieces, broken_stream
 from conspectus.storage.errors import BudgetReached, IndexUnusable, ModelRefused, ModelUnavailable, SettingsError
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.prompts.embedding.endpoint_embedder import EndpointEmbedder
 from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings

@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.prompts.client.endpoint import Address
 from conspectus.prompts.client.budget import Reserve
-from conspectus.prompts.embedding.token_estimate import foreign_spans
-from conspectus.prompts.embedding.vector_cache import KeptVectors
+from conspectus.prompts.client.endpoint import Address
 from conspectus.prompts.client.event_loop import wait_for
-from conspectus.prompts.client.server import Call, ModelServer, Outcome, open_server
 from conspectus.prompts.client.retry import BadRequest
+from conspectus.prompts.client.server import Call, ModelServer, Outcome, open_server
 from conspectus.prompts.client.usage import Meter, Spending, record
 from conspectus.prompts.embedding.response import Vectors, read_vectors
+from conspectus.prompts.embedding.token_estimate import foreign_spans
+from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.prompts.embedding.windows import cut, storable
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings

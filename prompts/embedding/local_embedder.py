@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.prompts.embedding.local_files import offline
 from conspectus.prompts.embedding.threads import single_threads
+from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.prompts.embedding.windows import cut, storable
 from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.hashing import digest, file_digest

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.prompts.embedding.local_embedder import plain_tokenizer
 from conspectus.prompts.embedding.local_files import offline
 from conspectus.prompts.embedding.threads import single_threads

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.prompts.client.retry import TryAgain
 
 Floats = npt.NDArray[np.float32]

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import ValidationError
-
 from conspectus.prompts.fake import chat, embeddings
 from conspectus.prompts.fake.asked import FakeRequest
 from conspectus.prompts.fake.faults import FaultKind
@@ -22,6 +20,7 @@ from conspectus.prompts.fake.recorded import Recorded, Records, row_of
 from conspectus.prompts.fake.refused import Refused, check_chat, failure, lacking
 from conspectus.prompts.fake.routes import Route, authorise, bearer, check_model, route
 from conspectus.prompts.fake.wire import Incoming, Outgoing
+from pydantic import ValidationError
 
 Headers = tuple[tuple[str, str], ...]
 

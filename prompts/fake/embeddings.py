@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.prompts.fake.refused import Refused
 from conspectus.prompts.fake.tokens import Count, pieces
 

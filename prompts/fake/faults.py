@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from pydantic import ConfigDict
-
 from conspectus.prompts.fake.asked import FakeRequest
 from conspectus.prompts.fake.chance import unit
 from conspectus.prompts.fake.malformed import MalformedKind
+from pydantic import ConfigDict
 
 TransportFault = Literal[
     "429",

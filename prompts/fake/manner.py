@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from conspectus.prompts.fake.asked import FakeRequest
 from conspectus.prompts.fake.chance import unit
 from conspectus.prompts.fake.faults import Faults
@@ -13,6 +11,7 @@ from conspectus.prompts.fake.limits import Limits
 from conspectus.prompts.fake.refused import Feature
 from conspectus.prompts.fake.replies import Replies
 from conspectus.prompts.fake.tokens import Count, count_tokens
+from pydantic import BaseModel, ConfigDict
 
 Latency = float | tuple[float, float] | Callable[[FakeRequest], float]
 """Seconds before a reply: always the same, drawn evenly from a range, or a function of the request."""

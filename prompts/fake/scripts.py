@@ -19,12 +19,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from conspectus.prompts.fake.asked import FakeRequest
 from conspectus.prompts.fake.malformed import MalformedKind
 from conspectus.prompts.fake.replies import FakeReply, Maker, Rule, ToolCall, Where, made_up
 from conspectus.storage.errors import InputError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 Text = str | dict[str, Any] | list[Any]
 

@@ -1,6 +1,15 @@
 """Records written in the format that `conspectus.prompts.replies.records` reads."""
 
-from conspectus.prompts.replies.records import COMPLETE, FIELD, RECORD, ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.replies.records import (
+    COMPLETE,
+    FIELD,
+    RECORD,
+    ClaimRecord,
+    EntityRecord,
+    Records,
+    RelationRecord,
+    read_records,
+)
 
 _NOTHING = "NONE"
 _MARKS = (RECORD, FIELD[:2], FIELD[-2:], "\n")

@@ -5,13 +5,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, create_model
-
-from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.prompts.client.capabilities import schema_text
 from conspectus.prompts.model import LanguageModel, Message, Reply, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.storage.errors import BadAnswer
+from pydantic import BaseModel, create_model
 
 Answer = TypeVar("Answer", bound=BaseModel)
 

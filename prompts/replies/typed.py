@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
-from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
-
 from conspectus.prompts.replies.json_repair import Cut, Reading, Value, read_values, without_thinking
 from conspectus.storage.errors import BadAnswer
+from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
 
 T = TypeVar("T", bound=BaseModel)
 

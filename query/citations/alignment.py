@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from math import fsum
 
 import regex
-
 from conspectus.query.types import Passage
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words

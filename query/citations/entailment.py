@@ -11,7 +11,6 @@ from functools import cache
 
 import numpy as np
 import regex
-
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.query.question.function_words import FUNCTION_WORDS
 from conspectus.query.question.terms import stem

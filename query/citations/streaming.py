@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import regex
-
 from conspectus.query.abstention import SIGNS, behind_nothing, may_be_nothing
 from conspectus.storage.text.sentences import sentence_spans
 

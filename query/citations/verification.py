@@ -9,17 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex
-
-from conspectus.prompts.replies.structured import choose
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.render import render
 from conspectus.prompts.client.gather import settled
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
-from conspectus.query.context import Context
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.replies.structured import choose
 from conspectus.query.citations.alignment import Marked, marked_sentences
 from conspectus.query.citations.entailment import Source, closeness, missing, names_alone, quotes
+from conspectus.query.context import Context
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.predicates import predicate_words

@@ -12,7 +12,6 @@ from importlib.resources import files
 from typing import Literal
 
 import regex
-
 from conspectus.storage.text.names import NameMatcher, words
 
 Refers = Literal["person", "thing", "any"]
@@ -148,7 +147,7 @@ def _lists() -> dict[str, NameMatcher[str]]:
     """Return by language what finds its listed words, each with its kind."""
     found: dict[str, dict[str, str]] = {}
     language = ""
-    for line in files("conspectus.query").joinpath("follow_up_words.txt").read_text("utf-8").splitlines():
+    for line in files("conspectus.query.conversation").joinpath("follow_up_words.txt").read_text("utf-8").splitlines():
         if line.startswith("["):
             language = line.strip("[]")
         elif line and not line.startswith("#"):

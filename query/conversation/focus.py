@@ -6,11 +6,10 @@ from itertools import chain, zip_longest
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
+from conspectus.query.conversation.anaphora import Refers, wording
 from conspectus.query.conversation.history import Cited, Conversation, Turn
 from conspectus.query.question.linking import Linker, Named, open_linker
-from conspectus.query.conversation.anaphora import Refers, wording
 from conspectus.storage.records import Name
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME

@@ -12,23 +12,22 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.client.usage import metered
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
-from conspectus.query.conversation.history import Conversation
-from conspectus.query.question.linking import open_linker
+from conspectus.query.conversation.anaphora import Refers, telling_words, wording
 from conspectus.query.conversation.focus import Topic, cited_rows, topics_meant
+from conspectus.query.conversation.history import Conversation
 from conspectus.query.methods.gretriever.carry_over import decayed
+from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import question_terms
 from conspectus.query.types import Answer, Answerer, AnswersAfter, Evidence, Retriever, Say, Step, Usage
-from conspectus.query.conversation.anaphora import Refers, telling_words, wording
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens
+from pydantic import BaseModel
 
 REWRITE = "rewrite"
 STEP = "conversation"

@@ -11,12 +11,11 @@ from json import dumps
 from pathlib import Path
 from typing import Annotated
 
-from filelock import FileLock
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from conspectus.query.conversation.history import Cited, Conversation, Turn
 from conspectus.query.methods.gretriever.carry_over import MOST, NOTHING_KEPT, Kept
 from conspectus.storage.errors import InputError, UsageError
+from filelock import FileLock
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 MOST_BYTES = 1_000_000
 """Bytes of a file; the oldest turns make room for new ones."""

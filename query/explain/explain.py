@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from conspectus.query.context import Context
-from conspectus.query.explain.hipporag import MemoryExplainer, open_memory_walk
 from conspectus.query.explain.baselines import by_meaning, by_ranks, by_words
-from conspectus.query.explain.types import Explained, Explanation
+from conspectus.query.explain.hipporag import MemoryExplainer, open_memory_walk
 from conspectus.query.explain.ppr import WalkExplainer, open_walk
+from conspectus.query.explain.types import Explained, Explanation
 from conspectus.query.menu import find_method
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.errors import UsageError

@@ -5,13 +5,12 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.query.explain.labels import Naming
 from conspectus.query.explain.types import Explained, Hop, Node, Part, Path
 from conspectus.query.methods.hipporag.facts import told
-from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, Search
 from conspectus.query.methods.hipporag.graph import Memory, open_memory
+from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, Search
 from conspectus.query.types import Evidence
 from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
 from conspectus.storage.records import Relation, Synonym

@@ -3,11 +3,10 @@
 from collections import Counter
 
 import numpy as np
-
 from conspectus.query.context import Context
 from conspectus.query.explain.types import Node
-from conspectus.query.question.linking import open_linker
 from conspectus.query.methods.ppr.ppr import Search
+from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import telling_words
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Entity, Name

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-
 from conspectus.query.context import Context
 from conspectus.query.explain.labels import Naming
 from conspectus.query.explain.types import Explained, Hop, Part, Path

@@ -14,7 +14,17 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from conspectus.query.filter.expressions import All, Any, Comparison, Expression, Not, Operator, Value, as_day, as_number
+from conspectus.query.filter.expressions import (
+    All,
+    Any,
+    Comparison,
+    Expression,
+    Not,
+    Operator,
+    Value,
+    as_day,
+    as_number,
+)
 from conspectus.storage.errors import UsageError
 
 _MOST_CHARACTERS = 10_000

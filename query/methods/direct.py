@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.replies.json_repair import without_thinking
-from conspectus.prompts.render import render
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.replies.json_repair import without_thinking
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import prompt_for
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.replies.json_repair import without_thinking
 from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.replies.json_repair import without_thinking
 from conspectus.query.context import Context
 from conspectus.query.types import Evidence, Passage, Retriever, Step
 from conspectus.storage.errors import ModelError

@@ -14,31 +14,30 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 import numpy as np
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines.dense import DenseRetriever
-from conspectus.query.question.tasks import prompt_for
-from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
 from conspectus.query.methods.fasttog.detection.graph import members, small_graph
 from conspectus.query.methods.fasttog.detection.louvain import louvain
-from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, sentence, spoken
-from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.query.walk.near_triples import NearTriple, alike, around, considered, nearest
 from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
+from conspectus.query.question.tasks import prompt_for
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, sentence, spoken
+from conspectus.query.walk.near_triples import NearTriple, alike, around, considered, nearest
+from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.query.walk.trace import Chain, Decision, WalkTrace
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
 from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel
 
 STEP = "facts"
 _UNKNOWN = "unknown"

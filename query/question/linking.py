@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from conspectus.query.question.aliases import alias_rows
 from conspectus.query.context import Context
+from conspectus.query.question.aliases import alias_rows
 from conspectus.storage.records import Entity, Name
 from conspectus.storage.text.names import NameMatcher, words
 from conspectus.storage.text.nlp import CONCEPT

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.query.question.terms import Terms, is_telling, stem
 from conspectus.storage.text.names import words

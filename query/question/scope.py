@@ -4,7 +4,6 @@ from importlib.resources import files
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import question_terms
@@ -52,7 +51,7 @@ def support(context: Context, question: str) -> float:
 
 def _typical_questions(context: Context) -> npt.NDArray[np.float32]:
     def load() -> npt.NDArray[np.float32]:
-        lines = files("conspectus.query").joinpath("global_questions.txt").read_text("utf-8").splitlines()
+        lines = files("conspectus.query.question").joinpath("global_questions.txt").read_text("utf-8").splitlines()
         return context.embedder.embed([line for line in lines if line])
 
     return context.index.keep("typical questions", load)

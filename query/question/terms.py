@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.query.question.function_words import FUNCTION_WORDS
 from conspectus.storage.text.names import words

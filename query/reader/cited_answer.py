@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum
 
+from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.client.usage import Spending
-from conspectus.query.reader.extractive import UNKNOWN
-from conspectus.query.reader.material import Unit, sources
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.citations.streaming import Citing
 from conspectus.query.context import Context
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.reader.material import Unit, sources
 from conspectus.query.types import Citation, Say, Usage
 from conspectus.storage.records import Document, Span
 from conspectus.storage.text.names import words

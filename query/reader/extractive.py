@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
-from conspectus.query.reader.short_answer import short_answer
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
+from conspectus.query.reader.short_answer import short_answer
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words

@@ -9,16 +9,16 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.abstention import behind_nothing, may_be_nothing
+from conspectus.query.citations.alignment import cited_sentences, keeping, support
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.citations.alignment import cited_sentences, keeping, support
-from conspectus.query.abstention import behind_nothing, may_be_nothing
 from conspectus.query.question.tasks import Task, prompt_for
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.reader.material import Statement
 from conspectus.storage.text.names import words
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.types import CitedTriple
 from conspectus.query.walk.trace import Hop
 from conspectus.storage.records import Entity, Relation
@@ -15,7 +14,6 @@ from conspectus.storage.text.predicates import predicate_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
     from conspectus.query.context import Context
 
 __all__ = [

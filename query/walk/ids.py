@@ -3,7 +3,6 @@
 import numpy as np
 import numpy.typing as npt
 import regex
-
 from conspectus.query.context import Context
 from conspectus.query.walk.graph import open_graph
 

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
-from conspectus.query.question.aliases import alias_rows
 from conspectus.query.context import Context
+from conspectus.query.methods.tog.span_vectors import span_vectors
+from conspectus.query.question.aliases import alias_rows
 from conspectus.query.question.function_words import FUNCTION_WORDS, PARTICLES, REQUESTS
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.ids import is_id
-from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
 
 _RARE = 300

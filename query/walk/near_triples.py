@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from conspectus.query.context import Context
 from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, sentence
 from conspectus.query.walk.trace import Considered, Hop

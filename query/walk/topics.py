@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-
-from conspectus.query.question.aliases import alias_rows
 from conspectus.query.context import Context
+from conspectus.query.methods.tog.span_vectors import span_vectors
+from conspectus.query.question.aliases import alias_rows
 from conspectus.query.walk.graph import Edges, KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.names import Candidate, Told, candidates, told_by
-from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.storage.text.normalise import entity_key
 
 _KNOWN = 0.2

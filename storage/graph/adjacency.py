@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from conspectus.storage.arrays import NO_ARRAY
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.edges import canonical_edges
+from numpy.typing import ArrayLike, NDArray
 
 _DTYPES: dict[str, np.dtype[Any]] = {
     "indptr": np.dtype("<i8"),

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-
 from conspectus.storage.graph.edges import Edges
 from conspectus.storage.graph.leiden import Hierarchy, groups, hierarchy_of, modularity
+from numpy.typing import NDArray
 
 Labels = NDArray[np.int64]
 """(n,) a label for each node; -1 for one that was not there before."""

@@ -16,11 +16,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from conspectus.storage.errors import NotConverged
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import check_weights, node_ids
+from numpy.typing import ArrayLike, NDArray
 
 EPSILON = 2e-7
 """Waiting mass per neighbour that is worth a push. On the questions of three multi-hop sets the 20 best are those of

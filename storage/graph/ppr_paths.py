@@ -15,10 +15,9 @@ from heapq import heappop, heappush
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike
-
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import check_weights, node_ids
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from conspectus.storage.settings.asking import (
     PprSettings,
     TogSettings,
 )
+from conspectus.storage.settings.base import Section
 from conspectus.storage.settings.indexing import (
     Bm25Settings,
     BuildSettings,
@@ -36,12 +37,17 @@ from conspectus.storage.settings.indexing import (
 )
 from conspectus.storage.settings.loading import load_settings, parse_override
 from conspectus.storage.settings.resolution import ResolutionSettings
-from conspectus.storage.settings.base import Section
-from conspectus.storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, Price, RerankSettings
+from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, INDEX_SECTIONS, Settings
+from conspectus.storage.settings.serving import (
+    EmbeddingServerSettings,
+    EmbeddingSettings,
+    LlmSettings,
+    Price,
+    RerankSettings,
+)
 from conspectus.storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
 from conspectus.storage.settings.trust import AccessSettings, CitationSettings
 from conspectus.storage.settings.tuned_prompts import TunedPrompts, file_of, read_tuned
-from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, INDEX_SECTIONS, Settings
 from conspectus.storage.settings.writing import as_yaml
 
 __all__ = [

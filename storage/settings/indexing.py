@@ -2,11 +2,10 @@
 
 from typing import Annotated, Literal, Self
 
+from conspectus.storage.settings.base import Section
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import NoDecode
 from yaml import safe_load
-
-from conspectus.storage.settings.base import Section
 
 
 def listed(value: object) -> object:

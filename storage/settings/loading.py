@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import ValidationError
-from yaml import YAMLError
-
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, Settings
+from pydantic import ValidationError
+from yaml import YAMLError
 
 
 def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:

@@ -2,9 +2,8 @@
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
-
 from conspectus.storage.settings.base import Section
+from pydantic import Field, model_validator
 
 
 class ResolutionSettings(Section):

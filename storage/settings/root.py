@@ -4,8 +4,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
-
 from conspectus.storage.errors import NeedsModel, SettingsError
 from conspectus.storage.hashing import file_digest
 from conspectus.storage.settings.asking import (
@@ -44,6 +42,7 @@ from conspectus.storage.settings.serving import EmbeddingServerSettings, Embeddi
 from conspectus.storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
 from conspectus.storage.settings.trust import AccessSettings, CitationSettings
 from conspectus.storage.settings.tuned_prompts import read_tuned
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
 
 ENVIRONMENT_PREFIX = "CONSPECTUS__"
 

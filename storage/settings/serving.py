@@ -3,11 +3,10 @@
 from typing import Literal
 from urllib.parse import urlsplit
 
+from conspectus.storage.settings.base import Section
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 from yaml import safe_load
-
-from conspectus.storage.settings.base import Section
 
 
 class EmbeddingSettings(Section):

@@ -2,9 +2,8 @@
 
 from typing import Literal
 
-from pydantic import Field, model_validator
-
 from conspectus.storage.settings.base import Section
+from pydantic import Field, model_validator
 
 
 class SoftPromptSettings(Section):

@@ -2,9 +2,8 @@
 
 from typing import Literal
 
-from pydantic import Field
-
 from conspectus.storage.settings.base import Section
+from pydantic import Field
 
 
 class CitationSettings(Section):

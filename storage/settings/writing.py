@@ -3,10 +3,9 @@
 import json
 import re
 
-from yaml import safe_load
-
 from conspectus.storage.settings.base import Section
 from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, Settings
+from yaml import safe_load
 
 
 def as_yaml(settings: Settings | None = None) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.storage.arrays import NO_ARRAY
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.text.names import words

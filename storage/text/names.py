@@ -21,7 +21,6 @@ from itertools import pairwise
 from typing import Generic, NamedTuple, TypeVar
 
 import regex
-
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import ABBREVIATIONS
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 
 import regex
-
 from conspectus.storage.text.nlp import NAME, RULES, Annotation, Phrase
 
 

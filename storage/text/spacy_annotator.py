@@ -7,7 +7,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import regex
-
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase, Triple
 from conspectus.storage.text.regex_annotator import RegexAnnotator

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-
 from conspectus.storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
 from conspectus.storage.vectors.faiss_layout import WrongLayoutError, check_layout

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from conspectus.storage.vectors.base import Floats, Rows
 from conspectus.storage.vectors.faiss_index import FaissIndex
 from conspectus.storage.vectors.windowed import WindowedIndex

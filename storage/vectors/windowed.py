@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.storage.arrays import NO_ARRAY
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.base import Floats, Rows, VectorIndex, checked_queries, checked_rows

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
-import conspectus
 from conspectus.storage.errors import IndexNotFound, UnknownMethod
 from conspectus.storage.records import Document
+
+import conspectus
 
 QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
 

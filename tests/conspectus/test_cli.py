@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
-
-from conspectus.cli import app
 from conspectus.query.menu import METHODS
 from conspectus.storage.settings import as_yaml
+
+from conspectus.cli import app
 from tests.command_line import conspectus, conspectus_apart, start
 from tests.conftest import write_rows
 

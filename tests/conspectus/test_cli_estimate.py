@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from conspectus.prompts.fake import FakeServer
 
 from conspectus.render.estimate import estimate as shown
-from conspectus.prompts.fake import FakeServer
 from tests.command_line import conspectus
 from tests.conftest import ENCYCLOPEDIA, write_rows
 

@@ -13,10 +13,10 @@ import time
 from pathlib import Path
 
 import pytest
-
-import conspectus
 from conspectus.prompts.fake import FakeServer
 from conspectus.storage.errors import ModelError
+
+import conspectus
 from tests.command_line import PROGRAM, Done
 from tests.command_line import conspectus as command
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-
-from conspectus.doctor import Check, examine
 from conspectus.prompts.fake import FakeReply, FakeServer
 from conspectus.storage.settings import Settings, load_settings
+
+from conspectus.doctor import Check, examine
 from tests.command_line import conspectus
 
 

@@ -5,13 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
-
-import conspectus
-from conspectus.exporting import EXPORTS
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import Index
 from conspectus.storage.records import Entity, Mention, Relation
 from conspectus.storage.tables import TABLES
+
+import conspectus
+from conspectus.exporting import EXPORTS
 from tests.command_line import conspectus as run
 
 

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from conspectus.query.methods.fasttog.graph2text import linearised
+
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.tiny_llama import save_llama

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from conspectus.prompts.fake import FakeServer
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelError
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document
 from conspectus.storage.settings import LlmSettings
+
 from tests.conftest import Build
 
 ALONE = [name for name, method in METHODS.items() if not method.needs_model]

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.structured import ask_for, choose
 from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.client.probe import probe
 from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.model import Message, Request
-from conspectus.prompts.client.probe import probe
+from conspectus.prompts.replies.structured import ask_for, choose
 from conspectus.storage.errors import BadAnswer, BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
+from pydantic import BaseModel
 
 ONE_MORE = 1
 """llama-cpp-python counts one token more than it was allowed."""

@@ -4,12 +4,12 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.types import Passage
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document
+
 from tests import samples
 from tests.conftest import Build
 

@@ -16,6 +16,7 @@ from conspectus.prompts.fake import FakeServer
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import current_version
 from conspectus.storage.verify import verify
+
 from tests.end_to_end.nursery import Built, Job, Nursery
 from tests.end_to_end.watching import look
 

@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-
-from conspectus.api import open_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.runner import RunHere
@@ -24,6 +22,8 @@ from conspectus.storage.index import Index
 from conspectus.storage.publishing import build_lock
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
+
+from conspectus.api import open_index
 from tests.command_line import PROGRAM, conspectus, conspectus_apart
 
 ROOT = Path(__file__).parent.parent.parent

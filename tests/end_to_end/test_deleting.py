@@ -7,8 +7,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-
-from conspectus.api import open_index
 from conspectus.pipelines.incremental import remove_documents
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.purge import INDEXING, purge
@@ -24,6 +22,8 @@ from conspectus.storage.records import Chunk, Claim, Entity, Relation, Report
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.tables import TABLES
 from conspectus.storage.verify import verify
+
+from conspectus.api import open_index
 from tests.command_line import conspectus
 from tests.graph_model import reply
 

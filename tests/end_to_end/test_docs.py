@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conspectus.storage.settings import Settings
 
 ROOT = Path(__file__).parent.parent.parent

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
 from conspectus.prompts.fake import FakeServer, Faults
 from conspectus.prompts.fake.asked import FakeRequest
 from conspectus.prompts.fake.malformed import MALFORMED
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Community, Entity, Failure, Mention, Relation, Report
 from conspectus.storage.verify import verify
+
 from tests.command_line import Done, conspectus
 from tests.conftest import ENCYCLOPEDIA
 from tests.graph_model import reply

@@ -6,10 +6,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-
-from conspectus import open as open_index
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.storage.settings import load_settings
+
+from conspectus import open as open_index
 from tests.command_line import conspectus
 
 ROOT = Path(__file__).parents[2]

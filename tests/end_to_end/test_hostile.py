@@ -10,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import FORMAT_VERSION
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.verify import verify
+
 from tests.command_line import conspectus, conspectus_apart
 
 GOOD = "Marie Curie discovered polonium. She was born in Warsaw."

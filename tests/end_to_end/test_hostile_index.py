@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.hashing import file_digest
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import MANIFEST
+
 from tests.command_line import conspectus
 from tests.fuzz.index_files import use
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from conspectus.prompts.fake import FakeReply, FakeServer
 from conspectus.prompts.fake.asked import FakeRequest
+
 from tests.command_line import Done, conspectus
 from tests.graph_model import reply
 

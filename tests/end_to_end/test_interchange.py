@@ -5,13 +5,13 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-
-import conspectus as library
 from conspectus.query.menu import METHODS
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document, Entity, Failure, Mention, Origin, Relation
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
+
+import conspectus as library
 from tests.command_line import conspectus
 
 REGEX = ("--set", "extraction.pipeline=regex", "-q")

@@ -5,12 +5,12 @@ import shutil
 from pathlib import Path
 
 import pytest
-
-from conspectus import open as open_index
 from conspectus.pipelines.steps.entities import entity_id
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.menu import METHODS
 from conspectus.storage.records import Community, Entity, Relation, Report
+
+from conspectus import open as open_index
 from tests.command_line import conspectus
 from tests.conftest import write_rows
 from tests.graph_model import reply

@@ -15,13 +15,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
 from conspectus.prompts.fake import FakeServer, Faults
 from conspectus.prompts.fake.asked import FakeRequest
 from conspectus.prompts.fake.malformed import MALFORMED, MalformedKind
 from conspectus.prompts.fake.recorded import Recorded
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
+
 from tests.command_line import Done, conspectus, start
 
 KINDS: tuple[MalformedKind, ...] = (

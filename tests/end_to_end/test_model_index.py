@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from conspectus.api import open_index
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer, Faults
@@ -17,6 +15,8 @@ from conspectus.storage.index import Index
 from conspectus.storage.records import Entity, Merge, Relation, Report
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
+
+from conspectus.api import open_index
 from tests.conftest import ENCYCLOPEDIA
 from tests.graph_model import reply
 

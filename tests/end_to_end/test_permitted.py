@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-from conspectus.api import Index, open_index
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.prompts.fake.replies import FakeReply, made_up
 from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import Settings, load_settings
+
+from conspectus.api import Index, open_index
 from tests.conftest import write_rows
 from tests.graph_model import records
 

@@ -3,13 +3,13 @@
 import json
 
 import pytest
+from conspectus.storage.settings import load_settings
+from conspectus.storage.verify import verify
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
 
 from conspectus.api import Index, build
 from conspectus.render.text import answer_json, evidence, evidence_json, support
-from conspectus.storage.settings import load_settings
-from conspectus.storage.verify import verify
 
 PAGES = (
     "Geography\nThe Vistula is the longest river in Poland. It ends in the Baltic Sea.",

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document
 from conspectus.storage.verify import verify
+
 from tests.command_line import PROGRAM, conspectus
 
 ROOT = Path(__file__).parent.parent.parent

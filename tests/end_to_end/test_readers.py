@@ -14,13 +14,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.readers.formats import READERS
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
+
 from tests.command_line import conspectus
 
 SETTINGS = load_settings(overrides={"extraction": {"pipeline": "regex"}})

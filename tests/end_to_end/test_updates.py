@@ -13,9 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
-
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer
 from conspectus.storage.hashing import digest
@@ -23,6 +20,9 @@ from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Community, Entity, Report
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
 from tests.conftest import ENCYCLOPEDIA
 from tests.graph_model import reply
 

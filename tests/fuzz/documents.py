@@ -6,13 +6,14 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.suites import read_questions
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.steps.documents import read_documents
 from conspectus.pipelines.exchange.openie.file import read_open
-from conspectus.pipelines.exchange.openie.lightrag import CHUNKS
 from conspectus.pipelines.exchange.openie.hipporag import read_passages
+from conspectus.pipelines.exchange.openie.lightrag import CHUNKS
+from conspectus.pipelines.steps.documents import read_documents
 from conspectus.query.conversation.session import read_session
 from conspectus.storage.errors import ConspectusError
 from conspectus.storage.settings import InputSettings, KgSettings
+
 from tests.end_to_end.test_readers import MAKERS
 from tests.fuzz.target import Target
 

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import TABLES
+from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
 from conspectus.storage.errors import ConspectusError
-from tests.fuzz.target import Target
 from tests.pipelines.interchange.graphrag_tables import given_back, small, write
+
+from tests.fuzz.target import Target
 
 
 def targets(folder: Path) -> Iterator[Target]:

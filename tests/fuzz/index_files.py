@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-
 from conspectus.storage.errors import ConspectusError
 from conspectus.storage.hashing import file_digest
 from conspectus.storage.index import Index
@@ -14,6 +13,7 @@ from conspectus.storage.manifest import MANIFEST
 from conspectus.storage.tables import TABLES
 from conspectus.storage.vectors.windowed import WindowedIndex
 from conspectus.storage.verify import verify
+
 from tests.fuzz.target import Target
 
 

@@ -4,22 +4,22 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from conspectus.pipelines.steps.descriptions_llm import DescriptionAnswer
 from conspectus.pipelines.steps.openie_llm import NamedEntities, Triples
 from conspectus.pipelines.steps.report_findings import ReportAnswer
 from conspectus.pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
-from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.prompts.client.completions import Rate, read_completion
-from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.client.retry import TryAgain
+from conspectus.prompts.replies.records import read_records
+from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.query.methods.graphrag.drift_branch import Reply
 from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.methods.hipporag.facts import HelpfulFacts
 from conspectus.query.methods.hipporag.question_entities import QuestionEntities
 from conspectus.query.walk import fasttog_model, one_step, tog_replies
 from conspectus.storage.errors import ConspectusError
+from pydantic import BaseModel
+
 from tests.fuzz.target import Target
 
 FORMS: Mapping[type[BaseModel], object] = {

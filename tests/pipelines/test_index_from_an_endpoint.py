@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer, Faults
 from conspectus.query.context import Context
@@ -15,6 +14,7 @@ from conspectus.query.menu import find_retriever
 from conspectus.storage.errors import ModelRefused, ModelUnavailable
 from conspectus.storage.index import Index
 from conspectus.storage.settings import Settings, load_settings
+
 from tests import samples
 from tests.conftest import ENCYCLOPEDIA, write_rows
 

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-
-from conspectus.api import open_index
 from conspectus.pipelines.migration import migrate
 from conspectus.storage.errors import IndexCorrupt, IndexTooNew
 from conspectus.storage.hashing import file_digest
@@ -16,6 +14,8 @@ from conspectus.storage.manifest import FORMAT_VERSION
 from conspectus.storage.records import Document, Merge, Origin, Relation
 from conspectus.storage.settings import load_settings
 from conspectus.storage.verify import verify
+
+from conspectus.api import open_index
 from tests.command_line import conspectus
 
 FORMAT_2 = Path(__file__).parent / "data" / "format2"

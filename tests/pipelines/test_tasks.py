@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-
 from conspectus.pipelines.tasks import run_flow
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import load_settings

@@ -3,10 +3,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from conspectus.prompts.render import prompt_text, render
 from hypothesis import given
 from hypothesis import strategies as st
-
-from conspectus.prompts.render import prompt_text, render
 
 PLACES = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 NOT_FROM_DOCUMENTS = {

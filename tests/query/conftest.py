@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-
 from conspectus.query.context import Context
+
 from tests.query import films
 from tests.query.harbour import build
 

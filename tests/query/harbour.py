@@ -8,6 +8,7 @@ from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.index import Index
 from conspectus.storage.settings import Settings, load_settings
+
 from tests import graph_model
 from tests.conftest import write_rows
 

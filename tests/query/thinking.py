@@ -11,6 +11,7 @@ from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.types import Answer, Evidence
 from conspectus.storage.index import Index
 from conspectus.storage.settings import IrcotSettings, LlmSettings
+
 from tests.marks import unmarked
 
 THINK, READ = "You think about a question", "You answer a question from numbered passages"

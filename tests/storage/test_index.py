@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, IndexTooNew
 from conspectus.storage.index import Index
-from conspectus.storage.manifest import FORMAT_VERSION, Manifest, current_manifest, current_version, damaged_files, read_manifest
+from conspectus.storage.manifest import (
+    FORMAT_VERSION,
+    Manifest,
+    current_manifest,
+    current_version,
+    damaged_files,
+    read_manifest,
+)
 from conspectus.storage.publishing import build_lock, publish, staging, version_name
 from conspectus.storage.records import Entity
 

@@ -3,11 +3,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.memo import Memo
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 def test_what_was_put_is_got_and_the_rest_is_missing(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.memo import Memo
 from conspectus.storage.memo_reader import MemoReader

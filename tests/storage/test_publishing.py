@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
 from conspectus.storage.errors import IndexBusy
 from conspectus.storage.publishing import build_lock
+
 from tests.command_line import conspectus, start
 
 HOLD = """

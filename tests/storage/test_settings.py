@@ -2,7 +2,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.settings import Settings, as_yaml, load_settings, parse_override
 

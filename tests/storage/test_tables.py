@@ -1,12 +1,11 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.records import Chunk, Document, Failure, Finding, Mention, Report, Span
 from conspectus.storage.tables import TABLES, read_arrow, read_table, schema, sorted_by_id, write_table
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 REPORT = Report(
     id="r",

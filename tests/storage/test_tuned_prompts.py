@@ -1,7 +1,6 @@
 from pathlib import Path
 
 import pytest
-
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts, load_settings, read_tuned
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import Index
 from conspectus.storage.publishing import publish, staging

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
-from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
 from conspectus.pipelines.evaluation.graphqa.splits import Found, LeftOut, Row, collected, failure, first_of
+from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
 from conspectus.pipelines.evaluation.jsonl import value_of
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
+from pydantic import BaseModel, ValidationError
 
 
 class _Relation(BaseModel):

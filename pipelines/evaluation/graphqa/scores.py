@@ -8,7 +8,6 @@ for WebQSP it has had two counts, of which this is the later one.
 from collections.abc import Sequence
 
 import regex
-
 from conspectus.pipelines.evaluation.answers import exact_match, normalised
 from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
 

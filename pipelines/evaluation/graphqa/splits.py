@@ -5,13 +5,12 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion, Metric, Size
 from conspectus.pipelines.evaluation.graphqa.sizes import Sizes
+from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion, Metric, Size
 from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Failure
+from pydantic import ValidationError
 
 STAGE = "graphqa"
 _SEED = 42

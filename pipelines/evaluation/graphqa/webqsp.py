@@ -13,21 +13,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ValidationError
-
-from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
 from conspectus.pipelines.evaluation.graphqa.splits import Found, LeftOut, Row, collected, failure, first_of, graph_of
-from conspectus.pipelines.evaluation.published_sets import brings_graphs
+from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
 from conspectus.pipelines.evaluation.jsonl import lines_of, value_of
+from conspectus.pipelines.evaluation.published_sets import brings_graphs
 from conspectus.pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, read_questions
-from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.query.methods.gretriever.textual_graph import TextualGraph
 from conspectus.query.walk.graph import predicate_words, spoken
 from conspectus.query.walk.ids import is_id
 from conspectus.storage.settings import KgSettings
 from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel, ValidationError
 
 Ints = npt.NDArray[np.int64]
 _HOPS = 2

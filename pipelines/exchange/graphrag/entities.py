@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from conspectus.pipelines.exchange.graphrag.schema import CovariateRow, EntityRow, RelationshipRow
 from conspectus.pipelines.failure_stats import DANGLING, IMPORT
-from conspectus.pipelines.steps.entities import entity_id
 from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.steps.entities import entity_id
 from conspectus.storage.records import Entity, Failure
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.normalise import entity_key

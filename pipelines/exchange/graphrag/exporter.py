@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.exchange.export_result import Exported
+from conspectus.pipelines.exchange.graphrag.export_rows import rows_of
 from conspectus.pipelines.exchange.graphrag.ids import Contents
 from conspectus.pipelines.exchange.graphrag.roundtrip import own_origins, titles_of
-from conspectus.pipelines.exchange.graphrag.export_rows import rows_of
 from conspectus.pipelines.exchange.graphrag.schema import MAKER, OURS, TABLES, FindingRow
 from conspectus.pipelines.exchange.graphrag.vectors import write_vectors
 from conspectus.storage.index import Index

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from conspectus.pipelines.exchange.graphrag.entities import NO_NAME, names_of_claim, shown
 from conspectus.pipelines.exchange.graphrag.schema import CovariateRow, RelationshipRow
 from conspectus.pipelines.failure_stats import IMPORT
-from conspectus.pipelines.steps.entities import entity_id
 from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.steps.entities import entity_id
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Claim, Failure, Relation
 from conspectus.storage.tables import sorted_by_id

@@ -6,8 +6,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from conspectus.pipelines.exchange.graphrag import coerce as cells
-from conspectus.pipelines.exchange.graphrag.ids import Contents
 from conspectus.pipelines.exchange.graphrag.export_rows import PREPENDED, rows_of
+from conspectus.pipelines.exchange.graphrag.ids import Contents
 from conspectus.pipelines.exchange.graphrag.schema import OURS, TABLES, CommunityRow, Tables
 from conspectus.pipelines.steps.entities import entity_id
 from conspectus.storage.hashing import short_id

@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from conspectus.pipelines.exchange.kg.graphml_parser import Graphml, GraphmlItem, parse_graphml
-from conspectus.pipelines.exchange.kg.builder import Collector
 from conspectus.pipelines.exchange.kg.attributes import (
     ForeignRow,
     ToldThing,
@@ -19,6 +17,8 @@ from conspectus.pipelines.exchange.kg.attributes import (
     types_of,
     weight_of,
 )
+from conspectus.pipelines.exchange.kg.builder import Collector
+from conspectus.pipelines.exchange.kg.graphml_parser import Graphml, GraphmlItem, parse_graphml
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.text.normalise import entity_key
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from conspectus.pipelines.exchange import ntriples_terms as terms
-from conspectus.pipelines.exchange.kg.builder import Collector
 from conspectus.pipelines.exchange.kg.attributes import (
     ForeignRow,
     ToldThing,
@@ -16,6 +15,7 @@ from conspectus.pipelines.exchange.kg.attributes import (
     types_of,
     weight_of,
 )
+from conspectus.pipelines.exchange.kg.builder import Collector
 from conspectus.pipelines.readers.encodings import clean
 
 

@@ -5,14 +5,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from conspectus.pipelines.evaluation.graphqa.types import GraphQa
 from conspectus.pipelines.train.gretriever.plan import Plan
 from conspectus.pipelines.train.gretriever.state import write_json
 from conspectus.query.methods.gretriever.soft.checkpoint import Made, as_rows
 from conspectus.storage.errors import UsageError
 from conspectus.storage.hashing import digest
+from pydantic import TypeAdapter, ValidationError
 
 BEGUN = "training.json"
 _MOST_NAMED = 3

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
-
 from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
 from conspectus.pipelines.train.gretriever.plan import Epoch, Plan, SeedRun, Tell, best_epoch, is_over, mean, step_size
 from conspectus.pipelines.train.gretriever.state import STATE, read_state, write_state
-from conspectus.query.methods.gretriever.soft.graph_encodings import Encode, encoded
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, read_learned, write_learned
+from conspectus.query.methods.gretriever.soft.graph_encodings import Encode, encoded
 from conspectus.query.methods.gretriever.soft.prompt import SoftInput, SoftPrompt
 from conspectus.storage.errors import SettingsError
 

@@ -8,14 +8,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from conspectus.pipelines.train.gretriever.plan import Epoch
 from conspectus.storage.errors import InputError
+from pydantic import TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     import torch
-
     from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 
 STATE = "state.safetensors"

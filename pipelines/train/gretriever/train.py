@@ -10,21 +10,20 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
 from conspectus.pipelines.evaluation.graphqa.types import GraphQa, read_graphqa, whole
 from conspectus.pipelines.train.gretriever.fingerprint import begin
 from conspectus.pipelines.train.gretriever.plan import Plan, SeedRun, Tell, Trained, deviation, mean
 from conspectus.pipelines.train.gretriever.state import STATE, write_json
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.methods.gretriever.extra import need
 from conspectus.query.methods.gretriever.given_graph import Cutting, cut
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, as_rows
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, texts_of
-from conspectus.query.methods.gretriever.extra import need
-from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, as_rows
 from conspectus.query.methods.gretriever.soft.shape import SoftShape
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import Settings, TrainGRetrieverSettings
+from pydantic import TypeAdapter, ValidationError
 
 _RUN = "run.json"
 _MOST_TOLD = 20
@@ -149,7 +148,6 @@ def _seed(
 ) -> SeedRun:
     """Return what a seed comes to; its folder then holds what was learned."""
     import torch
-
     from conspectus.pipelines.train.gretriever.run import SeedTraining
     from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 

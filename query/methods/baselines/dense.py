@@ -1,7 +1,6 @@
 """Passages by the closeness of their meaning to the question's."""
 
 import numpy as np
-
 from conspectus.query.context import Context
 from conspectus.query.types import Evidence, Step
 

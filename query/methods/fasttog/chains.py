@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.methods.fasttog.local_search import Candidate, LocalSearch, Members, Searched
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.walk.trace import Chain, Considered, Decision, Hop, WalkTrace
 
 Label = Callable[[Members], str]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from conspectus.query.walk.graph import KnowledgeGraph, sentence
 from conspectus.query.methods.fasttog.local_search import Candidate
+from conspectus.query.walk.graph import KnowledgeGraph, sentence
 
 
 @dataclass(frozen=True, slots=True)

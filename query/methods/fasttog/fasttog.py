@@ -9,23 +9,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.prompts.model import LanguageModel
 from conspectus.query.context import Context
-from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.methods.fasttog.chains import CommunityWalk, Walked
-from conspectus.query.methods.tog.predicate_similarity import closeness_to
 from conspectus.query.methods.fasttog.community_text import Community2Text, Triple2Text
+from conspectus.query.methods.fasttog.local_search import LocalSearch
 from conspectus.query.methods.fasttog.policy_llm import ModelDecider
 from conspectus.query.methods.fasttog.policy_offline import NearestDecider
+from conspectus.query.methods.fasttog.question_reading import read
+from conspectus.query.methods.tog.predicate_similarity import closeness_to
+from conspectus.query.methods.tog.span_vectors import span_vectors
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words
 from conspectus.query.walk.provenance import Grounds, numbers_of, open_grounds
-from conspectus.query.methods.fasttog.local_search import LocalSearch
-from conspectus.query.methods.fasttog.question_reading import read
-from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.storage.records import Community, Entity
 

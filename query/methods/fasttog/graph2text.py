@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 from conspectus.prompts.embedding.local_files import offline
 from conspectus.query.methods.fasttog.community_text import Statement
-from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
 from conspectus.query.methods.fasttog.local_search import Candidate
+from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
 from conspectus.storage.errors import MissingPart, SettingsError
 
 MOST_TOKENS = 128

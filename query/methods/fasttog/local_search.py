@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-
-from conspectus.query.methods.fasttog.detection.registry import DETECTIONS
 from conspectus.query.methods.fasttog.detection.graph import (
     Detection,
     Partition,
@@ -22,8 +20,9 @@ from conspectus.query.methods.fasttog.detection.graph import (
     small_graph,
 )
 from conspectus.query.methods.fasttog.detection.louvain import louvain
-from conspectus.query.walk.graph import Ints, KnowledgeGraph
+from conspectus.query.methods.fasttog.detection.registry import DETECTIONS
 from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
+from conspectus.query.walk.graph import Ints, KnowledgeGraph
 from conspectus.storage.settings.asking import FastTogSettings
 
 Members = tuple[int, ...]

@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.walk.graph import Ints, KnowledgeGraph
 
 _MOST_AT_ONCE = 1000

@@ -3,19 +3,18 @@
 from collections.abc import Callable, Sequence
 from string import ascii_uppercase
 
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.structured import ask_for, choose
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.query.question.tasks import Task, as_question, prompt_for
+from conspectus.prompts.replies.structured import ask_for, choose
 from conspectus.query.methods.fasttog.chains import Grown, Outcome, Picked
 from conspectus.query.methods.fasttog.community_text import Community2Text, Statement, whole_text
-from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.methods.fasttog.local_search import Candidate
+from conspectus.query.question.tasks import Task, as_question, prompt_for
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.settings import FastTogSettings
 from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel
 
 Sources = Callable[[Sequence[int]], tuple[str, ...]]
 """The hashes of the chunks that state relations, given by their rows: what a reply over them depends on."""

@@ -15,10 +15,9 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-
+from conspectus.query.methods.tog.span_vectors import Embed
 from conspectus.query.question.function_words import FUNCTION_WORDS
 from conspectus.query.walk.graph import spoken
-from conspectus.query.methods.tog.span_vectors import Embed
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,16 +9,16 @@ answer cites documents and never an intermediate text.
 import time
 from dataclasses import dataclass, field
 
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.gather import settled
 from conspectus.prompts.client.usage import metered
+from conspectus.prompts.model import LanguageModel
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_branch import Asker, Branch
 from conspectus.query.methods.graphrag.drift_primer import Primed, failed, gained, prime
-from conspectus.query.reader.cited_answer import Written, usage_of, write
 from conspectus.query.methods.graphrag.local import find_context
 from conspectus.query.methods.graphrag.map_step import Material, Note, material_of
+from conspectus.query.reader.cited_answer import Written, usage_of, write
 from conspectus.query.reader.material import evidence
-from conspectus.query.context import Context
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.names import words

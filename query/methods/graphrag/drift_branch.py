@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_step import Note
 from conspectus.query.reader.material import Unit, sources
-from conspectus.query.context import Context
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Said(BaseModel):

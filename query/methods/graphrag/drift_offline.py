@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_primer import nearest_reports
 from conspectus.query.methods.graphrag.local_context import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
 from conspectus.query.reader.extractive import read_found
 from conspectus.query.reader.material import ScoredUnit, evidence, passage_unit
 from conspectus.query.reader.packing import filled
-from conspectus.query.context import Context
 from conspectus.query.types import Answer, Say, Step
 
 _SHARE = 0.6

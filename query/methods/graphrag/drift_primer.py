@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
+from conspectus.prompts.client.gather import settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.client.gather import settled
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_branch import Asker, Branch
 from conspectus.query.reader.material import ScoredUnit, Unit, report_units, sources
 from conspectus.query.reader.packing import Window, filled
-from conspectus.query.context import Context
 from conspectus.query.types import Step
 from conspectus.storage.errors import ModelError
 

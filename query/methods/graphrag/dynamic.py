@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-
-from conspectus.prompts.replies.structured import choose
+from conspectus.prompts.client.gather import settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.replies.structured import choose
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.hierarchy import Descent, Hierarchy, hierarchy_of
 from conspectus.query.methods.graphrag.map_input import Selected, accounted, passages_instead
-from conspectus.query.reader.material import Unit, report_units, sources
-from conspectus.query.context import Context
-from conspectus.query.types import Step
 from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole
+from conspectus.query.reader.material import Unit, report_units, sources
+from conspectus.query.types import Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community
 

@@ -11,15 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.query.reader.mmr import diverse
-from conspectus.query.reader.extractive import UNKNOWN, read_found
-from conspectus.query.methods.graphrag.map_input import NearestPassages, Selector
-from conspectus.query.reader.material import ScoredUnit, Statement, Unit, evidence
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.types import Answer, Say, Step, Usage
+from conspectus.query.methods.graphrag.map_input import NearestPassages, Selector
 from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole, support
+from conspectus.query.reader.extractive import UNKNOWN, read_found
+from conspectus.query.reader.material import ScoredUnit, Statement, Unit, evidence
+from conspectus.query.reader.mmr import diverse
+from conspectus.query.types import Answer, Say, Step, Usage
 
 Vector = npt.NDArray[np.float32]
 

@@ -6,14 +6,14 @@ in parallel; the notes of score zero are dropped, and those that help most fill 
 
 import time
 
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import Written, usage_of, write
-from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
+from conspectus.prompts.model import LanguageModel
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import Selector
+from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
+from conspectus.query.reader.cited_answer import Written, usage_of, write
 from conspectus.query.reader.material import evidence
 from conspectus.query.reader.packing import Window, pack, shuffled
-from conspectus.query.context import Context
 from conspectus.query.types import Answer, Say, Step
 
 

@@ -7,14 +7,14 @@ claims, text) fills one window, from which one call answers.
 import time
 from dataclasses import replace
 
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of, write
+from conspectus.prompts.model import LanguageModel
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.local_context import LocalContext, local_context, selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
+from conspectus.query.reader.cited_answer import usage_of, write
 from conspectus.query.reader.extractive import read_found
 from conspectus.query.reader.material import evidence
-from conspectus.query.context import Context
 from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
 
 STEP = "local"

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.local_selection import LocalSelection, Ranked
 from conspectus.query.methods.graphrag.record_text import RecordUnits
 from conspectus.query.reader.material import ScoredUnit, Unit, passage_unit
 from conspectus.query.reader.packing import cut
-from conspectus.query.context import Context
 from conspectus.query.types import Step
 from conspectus.storage.records import Community
 from conspectus.storage.text.tokens import count_each, count_tokens

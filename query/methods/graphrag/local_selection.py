@@ -11,11 +11,10 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.query.methods.graphrag.graph_tables import Knowledge, Rows, knowledge_of
 from conspectus.query.context import Context
-from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.methods.graphrag.graph_tables import Knowledge, Rows, knowledge_of
 from conspectus.query.methods.ppr.seeds import text_scores, word_scores
+from conspectus.query.question.linking import Linked, open_linker
 from conspectus.storage.settings import LocalSettings
 from conspectus.storage.text.normalise import entity_key
 

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-
+from conspectus.query.context import Context
 from conspectus.query.reader.material import ScoredUnit, Unit, passage_unit, report_units
 from conspectus.query.reader.packing import filled
-from conspectus.query.context import Context
 from conspectus.query.types import Step
 from conspectus.storage.records import Community
 

@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.client.gather import settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.context import Context
 from conspectus.query.reader.material import ScoredUnit, Unit, sources
 from conspectus.query.reader.packing import Window, cut
-from conspectus.query.context import Context
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.text.tokens import count_tokens
+from pydantic import BaseModel, ConfigDict, Field
 
 STEP = "map"
 

@@ -2,13 +2,13 @@
 
 import time
 
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of, write
+from conspectus.prompts.model import LanguageModel
+from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import NearestPassages
+from conspectus.query.reader.cited_answer import usage_of, write
 from conspectus.query.reader.material import evidence
 from conspectus.query.reader.packing import filled
-from conspectus.query.context import Context
 from conspectus.query.types import Answer, Say, Step
 
 

@@ -6,21 +6,20 @@ The variants are those of He et al. 2024, table 4 (inference only): plain, "let'
 
 from dataclasses import replace
 
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.checks import CitedParts, cited_parts
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Step
 from conspectus.query.walk.graph import open_graph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel
 
 STEP = "subgraph"
 _UNKNOWN = "unknown"

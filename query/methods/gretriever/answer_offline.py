@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.gretriever.retrieval import Retrieved
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
-from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.provenance import numbers_of, open_grounds
 
 
 def best_supported(context: Context, found: Retrieved) -> Answer:

@@ -8,9 +8,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
+from conspectus.prompts.model import LanguageModel
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.answer_llm import read_subgraph
 from conspectus.query.methods.gretriever.answer_offline import best_supported
@@ -18,6 +17,7 @@ from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.remembering import with_kept
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
+from conspectus.query.reader.cited_answer import usage_of
 from conspectus.query.types import Answer, Evidence, Say
 from conspectus.storage.text.tokens import count_tokens
 

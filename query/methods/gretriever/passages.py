@@ -1,12 +1,11 @@
 """Passages by a subgraph: those that bear the names of its nodes, those the question names, and those near to it."""
 
 import numpy as np
-
 from conspectus.query.context import Context
-from conspectus.query.question.linking import open_linker
 from conspectus.query.methods.gretriever.types import FoundSubgraph
-from conspectus.query.types import Passage
 from conspectus.query.methods.tog.evidence import has_documents, open_chunks
+from conspectus.query.question.linking import open_linker
+from conspectus.query.types import Passage
 from conspectus.query.walk.graph import open_graph
 
 _NAMED = 0.2

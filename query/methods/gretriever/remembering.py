@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.gretriever.carry_over import kept_of
+from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.walk.graph import open_graph
 
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
 from conspectus.query.methods.gretriever.subgraph import best_part
 from conspectus.query.methods.gretriever.textualise import textualised
+from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.types import Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.near_triples import around

@@ -10,7 +10,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.graph.steiner import prize_collecting_tree
 from conspectus.storage.graph.steiner_pruning import SteinerTree

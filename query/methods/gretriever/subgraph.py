@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.methods.gretriever.solver import Solver, solve
 from conspectus.query.walk.graph import KnowledgeGraph
 

@@ -6,9 +6,8 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
 from conspectus.query.walk.ids import is_id
 from conspectus.storage.text.tokens import count_tokens

@@ -8,17 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.prompts.model import LanguageModel
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.gretriever.answer_llm import read_subgraph
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text
+from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Evidence, Say, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds

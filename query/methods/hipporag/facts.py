@@ -8,15 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.types import Step
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.records import Entity, Relation
+from pydantic import BaseModel
 
 STEP = "fact_filter"
 

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym

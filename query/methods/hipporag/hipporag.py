@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines.dense import DenseRetriever
 from conspectus.query.methods.hipporag.facts import Facts, between, helpful_facts, nearest_facts, told

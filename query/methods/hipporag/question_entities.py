@@ -10,11 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.model import Message, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
 from conspectus.query.types import Step
@@ -22,6 +20,7 @@ from conspectus.storage.errors import BadAnswer
 from conspectus.storage.text.annotators import open_annotator
 from conspectus.storage.text.nlp import CONCEPT, Annotator
 from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel
 
 STEP = "question_entities"
 

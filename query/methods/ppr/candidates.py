@@ -4,7 +4,6 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.methods.ppr.seeds import TextScores, margins, share
 from conspectus.storage.graph.pagerank import PageRank
 

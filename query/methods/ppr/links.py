@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.query.question.linking import Linked
 from conspectus.storage.graph.adjacency import Adjacency

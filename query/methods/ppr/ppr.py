@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
-from conspectus.query.question.linking import Linked, open_linker
-from conspectus.query.question.phrases import Phrases, question_phrases
-from conspectus.query.methods.ppr.second_hop import Bridge, First, SecondHop, find_bridges, second_hop
+from conspectus.query.methods.ppr.candidates import best_chunks, led_mass, priors, with_others
 from conspectus.query.methods.ppr.links import joined_by_titles, linked_by_names
 from conspectus.query.methods.ppr.pairs import Pairs, pair_parts
-from conspectus.query.methods.ppr.candidates import best_chunks, led_mass, priors, with_others
+from conspectus.query.methods.ppr.second_hop import Bridge, First, SecondHop, find_bridges, second_hop
 from conspectus.query.methods.ppr.seeds import TextScores, personalization, text_scores, walk_from, word_scores
+from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.question.phrases import Phrases, question_phrases
 from conspectus.query.question.terms import Terms, question_terms
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.graph.pagerank import PageRank

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import Terms, is_telling, stem

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.context import Context
 from conspectus.query.question.linking import Linked
 from conspectus.query.question.terms import telling_words

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import Floats, Way

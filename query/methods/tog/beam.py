@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.walk.graph import Edges, Ints, KnowledgeGraph
 from conspectus.query.walk.trace import Chain, Hop
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-
 from conspectus.prompts.embedding.reranker import open_reranker
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import Branch

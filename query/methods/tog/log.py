@@ -4,12 +4,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.types import Answer, Evidence, Passage, Say, Step, Usage
 from conspectus.query.methods.tog.beam import Branch, chain_of, hops_to
 from conspectus.query.methods.tog.policy import Ruling, Verdict
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer, Evidence, Passage, Say, Step, Usage
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.query.walk.trace import Chain, Considered, Decision, WalkTrace

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 import numpy as np
-
 from conspectus.query.context import Context
-from conspectus.query.question.linking import open_linker
-from conspectus.query.types import Passage
 from conspectus.query.methods.tog.evidence import has_documents, open_chunks
 from conspectus.query.methods.tog.policy import Material
+from conspectus.query.question.linking import open_linker
+from conspectus.query.types import Passage
 from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.records import Name
 

@@ -9,17 +9,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-
-from conspectus.query.reader.extractive import Quote, choose, quotes_for, unsupported, word_weights
-from conspectus.query.reader.short_answer import short_answer
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.methods.tog.beam import Branch, hops_to
 from conspectus.query.methods.tog.evidence import open_chunks
+from conspectus.query.methods.tog.log import Found, Record
+from conspectus.query.reader.extractive import Quote, choose, quotes_for, unsupported, word_weights
+from conspectus.query.reader.short_answer import short_answer
+from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.walk.graph import KnowledgeGraph, sentence, spoken
 from conspectus.query.walk.provenance import open_grounds
-from conspectus.query.methods.tog.log import Found, Record
 from conspectus.storage.text.names import words
 
 _MOST_ALIKE = 3

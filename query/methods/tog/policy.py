@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from conspectus.query.types import Passage
 from conspectus.query.methods.tog.beam import Branch, Option
+from conspectus.query.types import Passage
 from conspectus.query.walk.trace import Considered
 
 

@@ -3,17 +3,12 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from pydantic import BaseModel
-
-from conspectus.prompts.replies.typed import read_answer
-from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
-from conspectus.query.question.tasks import as_question, prompt_for
-from conspectus.query.types import Passage
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.typed import read_answer
 from conspectus.query.methods.tog.beam import Branch, Option, hops_to
 from conspectus.query.methods.tog.policy import Material, Ruling, Verdict
-from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
 from conspectus.query.methods.tog.replies import (
     Entities,
     Pieces,
@@ -25,11 +20,15 @@ from conspectus.query.methods.tog.replies import (
     on_unit_scale,
     read_reasoning,
 )
+from conspectus.query.question.tasks import as_question, prompt_for
+from conspectus.query.types import Passage
+from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
 from conspectus.query.walk.trace import Considered
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.settings import TogSettings
 from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel
 
 TOPICS, RELATIONS, ENTITIES, SCORE, REASON, CLUE, ANSWER = (
     "tog_topics", "tog_relations", "tog_entities", "tog_score", "tog_reason", "tog_clue", "tog_answer",

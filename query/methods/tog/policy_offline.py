@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.question_predicates import read
+from conspectus.query.methods.tog.answer_types import open_kinds
 from conspectus.query.methods.tog.beam import Branch, Option, Way, ways_to
+from conspectus.query.methods.tog.path_score import Worth
 from conspectus.query.methods.tog.policy import Material, Ruling, Verdict
+from conspectus.query.methods.tog.question_predicates import read
+from conspectus.query.methods.tog.span_vectors import span_vectors
+from conspectus.query.methods.tog.unmatched import Match
 from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words, spoken
 from conspectus.query.walk.ids import all_ids
-from conspectus.query.methods.tog.answer_types import open_kinds
-from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.query.walk.trace import Considered
-from conspectus.query.methods.tog.unmatched import Match
-from conspectus.query.methods.tog.path_score import Worth
 from conspectus.storage.text.names import words
 
 _LOOKED_AT = 4

@@ -1,10 +1,9 @@
 """How near relations are to a question, by what their predicates say."""
 
 import numpy as np
-
 from conspectus.query.context import Context
-from conspectus.query.walk.graph import Ints, KnowledgeGraph, predicate_vectors
 from conspectus.query.methods.fasttog.local_search import Closeness
+from conspectus.query.walk.graph import Ints, KnowledgeGraph, predicate_vectors
 
 
 def closeness_to(context: Context, graph: KnowledgeGraph, question: str) -> Closeness:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.query.question.function_words import ASKING, FUNCTION_WORDS, REQUESTS
 from conspectus.query.methods.tog.beam import Floats
-from conspectus.query.walk.graph import spoken
 from conspectus.query.methods.tog.span_vectors import Embed
 from conspectus.query.methods.tog.stems import stem_in
+from conspectus.query.question.function_words import ASKING, FUNCTION_WORDS, REQUESTS
+from conspectus.query.walk.graph import spoken
 from conspectus.storage.text.names import words
 
 Bools = npt.NDArray[np.bool_]

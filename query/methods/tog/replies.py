@@ -3,9 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from pydantic import BaseModel, RootModel
-
 from conspectus.prompts.replies.json_repair import without_thinking
+from pydantic import BaseModel, RootModel
 
 _BRACED = re.compile(r"\{([^{}]*)\}")
 _NUMBER = re.compile(r"\[(\d{1,4})\]")

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.query.context import Context
 

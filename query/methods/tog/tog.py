@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
+from conspectus.prompts.model import LanguageModel
 from conspectus.query.context import Context
-from conspectus.query.types import Answer, Say, Step
 from conspectus.query.methods.tog.beam import Branch, Option, discover, extend, only
-from conspectus.query.methods.tog.policy import Decides, Verdict
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.methods.tog.log import Found, Record, answered, named
+from conspectus.query.methods.tog.policy import Decides, Verdict
 from conspectus.query.methods.tog.policy_llm import ModelDecider
 from conspectus.query.methods.tog.policy_offline import OfflineDecider, open_decider
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.types import Answer, Say, Step
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.topics import link_topics, rows_of
 
 

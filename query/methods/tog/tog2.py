@@ -12,22 +12,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.client.usage import metered
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import read_found
+from conspectus.prompts.model import LanguageModel
 from conspectus.query.context import Context
-from conspectus.query.types import Answer, Evidence, Passage, Say, Step, nobody
 from conspectus.query.methods.tog.beam import Branch, Option, discover, entity_scores, extend, leading, only
-from conspectus.query.methods.tog.path_reader import answer_behind, best_behind
 from conspectus.query.methods.tog.evidence import has_documents, material_of, scored
-from conspectus.query.methods.tog.policy import Decides, Material, Ruling, Verdict
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph
-from conspectus.query.methods.tog.passages import Reached
 from conspectus.query.methods.tog.log import Found, Record, answered, named
+from conspectus.query.methods.tog.passages import Reached
+from conspectus.query.methods.tog.path_reader import answer_behind, best_behind
+from conspectus.query.methods.tog.policy import Decides, Material, Ruling, Verdict
 from conspectus.query.methods.tog.policy_llm import ModelDecider
 from conspectus.query.methods.tog.policy_offline import OfflineDecider, open_decider
+from conspectus.query.reader.cited_answer import usage_of
+from conspectus.query.reader.extractive import read_found
+from conspectus.query.types import Answer, Evidence, Passage, Say, Step, nobody
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.query.walk.trace import Considered
 from conspectus.storage.settings import TogSettings

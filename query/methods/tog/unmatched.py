@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.query.methods.tog.question_predicates import Asked, Bools
 from conspectus.query.methods.tog.beam import Floats
+from conspectus.query.methods.tog.question_predicates import Asked, Bools
 
 _JOINS = frozenset("also the both a an their its his her that".split())
 

@@ -1,7 +1,6 @@
 """Samples of large corpora."""
 
 import pytest
-
 from conspectus.pipelines.estimation.sampling import MOST, MOST_REMEMBERED, draw, extended, spread
 from conspectus.prompts.client.usage import Spending
 from conspectus.storage.hashing import digest

@@ -1,7 +1,6 @@
 """How long a server will take."""
 
 import pytest
-
 from conspectus.pipelines.estimation.seconds import FIRST_TOKEN, TOKENS_A_SECOND, Pace
 
 

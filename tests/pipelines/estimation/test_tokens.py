@@ -1,10 +1,9 @@
 """The tokens that a server is expected to count."""
 
 import pytest
+from conspectus.pipelines.estimation.tokens import server_tokens
 from hypothesis import given
 from hypothesis import strategies as st
-
-from conspectus.pipelines.estimation.tokens import server_tokens
 
 
 @given(st.lists(st.text(), max_size=5))

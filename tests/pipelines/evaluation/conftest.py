@@ -1,8 +1,8 @@
 """The graph of made-up films, which walks are measured over."""
 
 import pytest
-
 from conspectus.query.context import Context
+
 from tests.query import films as made_up
 
 

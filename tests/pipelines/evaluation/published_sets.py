@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.suites import Suite, read_suite
+
 from tests.query.films import TRIPLES
 
 CREAK = (

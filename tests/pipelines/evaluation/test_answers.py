@@ -3,10 +3,6 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from rouge_score.rouge_scorer import RougeScorer
-
 from conspectus.pipelines.evaluation.answers import (
     exact_match,
     normalised,
@@ -16,6 +12,9 @@ from conspectus.pipelines.evaluation.answers import (
     without_marks,
     word_coverage,
 )
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
 
 words = st.lists(st.sampled_from(["the", "cat", "Cat's", "sat", "on", "a", "mat.", "3.14", "U.S.", "--"]), max_size=12)
 texts = st.one_of(words.map(" ".join), st.text(st.characters(codec="ascii"), max_size=60))

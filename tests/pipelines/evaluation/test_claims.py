@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from conspectus.pipelines.evaluation.evaluate import evaluate
 from conspectus.pipelines.evaluation.suites import Question, Suite
 from conspectus.pipelines.runner import no_progress
 from conspectus.prompts.fake import FakeRequest, Rule
 from conspectus.query.context import Context
+
 from tests.marks import unmarked
 from tests.pipelines.evaluation.published_sets import CREAK, FEVER, ZERO_SHOT_RE, published
 from tests.query.graph_serving import prompts, served

@@ -2,7 +2,6 @@ import json
 from dataclasses import replace
 
 import pytest
-
 from conspectus.pipelines.evaluation.evaluate import MethodScores, as_json, evaluate, measured, quality
 from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite
 from conspectus.pipelines.runner import no_progress
@@ -10,6 +9,7 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.errors import InputError, UnknownMethod
 from conspectus.storage.settings import LlmSettings
+
 from tests.conftest import ENCYCLOPEDIA
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 import pytest
-
+from conspectus.pipelines.evaluation.extraction_graphs import Edge, Node, TextGraph
 from conspectus.pipelines.evaluation.extraction_quality import (
     Counts,
     FactCheck,
@@ -16,7 +16,6 @@ from conspectus.pipelines.evaluation.extraction_quality import (
     same_name,
     sentence_graph,
 )
-from conspectus.pipelines.evaluation.extraction_graphs import Edge, Node, TextGraph
 
 
 def bag_of_words(texts: Sequence[str]) -> npt.NDArray[np.float32]:

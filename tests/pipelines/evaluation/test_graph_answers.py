@@ -1,8 +1,7 @@
-from hypothesis import given
-from hypothesis import strategies as st
-
 from conspectus.pipelines.evaluation.graph_answers import accuracy, answered, name_key, set_quality
 from conspectus.query.types import Answer
+from hypothesis import given
+from hypothesis import strategies as st
 
 GOLD = ("The Hurt Locker", "body_of_war")
 

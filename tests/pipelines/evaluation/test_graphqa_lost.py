@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-
 from conspectus.pipelines.evaluation.graphqa.types import read_graphqa
 from conspectus.storage.errors import InputError
+
 from tests.conftest import write_rows
 
 STANCE = "A{0} is good.\tA{0} is bad.\tcounter\t(a{0}; is not a; thing)"

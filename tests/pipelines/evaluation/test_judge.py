@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
 from conspectus.pipelines.evaluation.judge import (
     CRITERIA,
     Judgement,
@@ -26,6 +25,7 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
+
 from tests.marks import unmarked
 
 QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
+from conspectus.pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from conspectus.pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 
 names = st.sampled_from("abcdefgh")
 rankings = st.lists(names, unique=True)

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-
 from conspectus.pipelines.evaluation.questions import Description, Generated, describe_corpus, generate, write_questions
 from conspectus.pipelines.evaluation.suites import read_questions
 from conspectus.prompts.client.client import ModelClient

@@ -1,10 +1,10 @@
 from pathlib import Path
 
 import pytest
-
 from conspectus.pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
+
 from tests.conftest import ENCYCLOPEDIA, write_rows
 
 CORPUS = [{"id": "d", "title": "t", "text": "x"}]

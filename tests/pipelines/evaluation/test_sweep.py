@@ -1,7 +1,6 @@
 from collections.abc import Sequence
 
 import pytest
-
 from conspectus.pipelines.evaluation.evaluate import as_json
 from conspectus.pipelines.evaluation.suites import Question, Suite
 from conspectus.pipelines.evaluation.sweep import Values, evaluate_each, swept_settings, values_of

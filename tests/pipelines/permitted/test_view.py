@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
-from hypothesis import strategies as st
-
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.permitted.view import permitted
 from conspectus.prompts.fake import FakeServer
@@ -20,6 +17,9 @@ from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation, Synonym
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.text.normalise import title_names
+from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import strategies as st
+
 from tests.conftest import write_rows
 
 PEOPLE = ("Anna Berg", "ANNA BERG", "Otto Brand", "Mary Quill", "Morvandel Trask")

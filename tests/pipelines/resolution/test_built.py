@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-import conspectus
 from conspectus.pipelines.incremental import add_documents, remove_documents
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.resolution.undo import merges_in, redo, undo
@@ -18,6 +16,8 @@ from conspectus.storage.records import Entity, Mention, Merge, Relation
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.tables import TABLES
 from conspectus.storage.verify import verify
+
+import conspectus
 from tests.command_line import conspectus as run
 from tests.graph_model import reply
 

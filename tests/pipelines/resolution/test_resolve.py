@@ -4,16 +4,16 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from conspectus.pipelines.resolution.undo_log import Mark, kept_marks
-from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.resolution.llm_vote import Votes
+from conspectus.pipelines.resolution.resolve import Resolved, resolve
+from conspectus.pipelines.resolution.undo_log import Mark, kept_marks
 from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.records import Merge
 from conspectus.storage.settings import Settings, load_settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from tests.pipelines.resolution.marked import corpus, embed, merged, resolved
 
 TEXTS = [

@@ -2,15 +2,14 @@ import time
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from conspectus.pipelines.steps.chunks import split_document, split_documents
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_tokens
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 
 def document(text: str, name: str = "d") -> Document:

@@ -3,7 +3,6 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 import pytest
-
 from conspectus.pipelines.steps.communities import Before, Division, divide
 from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.query.context import Context

@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 import numpy as np
-
 from conspectus.pipelines.steps.descriptions import describe
 from conspectus.pipelines.steps.entities import with_descriptions
 from conspectus.pipelines.steps.sentence_index import sentences_of

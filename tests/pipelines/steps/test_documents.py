@@ -10,9 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-from conspectus.pipelines.steps.documents import read_documents
 from conspectus.pipelines.readers import plain as texts
+from conspectus.pipelines.steps.documents import read_documents
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document, Failure

@@ -2,12 +2,12 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-
 from conspectus.pipelines.steps.entities import Knowledge, entity_id, merge
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings, NameSettings
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple
 from conspectus.storage.text.normalise import entity_key
+
 from tests import samples
 
 

@@ -3,7 +3,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.extraction_nlp import STAGE, annotate_chunks
 from conspectus.storage.errors import MissingPart
@@ -12,6 +11,7 @@ from conspectus.storage.records import Chunk
 from conspectus.storage.settings import ExtractionSettings
 from conspectus.storage.text.annotators import open_annotator
 from conspectus.storage.text.nlp import Annotation
+
 from tests import samples
 
 Item = TypeVar("Item")

@@ -3,7 +3,6 @@
 from math import sqrt
 
 import pytest
-
 from conspectus.pipelines.steps.graph import name_chunks, walk_graph
 from conspectus.query.context import Context
 from conspectus.storage.graph.adjacency import Adjacency

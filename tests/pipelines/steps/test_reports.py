@@ -3,7 +3,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from conspectus.pipelines.steps.reports import report_communities
 from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.query.context import Context

@@ -2,14 +2,13 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from conspectus.pipelines.steps import synonyms
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.records import Synonym
 from conspectus.storage.settings import SynonymSettings, load_settings
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 Floats = np.ndarray
 SETTINGS = load_settings()

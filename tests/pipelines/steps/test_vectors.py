@@ -5,9 +5,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.vectors import (
     Embedding,
@@ -24,6 +21,9 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Relation, Report
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from conspectus.storage.text.tokens import count_tokens
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from tests.conftest import Build
 
 Item = TypeVar("Item")

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pytest
-
 from conspectus.pipelines.evaluation.graphqa.types import read_graphqa
-from conspectus.pipelines.train.gretriever.train import train_gretriever
 from conspectus.pipelines.train.gretriever.plan import Plan
+from conspectus.pipelines.train.gretriever.train import train_gretriever
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
 from conspectus.query.methods.gretriever.soft.shape import SoftShape
+
 from tests.tiny_llama import save_llama
 
 DATA = Path(__file__).parent.parent / "data" / "explagraphs_graphs.tsv.gz"

@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from rouge_score.rouge_scorer import RougeScorer
-
-from conspectus.render.training import trained as shown
 from conspectus.pipelines.train.graph2text import Plan, Trained, quality, train_graph2text
 from conspectus.pipelines.train.hallucination import foreign_facts, unjoined_pairs
 from conspectus.pipelines.train.pairs import Pair, divided, read_pairs
 from conspectus.pipelines.train.rouge import rouge_n
 from conspectus.query.methods.fasttog.graph2text import linearised, open_graph2text
 from conspectus.storage.errors import InputError, MissingPart, SettingsError
+from rouge_score.rouge_scorer import RougeScorer
+
+from conspectus.render.training import trained as shown
 from tests.tiny_t5 import save_t5
 
 TOWNS = [f"{first}{last}" for first in ("Aar", "Bel", "Cor", "Dun", "Esk") for last in ("ford", "mouth", "wick", "ton")]

@@ -1,7 +1,6 @@
 import pytest
-from pydantic import ValidationError
-
 from conspectus.pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
+from pydantic import ValidationError
 
 
 def test_kinds_are_told_apart_and_those_that_would_break_a_prompt_left_out() -> None:

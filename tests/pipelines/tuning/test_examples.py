@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-
 from conspectus.pipelines.tuning.examples import (
     Made,
     can_be_shown,
@@ -17,8 +16,8 @@ from conspectus.pipelines.tuning.examples import (
 )
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeServer
-from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.settings import LlmSettings
 

@@ -1,13 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from conspectus.pipelines.tuning.sample import Floats, excerpt, representatives, sample
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document
 from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.text.tokens import LONGEST, count_tokens
+from hypothesis import given
+from hypothesis import strategies as st
 
 SETTINGS = ChunkSettings(chunk_size=60, chunk_overlap=0)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from conspectus.pipelines.tuning.tune import tune
 from conspectus.pipelines.tuning.write import check_free, write_tuning
 from conspectus.prompts.fake import FakeRequest, FakeServer
@@ -13,6 +12,7 @@ from conspectus.prompts.fake.replies import Maker
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.errors import BadAnswer, BudgetReached, InputError, NeedsModel, UsageError
 from conspectus.storage.settings import Settings, load_settings, read_tuned
+
 from tests import tuning_model
 from tests.tuning_model import DOMAIN, LANGUAGE, PERSONA, REPORTER, TYPES, reply, write_corpus
 

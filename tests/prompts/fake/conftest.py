@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 
 import openai
 import pytest
-
 from conspectus.prompts.fake import FakeServer
 
 Connect = Callable[..., openai.OpenAI]

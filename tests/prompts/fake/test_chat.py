@@ -3,11 +3,11 @@ import json
 
 import openai
 import pytest
+from conspectus.prompts.fake import FakeReply, FakeServer, Rule, ToolCall, count_tokens, forced_choice
+from conspectus.prompts.fake.tokens import _TOKEN, cut, pieces
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.prompts.fake import FakeReply, FakeServer, Rule, ToolCall, count_tokens, forced_choice
-from conspectus.prompts.fake.tokens import _TOKEN, cut, pieces
 from tests.prompts.fake.conftest import Ask, Connect
 
 HELLO = [{"role": "user", "content": "Hello there, all of you."}]

@@ -3,8 +3,8 @@ import base64
 import numpy as np
 import openai
 import pytest
-
 from conspectus.prompts.fake import FakeServer
+
 from tests.prompts.fake.conftest import Connect
 
 TEXTS = ["The old mill by the river", "By the river stands an old mill", "Quarterly tax returns"]

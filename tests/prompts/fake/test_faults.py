@@ -7,11 +7,11 @@ from email.utils import parsedate_to_datetime
 
 import openai
 import pytest
+from conspectus.prompts.fake import FakeRequest, FakeServer, Faults
+from conspectus.prompts.fake.faults import TRANSPORT_FAULTS, FaultKind, RetryStyle
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.prompts.fake import FakeRequest, FakeServer, Faults
-from conspectus.prompts.fake.faults import TRANSPORT_FAULTS, FaultKind, RetryStyle
 from tests.prompts.fake.conftest import Ask, Connect
 
 HELLO = [{"role": "user", "content": "Hello"}]

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import openai
 import pytest
+from conspectus.prompts.fake import FakeServer, Limits
+from conspectus.prompts.fake.limits import Limiter, Shape, duration
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.prompts.fake import FakeServer, Limits
-from conspectus.prompts.fake.limits import Limiter, Shape, duration
 from tests.prompts.fake.conftest import Ask, Connect, Wire
 
 WINDOW = 10.0

@@ -1,11 +1,11 @@
 import json
 
 import pytest
+from conspectus.prompts.fake import MALFORMED, FakeServer, Faults, MalformedKind
+from conspectus.prompts.fake.malformed import KINDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conspectus.prompts.fake import MALFORMED, FakeServer, Faults, MalformedKind
-from conspectus.prompts.fake.malformed import KINDS
 from tests.prompts.fake.conftest import Connect
 
 VALUE = {

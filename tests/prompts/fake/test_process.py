@@ -5,9 +5,9 @@ from pathlib import Path
 
 import httpx
 import pytest
-
 from conspectus.prompts.fake import Measures, fake_process
 from conspectus.prompts.fake.__main__ import server as from_arguments
+
 from tests.prompts.fake.conftest import Ask
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "capital of France"}]}
@@ -82,7 +82,10 @@ def test_a_port_that_is_taken_ends_it_with_a_message() -> None:
     with fake_process() as server:
         port = server.url.split(":")[2].split("/")[0]
         done = subprocess.run(
-            [sys.executable, "-m", "conspectus.prompts.fake", "--port", port], capture_output=True, text=True, timeout=30
+            [sys.executable, "-m", "conspectus.prompts.fake", "--port", port],
+            capture_output=True,
+            text=True,
+            timeout=30,
         )
         assert done.returncode == 1
         assert "cannot start" in done.stderr

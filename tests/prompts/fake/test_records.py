@@ -6,9 +6,9 @@ from pathlib import Path
 import httpx
 import openai
 import pytest
-
 from conspectus.prompts.fake import FakeRequest, FakeServer, Faults, Limits
 from conspectus.prompts.fake.manner import Manner
+
 from tests.prompts.fake.conftest import Ask, Connect
 
 

@@ -3,9 +3,9 @@ import json
 import httpx
 import openai
 import pytest
-
 from conspectus.prompts.fake import FakeServer, Feature
 from conspectus.prompts.fake.refused import FEATURES
+
 from tests.prompts.fake.conftest import Ask, Connect
 
 HELLO = [{"role": "user", "content": "Hello, in JSON"}]

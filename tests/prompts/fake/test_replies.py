@@ -3,13 +3,13 @@ from pathlib import Path
 
 import openai
 import pytest
-
 from conspectus.prompts.fake import MALFORMED, FakeReply, FakeRequest, FakeServer, Replies, Rule
 from conspectus.prompts.fake.lengths import CHARACTERS, TOKENS, length
 from conspectus.prompts.fake.replies import made_up
 from conspectus.prompts.fake.scripts import parse_script
 from conspectus.prompts.fake.tokens import count_tokens
 from conspectus.storage.errors import InputError
+
 from tests.prompts.fake.conftest import Ask
 
 

@@ -7,15 +7,15 @@ from uuid import UUID
 
 import jsonschema
 import pytest
+from conspectus.prompts.fake import FakeServer
+from conspectus.prompts.fake.chance import Dice
+from conspectus.prompts.fake.instances import UnsupportedSchema, instance
+from conspectus.prompts.fake.patterns import UnsupportedPattern, pattern_text
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.lib._pydantic import to_strict_json_schema
 from pydantic import BaseModel, Field
 
-from conspectus.prompts.fake import FakeServer
-from conspectus.prompts.fake.chance import Dice
-from conspectus.prompts.fake.instances import UnsupportedSchema, instance
-from conspectus.prompts.fake.patterns import UnsupportedPattern, pattern_text
 from tests.prompts.fake.conftest import Connect
 
 

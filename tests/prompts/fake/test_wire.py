@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 
 from conspectus.prompts.fake import FakeServer, Faults
+
 from tests.prompts.fake.conftest import Wire
 
 BODY = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x"}]}).encode()

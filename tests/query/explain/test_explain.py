@@ -6,7 +6,6 @@ from math import exp
 
 import numpy as np
 import pytest
-
 from conspectus.query.context import Context
 from conspectus.query.explain.explain import EXPLAINED, explain
 from conspectus.query.explain.types import Explained, Explanation
@@ -14,6 +13,7 @@ from conspectus.query.menu import METHODS, find_retriever
 from conspectus.storage.errors import UnknownMethod, UsageError
 from conspectus.storage.graph.ppr_paths import edge_weight
 from conspectus.storage.records import Entity
+
 from tests.conftest import Build
 
 QUESTIONS = (

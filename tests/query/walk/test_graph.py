@@ -1,11 +1,19 @@
 import numpy as np
+from conspectus.query.context import Context
+from conspectus.query.walk.graph import (
+    KnowledgeGraph,
+    cited,
+    graph_of,
+    open_graph,
+    predicate_vectors,
+    predicate_words,
+    sentence,
+)
+from conspectus.query.walk.trace import Hop
+from conspectus.storage.records import Entity, Relation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conspectus.query.context import Context
-from conspectus.query.walk.graph import KnowledgeGraph, cited, graph_of, open_graph, predicate_vectors, predicate_words, sentence
-from conspectus.query.walk.trace import Hop
-from conspectus.storage.records import Entity, Relation
 from tests.query.films import TRIPLES
 
 

@@ -1,7 +1,6 @@
 """Names that a question may mean."""
 
 import pytest
-
 from conspectus.query.context import Context
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.names import Candidate, candidates, open_names_in_part, told_by

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-
 from conspectus.query.context import Context
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.ids import is_id
 from conspectus.query.walk.topics import link_topics, rows_of
+
 from tests.query import films
 
 

@@ -2,13 +2,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.sparse import coo_array
-
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import forward_push
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
 
 FILES = ["indices.npy", "indptr.npy", "strength.npy", "weights.npy"]
 

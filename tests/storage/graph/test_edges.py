@@ -3,10 +3,9 @@ from random import Random
 
 import numpy as np
 import pytest
+from conspectus.storage.graph.edges import canonical_edges
 from hypothesis import given
 from hypothesis import strategies as st
-
-from conspectus.storage.graph.edges import canonical_edges
 
 Edge = tuple[int, int, float]
 some_edges = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7), st.floats(0, 1e6)), max_size=30)

@@ -7,11 +7,10 @@ import igraph
 import networkx
 import numpy as np
 import pytest
+from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
 

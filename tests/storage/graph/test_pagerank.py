@@ -3,13 +3,12 @@ from random import Random
 import igraph
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.typing import NDArray
-
 from conspectus.storage.errors import NotConverged
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import PageRank, forward_push, personalized_pagerank, power_iteration
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 Case = tuple[Adjacency, NDArray[np.float64], float]
 

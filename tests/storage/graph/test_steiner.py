@@ -6,13 +6,12 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import pytest
+from conspectus.storage.graph.steiner import prize_collecting_tree
+from conspectus.storage.graph.steiner_growth import grow
+from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
+from conspectus.storage.graph.steiner_reduction import contract
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from conspectus.storage.graph.steiner_reduction import contract
-from conspectus.storage.graph.steiner_growth import grow
-from conspectus.storage.graph.steiner import prize_collecting_tree
-from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
 
 Rows = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.text.bm25 import Bm25, write_bm25
 from conspectus.storage.text.names import words
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 TEXTS = [
     "The cat sat on the mat.",

@@ -3,10 +3,9 @@ import time
 from itertools import pairwise
 
 import pytest
+from conspectus.storage.text.names import NameMatcher, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from conspectus.storage.text.names import NameMatcher, words
 
 
 def found(text: str, *names: str) -> list[tuple[str, str]]:

@@ -1,7 +1,6 @@
 from itertools import pairwise
 
 import pytest
-
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.text.annotators import open_annotator
 from conspectus.storage.text.nlp import CONCEPT

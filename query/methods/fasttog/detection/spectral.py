@@ -5,7 +5,6 @@ Ng, Jordan and Weiss 2001, "On Spectral Clustering: Analysis and an algorithm".
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.query.methods.fasttog.detection.graph import Partition, SmallGraph, best_of, largest, numbered
 
 _ROUNDS = 20

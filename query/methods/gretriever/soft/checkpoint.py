@@ -4,11 +4,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
-
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel
 from conspectus.query.methods.gretriever.soft.shape import SoftShape
 from conspectus.storage.errors import MissingPart
+from pydantic import TypeAdapter, ValidationError
 
 if TYPE_CHECKING:
     from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt

@@ -11,11 +11,10 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from torch import Tensor, nn
-from torch_geometric.nn import GATConv, GCNConv, TransformerConv, global_mean_pool
-
 from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
 from conspectus.query.methods.gretriever.soft.shape import Encoder
+from torch import Tensor, nn
+from torch_geometric.nn import GATConv, GCNConv, TransformerConv, global_mean_pool
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.methods.gretriever.textual_graph import TextualGraph
 from conspectus.storage.hashing import digest

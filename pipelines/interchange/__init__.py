@@ -1,1 +1,0 @@
-"""What comes from other programs, and what goes to them."""

@@ -1,1 +1,0 @@
-"""Ways to answer a question from evidence, one a file."""

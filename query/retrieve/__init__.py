@@ -1,1 +1,0 @@
-"""Ways to find passages for a question, one a file."""

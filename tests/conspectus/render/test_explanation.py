@@ -1,0 +1,99 @@
+"""Explanations on the command line and in Python: text, JSON and a picture."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conspectus.query.explain.types import Explained, Explanation
+from conspectus.query.types import Passage, Step
+
+from conspectus import explaining, open_index
+from tests.command_line import conspectus
+from tests.conspectus.render.test_explanation_svg import NASTY, told
+
+QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
+
+
+def test_the_command_tells_the_hops(index_root: Path) -> None:
+    done = conspectus("explain", QUESTION, "--index", index_root, "--k", "2")
+    assert (done.status, done.err) == (0, "")
+    assert "1. Leland, North Carolina (" in done.out
+    assert "2. Maximum Overdrive (" in done.out
+    assert '(the question names "Leland, North Carolina")\n           names "Maximum Overdrive" -> Maximum' in done.out
+    assert "score = (walk + near" in done.out
+
+
+def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
+    done = conspectus("explain", QUESTION, "--index", index_root, "--passage", "2", "--json")
+    found = json.loads(done.out)
+    assert set(found) == {"question", "method", "formula", "passages", "trace"}
+    (passage,) = found["passages"]
+    assert (passage["rank"], passage["passage"]["title"]) == (2, "Maximum Overdrive")
+    names = {part["name"] for part in passage["parts"]}
+    assert names == {"walk", "near", "led", "closeness", "gain", "joint", "alone", "proof", "words"}
+    assert passage["told"] == pytest.approx(sum(path["share"] for path in passage["paths"]))
+    nodes, edges = passage["graph"]["nodes"], passage["graph"]["edges"]
+    assert nodes[-1]["node"]["id"] == passage["passage"]["chunk_id"]
+    assert {hop["node"]["id"] for path in passage["paths"] for hop in path["hops"]} == {
+        each["node"]["id"] for each in nodes
+    }
+    assert all(0 <= each[end] < len(nodes) for each in edges for end in ("source", "end"))
+    retrieved = json.loads(conspectus("retrieve", QUESTION, "--index", index_root, "--json").out)
+    assert passage["passage"] == retrieved["passages"][1]
+    assert found["trace"] == retrieved["trace"]
+
+
+def test_the_picture_is_written(index_root: Path, tmp_path: Path) -> None:
+    file = tmp_path / "why.svg"
+    done = conspectus("explain", QUESTION, "--index", index_root, "--passage", "2", "--svg", file)
+    assert done.status == 0
+    picture = file.read_text("utf-8")
+    assert picture.startswith("<svg ")
+    assert ">2. Maximum Overdrive</text>" in picture
+    assert picture.count("the question names &quot;Leland, North Carolina&quot;") >= 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--method", "global"), "'global' cannot be explained; those that can: ppr, ppr:hipporag1"),
+        (("--method", "bm25", "--svg", "a.svg"), "there is no path to draw: the method 'bm25' walks over no graph"),
+        (("--passage", "9"), "there is no passage 9 among the 5 best"),
+        (("--chunk", "x"), "the index holds no chunk 'x'"), (("--svg", "nowhere/a.svg"), "there is no folder nowhere"),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_one_line(words: tuple[str, ...], message: str, index_root: Path) -> None:
+    done = conspectus("explain", QUESTION, "--index", index_root, *words)
+    assert done.status == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert not Path("a.svg").exists()
+
+
+def test_from_python(index_root: Path) -> None:
+    index = open_index(index_root)
+    found = index.explain(QUESTION, k=3, passage=2, paths=1)
+    (passage,) = found.passages
+    assert passage.passage == index.retrieve(QUESTION, k=3).passages[1]
+    assert len(passage.paths) == 1
+    assert index.explain(QUESTION, "dense").formula == "cosine"
+
+
+def test_what_was_not_ranked_is_told() -> None:
+    (passage,) = told().passages
+    outside = Explained(None, passage.passage, (), 0.0, note="not among the 3 passages that were ranked")
+    text = explaining.text(Explanation("x", "ppr", "walk", (outside,), ()))
+    assert "- Leland (d, characters 0-1), chunk t\n   not among the 3 passages that were ranked" in text
+    nothing = Explanation("x", "ppr", "", (), (Step("ppr", "nothing is near"),))
+    assert explaining.text(nothing) == "nothing found\n  ppr: nothing is near"
+
+
+def test_texts_of_documents_move_no_cursor() -> None:
+    text = explaining.text(told(NASTY, why=NASTY))
+    assert all(sign.isprintable() or sign in "\n\ufffe\u200d" for sign in text)
+
+
+def test_control_signs_in_passages(index_root: Path) -> None:
+    hostile = Passage("d\x1b", "t", 0, 1, 1.0, "x", "T\x1b[2J")
+    shown = explaining.text(Explanation("x", "ppr", "", (Explained(1, hostile, ()),), ()))
+    assert "\x1b" not in shown

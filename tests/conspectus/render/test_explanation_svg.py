@@ -1,0 +1,134 @@
+"""The picture: well-formed, the same every time, with everything in it that it is to show and nothing that acts."""
+
+import asyncio
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.explain.explain import explain
+from conspectus.query.explain.types import Explained, Explanation, Hop, Node, Path
+from conspectus.query.types import Passage, Step
+from conspectus.storage.errors import UsageError
+
+from conspectus.render.explanation_svg import svg, wrapped
+
+QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
+_SVG = "{http://www.w3.org/2000/svg}"
+NASTY = '<script>alert("&")</script> ]]> \x00\x1b[31m \ufffe \u202eterces 北京大学 👩‍👩‍👧'
+
+
+def read(picture: str) -> ElementTree.Element:
+    return ElementTree.fromstring(picture)  # noqa: S314  (our own)
+
+
+def words_of(picture: str) -> list[str]:
+    return [each.text or "" for each in read(picture).iter(f"{_SVG}text")]
+
+
+def number(element: ElementTree.Element, name: str) -> float:
+    return float(element.attrib[name])
+
+
+def told(name: str = "Leland", why: str = "the question names it", *, paths: int = 2) -> Explanation:
+    target = Node("passage", "t", name)
+    seed, between = Node("passage", "s", f"seed {name}"), Node("entity", "e", f"name {name}")
+    hops = [
+        (Hop(seed, "", 1.0), Hop(target, f'names "{name}"', 0.5)),
+        (Hop(seed, "", 1.0), Hop(between, "mentions", 0.2), Hop(target, "is mentioned in", 0.3)),
+    ]
+    found = tuple(Path(why, each, 0.5 / place) for place, each in enumerate(hops[:paths], start=1))
+    passage = Explained(1, Passage("d", "t", 0, 1, 1.0, name, name), (), 0.5, 0.75, found)
+    return Explanation(name, "ppr", "", (passage,), (Step("ppr", "nothing is near"),))
+
+
+def test_everything_is_drawn_once() -> None:
+    drawn = words_of(svg(told()))
+    assert sorted(drawn) == sorted(
+        [
+            "Leland", "the question", "seed Leland", "the question names it", "name Leland", "entity", "1. Leland",
+            "passage", 'names "Leland"', "mentions", "is mentioned in",
+        ]
+    )  # fmt: skip
+
+
+def test_the_line_of_most_mass_is_thickest() -> None:
+    widths = {
+        (each.findtext(f"{_SVG}title") or ""): number(line, "stroke-width")
+        for each in read(svg(told())).iter(f"{_SVG}g")
+        if (line := each.find(f"{_SVG}path")) is not None
+    }
+    assert widths['seed Leland names "Leland" Leland'] == 8.0
+    assert widths["seed Leland mentions name Leland"] == pytest.approx(1.2 + 6.8 / 2)
+    assert widths["the question names it"] == 1.2
+
+
+@pytest.mark.parametrize("name", [NASTY, "", "x" * 5000, "ZeroWidth\u200b\u200d", "\udcff\ud800", "&amp;"])
+def test_texts_cannot_break_out(name: str) -> None:
+    picture = svg(told(name, why=name))
+    picture.encode("utf-8")
+    root = read(picture)
+    tags = {each.tag.removeprefix(_SVG) for each in root.iter()}
+    assert tags <= {"svg", "title", "desc", "defs", "marker", "path", "rect", "g", "text"}
+    attributes = {name for each in root.iter() for name in each.attrib}
+    assert not {each for each in attributes if each.startswith("on") or "href" in each}
+    of_heading = [each.text or "" for each in root.iter(f"{_SVG}text") if each.get("font-size") == "15"]
+    assert len(of_heading) <= 4
+    assert max(len(each) for each in words_of(picture)[len(of_heading) :]) <= 60
+
+
+def test_a_chinese_name_takes_two_columns_a_sign() -> None:
+    (name,) = [each for each in words_of(svg(told("北京大学" * 20))) if each.startswith("1. ")]
+    assert name == "1. " + ("北京大学" * 20)[:12] + "…"
+
+
+def test_nothing_stands_outside_or_on_anything_else(context: Context) -> None:
+    found = asyncio.run(explain(context, QUESTION, "ppr", 5, paths=8))
+    picture = svg(found)
+    assert picture == svg(asyncio.run(explain(context, QUESTION, "ppr", 5, paths=8))), "the same bytes"
+    root = read(picture)
+    background, *boxes = [each for each in root.iter(f"{_SVG}rect") if each.get("class") != "ground"]
+    width, height = number(background, "width"), number(background, "height")
+    places = [tuple(number(each, name) for name in ("x", "y", "width", "height")) for each in boxes]
+    assert len(places) > 10
+    for x, y, w, h in places:
+        assert x >= 0
+        assert x + w <= width
+        assert y >= 0
+        assert y + h <= height
+    for place, (x, y, w, h) in enumerate(places):
+        for x2, y2, w2, h2 in places[:place]:
+            assert x + w <= x2 or x2 + w2 <= x or y + h <= y2 or y2 + h2 <= y
+    for line in root.iter(f"{_SVG}path"):
+        assert "nan" not in line.attrib["d"]
+
+
+def test_a_passage_that_is_its_own_seed() -> None:
+    own = Path("the question names it", (Hop(Node("passage", "t", "Leland"), "", 1.0),), 1.0)
+    found = told()
+    alone = replace(found, passages=(replace(found.passages[0], paths=(own,)),))
+    assert words_of(svg(alone)) == ["Leland", "the question", "1. Leland", "the question names it"]
+
+
+def test_without_paths_there_is_no_picture() -> None:
+    with pytest.raises(UsageError, match="the walk did not reach the passage"):
+        svg(told(paths=0))
+    with pytest.raises(UsageError, match="'bm25' walks over no graph; ask with ppr"):
+        svg(replace(told(paths=0), method="bm25"))
+    with pytest.raises(UsageError, match="nothing is near"):
+        svg(replace(told(), passages=()))
+
+
+def test_a_heading_is_broken_where_it_would_pass_the_edge() -> None:
+    asked = QUESTION * 3
+    picture = svg(replace(told(), question=asked))
+    lines = [each for each in read(picture).iter(f"{_SVG}text") if each.get("font-size") == "15"]
+    assert len(lines) > 1
+    assert " ".join(each.text or "" for each in lines) == asked
+    assert svg(told()).count("translate(") == 0
+
+
+def test_wrapping_keeps_every_sign() -> None:
+    assert wrapped("北京大学在哪里", 4) == ["北京", "大学", "在哪", "里"]
+    assert wrapped("incomprehensibilities of it", 8) == ["incompre", "hensibil", "ities of", "it"]
+    assert wrapped("", 8) == [""]

@@ -1,0 +1,313 @@
+"""What indexing will take, told before it is done, against what it then took."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conspectus.pipelines.estimation import sampling
+from conspectus.pipelines.estimation.estimate import Estimate, estimate, summary
+from conspectus.pipelines.index import build_index
+from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.prompts.fake.chance import unit
+from conspectus.prompts.fake.prose import prose
+from conspectus.storage.settings import Settings, load_settings
+
+from tests.conftest import ENCYCLOPEDIA
+from tests.marks import unmarked
+
+CHINESE = ENCYCLOPEDIA.parent / "chinese" / "corpus.jsonl"
+NOWHERE = "http://127.0.0.1:9/v1"
+
+
+def chosen(url: str, **sections: dict[str, object]) -> Settings:
+    llm = {"model": "m", "base_url": url, "attempts": 1, **sections.pop("llm", {})}
+    return load_settings(overrides={"llm": llm, **sections})
+
+
+def some(folder: Path, source: Path, count: int) -> Path:
+    """Write the first passages of a corpus."""
+    path = folder / f"{count}.jsonl"
+    path.write_text("\n".join(source.read_text("utf-8").splitlines()[:count]), "utf-8")
+    return path
+
+
+class Teller:
+    """A model whose replies have lengths that it alone knows: characters for one of the text, and for a report."""
+
+    def __init__(self, entity: int, report: int, yes: float) -> None:
+        self._entity, self._report, self._yes = entity, report, yes
+
+    def __call__(self, request: FakeRequest) -> str:
+        form = json.dumps(request.body.get("response_format", ""))
+        if "findings" in form:
+            said = prose(request.digest, self._report // 2)
+            more = prose((request.digest, 1), self._report // 2)
+            finding = {"summary": "Much", "explanation": more, "records": ["E1", "E2"]}
+            return json.dumps(
+                {"title": "A group", "summary": said, "rating": 5, "rating_explanation": "", "findings": [finding]}
+            )
+        text = unmarked(request.messages[0][1]).rpartition("Text:")[2].rpartition("Records:")[0]
+        if '"enum"' in form:  # it hangs on the text, not on how the prompt is worded
+            return json.dumps({"answer": "Yes" if unit("yes", text) < self._yes else "No"})
+        if "<|>" not in request.prompt:
+            return prose(request.digest, 500)
+        words = [each for each in text.replace("，", " ").replace("。", " ").split() if len(each) > 3]
+        late = len(request.messages) > 1
+        step = 10 if max(map(len, words)) < 24 and text.count(" ") > len(text) / 10 else 3
+        names = list(dict.fromkeys(words[1 :: 2 * step] if late else words[::step]))
+        kind = "claim" if '("claim"' in request.messages[0][1] else "entity"
+        if kind == "claim":
+            rows = [
+                f'("claim"<|>"{each}"<|>"NONE"<|>"a"<|>"TRUE"<|>"NONE"<|>"NONE"<|>"{prose(each, 90)}"<|>"{each}")'
+                for each in names
+            ]
+            return "##\n".join([*rows, "<|COMPLETE|>"])
+        rows = [f'("entity"<|>"{each}"<|>"geo"<|>"{prose((each, text), self._entity)}")' for each in names]
+        rows += [
+            f'("relationship"<|>"{one}"<|>"{other}"<|>"{prose((one, other), self._entity)}"<|>5)'
+            for one, other in pairwise(names)
+        ]
+        return "##\n".join([*rows, "<|COMPLETE|>"])
+
+
+SPARING = Teller(entity=40, report=500, yes=0.0)
+GENEROUS = Teller(entity=220, report=4000, yes=0.9)
+USUAL = Teller(entity=110, report=2800, yes=0.5)
+
+
+def tokens(spending: Sequence[Spending]) -> int:
+    return sum(each.prompt_tokens + each.completion_tokens for each in spending)
+
+
+def files(folder: Path) -> dict[str, tuple[int, bytes]]:
+    return {
+        str(path.relative_to(folder)): (path.stat().st_mtime_ns, path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_no_server_and_no_index_are_needed(tmp_path: Path) -> None:
+    made = estimate([some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 10)], tmp_path / "index", chosen(NOWHERE))
+    assert not (tmp_path / "index").exists()
+    assert made.documents == 10
+    assert made.rehearsed == made.chunks
+    assert {"extract", "glean_more", "report"} <= {each.step for each in made.steps}
+    assert made.total.calls == sum(each.calls for each in made.steps)
+    assert made.total.tokens == sum(each.tokens for each in made.steps)
+    assert made.total.low.tokens < made.total.tokens < made.total.high.tokens
+    assert made.total.cost is None
+    assert made.total.seconds > 0
+    again = estimate([tmp_path / "10.jsonl"], tmp_path / "index", chosen(NOWHERE))
+    assert again == made
+
+
+def test_costs_are_those_of_the_prices_and_step_models(tmp_path: Path) -> None:
+    prices = {"m": {"input": 1.0, "output": 4.0}, "big": {"input": 10.0, "output": 40.0}}
+    llm: dict[str, object] = {"prices": prices, "step_models": {"report": "big"}, "max_cost": 0.01, "max_tokens": 1000}
+    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 10)
+    made = estimate([corpus], tmp_path / "index", chosen(NOWHERE, llm=llm))
+    for each in made.steps:
+        factor = 10 if each.model == "big" else 1
+        expected = factor * (each.prompt_tokens + 4 * each.completion_tokens) / 1e6
+        assert each.cost == pytest.approx(expected)
+        assert each.model == ("big" if each.step == "report" else "m")
+    assert made.total.cost == pytest.approx(sum(each.cost or 0.0 for each in made.steps))
+    assert len(made.warnings) == 2
+    half = {"prices": {"m": prices["m"]}, "step_models": {"report": "big"}}
+    assert estimate([corpus], tmp_path / "index", chosen(NOWHERE, llm=half)).total.cost is None
+
+
+def test_time_follows_from_calls_and_limits(tmp_path: Path) -> None:
+    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 10)
+    made = estimate([corpus], tmp_path / "index", chosen(NOWHERE, llm={"concurrency": 2}), latency=0.5)
+    for each in made.steps:
+        assert each.seconds == pytest.approx(max(each.calls / 2, min(each.calls, 1)) * 0.5, abs=0.06)
+    slow = estimate([corpus], tmp_path / "index", chosen(NOWHERE, llm={"requests_per_minute": 6}), latency=0.5)
+    assert slow.total.seconds == pytest.approx(10 * slow.total.calls, rel=0.01)
+    assert "6 requests a minute" in slow.time_assumes
+
+
+@pytest.mark.parametrize(
+    ("source", "count", "model"),
+    [(ENCYCLOPEDIA / "corpus.jsonl", 40, SPARING), (ENCYCLOPEDIA / "corpus.jsonl", 40, GENEROUS), (CHINESE, 30, USUAL)],
+    ids=["sparing", "generous", "chinese"],
+)
+def test_with_half_of_the_corpus_remembered_the_rest_is_told_within_a_fifth(
+    tmp_path: Path, source: Path, count: int, model: Teller
+) -> None:
+    with FakeServer(model) as server:
+        # Whether a corpus twice as large keeps its communities hangs on a hundredth of modularity (`stable`).
+        settings = local(server, communities={"update": "exact"})
+        build_index([some(tmp_path, source, count // 2)], tmp_path / "index", settings)
+        before, asked = files(tmp_path / "index"), len(server.requests)
+        told = estimate([some(tmp_path, source, count)], tmp_path / "index", settings)
+        assert len(server.requests) == asked
+        assert files(tmp_path / "index") == before
+        spent = build_index([tmp_path / f"{count}.jsonl"], tmp_path / "index", settings).spending
+    assert told.observed == count // 2
+    steps = [each for each in told.steps if each.step != "embed"]
+    assert sum(each.tokens for each in steps) == pytest.approx(tokens(spent), rel=0.2)
+    assert sum(each.calls for each in steps) == pytest.approx(sum(each.calls for each in spent), rel=0.2)
+    first = next(each for each in told.steps if each.step == "extract")
+    assert (first.calls, first.remembered) == (count - count // 2, count // 2)
+
+
+@pytest.mark.parametrize(
+    ("source", "count"), [(ENCYCLOPEDIA / "corpus.jsonl", 28), (CHINESE, 30)], ids=["english", "chinese"]
+)
+def test_a_model_never_heard_of_is_told_within_a_fifth_where_it_is_like_the_recorded_one(
+    tmp_path: Path, source: Path, count: int
+) -> None:
+    with FakeServer(USUAL) as server:
+        settings = local(server)
+        told = estimate([some(tmp_path, source, count)], tmp_path / "index", settings)
+        spent = build_index([tmp_path / f"{count}.jsonl"], tmp_path / "index", settings).spending
+    steps = [each for each in told.steps if each.step != "embed"]
+    assert sum(each.tokens for each in steps) == pytest.approx(tokens(spent), rel=0.2)
+    assert sum(each.calls for each in steps) == pytest.approx(sum(each.calls for each in spent), rel=0.2)
+
+
+def local(server: FakeServer, **sections: dict[str, object]) -> Settings:
+    """Return settings for a server that embeds too: faster than a model here."""
+    return chosen(
+        server.url,
+        embedding={"provider": "endpoint", "model": "e"},
+        embedding_server={"base_url": server.url, "batch_size": 16, "price": 0.02},
+        **sections,
+    )
+
+
+def test_what_is_remembered_is_not_paid_again(tmp_path: Path) -> None:
+    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 8)
+    with FakeServer(USUAL) as server:
+        claims = {"extraction": {"claims": True}}
+        settings = local(server, **claims)
+        spent = build_index([corpus], tmp_path / "index", settings).spending
+        asked = len(server.requests)
+        same = estimate([corpus], tmp_path / "index", settings)
+        assert same.unchanged
+        assert (same.total.calls, same.total.tokens, same.total.cost) == (0, 0, 0.0)
+        # A change that shapes no prompt makes a new version of remembered replies and vectors.
+        other = local(server, **claims, bm25={"k1": 1.5})
+        made = estimate([corpus], tmp_path / "index", other)
+        assert len(server.requests) == asked
+        assert not build_index([corpus], tmp_path / "index", other).unchanged
+        assert len(server.requests) == asked
+    assert not made.unchanged
+    assert (made.total.calls, made.total.tokens, made.total.cost, made.total.seconds) == (0, 0, 0.0, 0.0)
+    assert {each.step: each.remembered for each in made.steps if each.step != "embed"} == {
+        each.step: each.calls for each in spent
+    }
+    assert {"claims", "extract", "glean", "glean_more", "report"} <= {each.step for each in spent}
+
+
+def test_a_changed_corpus_is_told_as_an_update(tmp_path: Path) -> None:
+    with FakeServer(USUAL) as server:
+        settings = local(server)
+        build_index([some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 20)], tmp_path / "index", settings)
+        told = estimate([some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 22)], tmp_path / "index", settings)
+        spent = {
+            each.step: each for each in build_index([tmp_path / "22.jsonl"], tmp_path / "index", settings).spending
+        }
+    first = next(each for each in told.steps if each.step == "extract")
+    assert (first.calls, first.remembered) == (spent["extract"].calls, spent["extract"].remembered) == (2, 20)
+    assert first.prompt_tokens == pytest.approx(spent["extract"].prompt_tokens, rel=0.1)
+    # Which communities change with two more passages cannot be known; that most stay can.
+    from_nothing = estimate([tmp_path / "22.jsonl"], tmp_path / "other", settings)
+    assert told.total.calls < from_nothing.total.calls / 3
+    assert next(each for each in told.steps if each.step == "report").remembered > 0
+
+
+def test_an_endpoint_that_embeds_is_a_step(tmp_path: Path) -> None:
+    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 20)
+    with FakeServer(USUAL) as server:
+        # With a model the texts of relations and reports are its own, and as long as nobody knows.
+        for method, within in (("model", 0.5), ("nlp", 0.2)):
+            settings = local(server, extraction={"method": method, "pipeline": "regex"})
+            told = estimate([corpus], tmp_path / method, settings)
+            assert not server.requests
+            step = next(each for each in told.steps if each.step == "embed")
+            build_index([corpus], tmp_path / method, settings)
+            sent = [each for each in server.requests if each.path.endswith("/embeddings")]
+            real = sum(each.prompt_tokens for each in sent)
+            assert step.tokens == pytest.approx(real, rel=within)
+            assert step.cost == pytest.approx(step.tokens * 0.02 / 1e6)
+            assert step.calls == pytest.approx(len(sent), rel=within)
+            server.stop()
+            server.start()
+
+
+def test_without_a_model_and_an_endpoint_nothing_is_asked(tmp_path: Path) -> None:
+    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 3)
+    made = estimate([corpus], tmp_path / "index", load_settings(overrides={"extraction": {"pipeline": "regex"}}))
+    assert made.steps == ()
+    assert (made.total.calls, made.total.cost, made.total.seconds) == (0, 0.0, 0.0)
+
+
+def test_a_sample_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 44)
+    whole = estimate([corpus], tmp_path / "index", chosen(NOWHERE))
+    monkeypatch.setattr(sampling, "MOST", 22)
+    sampled = estimate([corpus], tmp_path / "index", chosen(NOWHERE))
+    assert (whole.rehearsed, sampled.rehearsed) == (whole.chunks, 22)
+    assert sampled.total.tokens == pytest.approx(whole.total.tokens, rel=0.15)
+    assert sampled.total.calls == pytest.approx(whole.total.calls, rel=0.15)
+
+
+def test_what_failed_counts_with_retry_failed(tmp_path: Path) -> None:
+    """A reply that lost a record is remembered; --retry-failed asks for it again, and so the estimate counts it."""
+
+    def spoilt(request: FakeRequest) -> str:
+        said = USUAL(request)
+        return said.replace('("entity"', '("entity"<|>"too"<|>"many"', 1) if '("entity"' in said else said
+
+    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 5)
+    with FakeServer(spoilt) as server:
+        settings = local(server)
+        build_index([corpus], tmp_path / "index", settings)
+        plain = estimate([corpus], tmp_path / "index", settings)
+        again = estimate([corpus], tmp_path / "index", settings, retry_failed=True)
+    assert plain.unchanged
+    assert next(each for each in again.steps if each.step == "extract").calls == 5
+
+
+def test_retry_failed_asks_nobody_where_nothing_but_reading_had_failed(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    some(folder, ENCYCLOPEDIA / "corpus.jsonl", 3)
+    (folder / "bad.pdf").write_text("no PDF", "utf-8")
+    with FakeServer(USUAL) as server:
+        settings = local(server)
+        index = tmp_path / "index"
+        assert build_index([folder], index, settings).failures
+        # The memo may be deleted at any time: a build looks at the version in force.
+        shutil.rmtree(index / "cache")
+        made = estimate([folder], index, settings, retry_failed=True)
+        assert build_index([folder], index, settings, retry_failed=True).unchanged
+    assert made.unchanged
+    assert made.total.calls == 0
+
+
+def test_texts_that_come_twice_are_no_sample(tmp_path: Path) -> None:
+    lines = (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:2]
+    again = {**json.loads(lines[0]), "id": "again"}
+    path = tmp_path / "twice.jsonl"
+    path.write_text("\n".join([*lines, json.dumps(again)]), "utf-8")
+    made = estimate([path], tmp_path / "index", chosen(NOWHERE))
+    assert (made.chunks, made.rehearsed) == (3, 3)
+    assert next(each for each in made.steps if each.step == "extract").calls == 2
+
+
+def test_as_plain_values(tmp_path: Path) -> None:
+    made = estimate([some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 3)], tmp_path / "index", chosen(NOWHERE))
+    found: dict[str, Any] = json.loads(json.dumps(summary(made)))
+    assert found["index"] == str(tmp_path / "index")
+    assert found["total"]["low"].keys() == {"calls", "tokens", "cost"}
+    assert [each["step"] for each in found["steps"]] == [each.step for each in made.steps]
+    assert isinstance(made, Estimate)

@@ -1,0 +1,176 @@
+"""GraphQA's three sets, read in one form."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conspectus.pipelines.evaluation.graphqa.splits import divided
+from conspectus.pipelines.evaluation.graphqa.types import GraphQuestion, read_graphqa
+from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.storage.errors import InputError
+
+from tests.conftest import write_rows
+
+EXPLAGRAPHS = Path(__file__).parent.parent / "data" / "explagraphs"
+
+
+def test_explagraphs_is_pooled_and_divided() -> None:
+    found = read_graphqa(EXPLAGRAPHS)
+    assert (found.name, found.metric) == ("explagraphs", "accuracy")
+    assert [len(part) for part in (found.training, found.validation, found.test)] == [66, 22, 22]
+    assert len({each.id for each in found.questions}) == 110
+    assert {answer for each in found.questions for answer in each.answers} == {"support", "counter"}
+    first = min(found.questions, key=lambda each: int(each.id.rpartition("-")[2]))
+    line = (EXPLAGRAPHS / "sample.tsv").read_text("utf-8").splitlines()[1].split("\t")
+    assert line[0] in first.question
+    assert line[1] in first.question
+    assert first.answers == (line[2],)
+    told = "".join(
+        f"({first.graph.nodes[each.source]}; {each.text}; {first.graph.nodes[each.target]})"
+        for each in first.graph.edges
+    )
+    assert told == line[3]
+    assert read_graphqa(EXPLAGRAPHS) == found
+
+
+def test_explagraphs_as_it_was_published_has_no_header(tmp_path: Path) -> None:
+    for part, numbers in (("train", range(8)), ("dev", range(8, 12))):
+        lines = [f"A{n} is good.\tA{n} is bad.\tcounter\t(a{n}; is a; thing)(thing; not causes; good)" for n in numbers]
+        (tmp_path / f"{part}.tsv").write_text("\n".join(lines), "utf-8")
+    found = read_graphqa(tmp_path)
+    assert len(found.questions) == 12
+    nodes = ("a3", "thing", "good")
+    assert TextualGraph(nodes, (TextualEdge(0, "is a", 1), TextualEdge(1, "not causes", 2))) in [
+        each.graph for each in found.questions
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("a\tb\tagree\t(a; b; c)", ":2: the stance is 'agree'"),
+        ("a\tb\tsupport\t(a; b)", ":2: the graph is no row of triples"),
+        ("a\tb\tsupport\t(a; b; c) and more", ":2: the graph is no row"),
+        ("a\tb\tsupport", ":2: 3 fields"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "bad.tsv"
+    file.write_text(f"a\tb\tsupport\t(a; b; c)\n{line}\n", "utf-8")
+    with pytest.raises(InputError, match=said):
+        read_graphqa(file)
+
+
+SCENE = {
+    "width": 500,
+    "height": 375,
+    "objects": {
+        "15": {"name": "banana", "x": 248, "y": 55, "w": 64, "h": 34, "attributes": ["small", "yellow"],
+               "relations": [{"name": "to the left of", "object": "7"}]},
+        "7": {"name": "straw", "x": 402, "y": 55, "w": 15, "h": 95, "attributes": [], "relations": []},
+    },
+}  # fmt: skip
+
+
+def scenes(folder: Path, images: int = 10) -> Path:
+    (folder / "train_sceneGraphs.json").write_text(json.dumps({f"i{n}": SCENE for n in range(images)}), "utf-8")
+    asked = {
+        f"q{n}": {"imageId": f"i{n // 2}", "question": f"Is it {n}?", "answer": "yes", "isBalanced": True}
+        for n in range(2 * images + 4)
+    }
+    (folder / "train_balanced_questions.json").write_text(json.dumps(asked), "utf-8")
+    return folder
+
+
+def test_scenes_are_told_as_in_the_paper_and_stay_together(tmp_path: Path) -> None:
+    found = read_graphqa(scenes(tmp_path))
+    assert (found.name, found.metric, found.left_out) == ("scenegraphs", "accuracy", 4)
+    assert (found.before.nodes, found.before.edges) == (2, 1)
+    assert found.before == found.after
+    assert found.training[0].graph == TextualGraph(
+        (
+            "name: banana; attribute: small, yellow; (x,y,w,h): (248, 55, 64, 34)",
+            "name: straw; (x,y,w,h): (402, 55, 15, 95)",
+        ),
+        (TextualEdge(0, "to the left of", 1),),
+    )
+    parts = [{int(each.id[1:]) // 2 for each in part} for part in (found.training, found.validation, found.test)]
+    assert [len(each) for each in parts] == [6, 2, 2]
+    assert len(set().union(*parts)) == 10, "no image is on two sides, and images without a graph are left out"
+    (tmp_path / "train_sceneGraphs.json").write_text(
+        json.dumps({"i0": {"objects": {"1": SCENE["objects"]["15"]}}}),  # type: ignore[index]
+        "utf-8",
+    )
+    with pytest.raises(InputError, match="scene i0: a relation of object 1 names '7'"):
+        read_graphqa(tmp_path)
+    (tmp_path / "train_sceneGraphs.json").write_text('{"i0": {"objects": {"1": {"name": 3}}}}', "utf-8")
+    with pytest.raises(InputError, match=r"train_sceneGraphs.json: scene i0: objects.1.name"):
+        read_graphqa(tmp_path)
+
+
+def rog(number: int, part: str = "train") -> dict[str, object]:
+    return {
+        "id": f"{part}-{number}",
+        "question": "What is the name of Justin Bieber brother",
+        "answer": ["Jaxon Bieber", "Jaxon Bieber", "Jazmyn"],
+        "q_entity": ["Justin Bieber"],
+        "graph": [
+            ["Justin Bieber", "people.person.Sibling", f"m.{number}"],
+            [f"m.{number}", "sibling", "Jaxon Bieber"],
+        ],
+    }
+
+
+def test_rog_keeps_its_division_and_small_letters(tmp_path: Path) -> None:
+    for part, many in (("train", 3), ("validation", 2), ("test", 1)):
+        write_rows(tmp_path / f"{part}.jsonl", [rog(number, part) for number in range(many)])
+    seen: list[str] = []
+
+    def first_edge(graph: TextualGraph, question: str) -> TextualGraph:
+        seen.append(question)
+        return graph.part([0, 1], [0])
+
+    found = read_graphqa(tmp_path, first_edge)
+    assert [len(part) for part in (found.training, found.validation, found.test)] == [3, 2, 1]
+    assert seen == ["what is the name of justin bieber brother"] * 6
+    one = found.training[1]
+    assert one.graph == TextualGraph(("justin bieber", "m.1"), (TextualEdge(0, "people.person.sibling", 1),))
+    assert one.answers == ("jaxon bieber", "jazmyn")
+    assert (found.metric, found.before.nodes, found.before.edges) == ("hit@1", 3, 2)
+    assert (found.after.nodes, found.after.edges) == (2, 1)
+    assert found.after.tokens < found.before.tokens
+    assert found.target(one) == "jaxon bieber|jazmyn"
+    assert [found.score(text, one) for text in ("Jazmyn|nobody", "nobody|jazmyn", "")] == [1, 0, 0]
+    write_rows(tmp_path / "test.jsonl", [rog(0) | {"graph": [["a", "b"]]}])
+    with pytest.raises(InputError, match=r"test.jsonl:1: not a question like RoG's"):
+        read_graphqa(tmp_path)
+
+
+def test_a_suite_gives_each_question_what_is_near(tmp_path: Path) -> None:
+    triples = [(f"a{n}", "made_by", f"b{n}") for n in range(6)] + [(f"b{n}", "born in", f"c{n}") for n in range(6)]
+    triples += [(f"c{n}", "in", "Far Land") for n in range(6)]
+    (tmp_path / "kg.tsv").write_text("".join("\t".join(each) + "\n" for each in triples), "utf-8")
+    rows = [
+        {"id": f"q{n}", "question": f"Where is A{n}?", "answers": [f"C{n}"], "entities": [f"A{n}"]} for n in range(6)
+    ]
+    write_rows(tmp_path / "questions.jsonl", [*rows, rows[0] | {"id": "x", "entities": ["nothing"]}])
+    found = read_graphqa(tmp_path)
+    assert {each.id for each in found.questions} == {f"q{n}" for n in range(6)}
+    one = next(each for each in found.questions if each.id == "q4")
+    assert one.graph == TextualGraph(("a4", "b4", "c4"), (TextualEdge(0, "made by", 1), TextualEdge(1, "born in", 2)))
+    assert one.question == "Where is A4?"
+
+
+def test_what_is_no_set_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no set of questions about graphs"):
+        read_graphqa(tmp_path)
+    write_rows(tmp_path / "few.jsonl", [rog(0)])
+    with pytest.raises(InputError, match=r"few.jsonl: 1 different graphs are too few"):
+        read_graphqa(tmp_path / "few.jsonl")
+
+
+def test_the_same_group_stays_on_one_side() -> None:
+    every = [(n // 10, GraphQuestion(str(n), TextualGraph((), ()), "?", ("yes",))) for n in range(100)]
+    parts = divided(every, Path("any"))
+    assert [len(part) for part in parts] == [60, 20, 20]
+    assert not {group for group, _ in parts[0]} & {group for group, _ in parts[1] + parts[2]}

@@ -1,0 +1,292 @@
+"""What GraphRAG's rows become: entities, relations, claims, mentions, communities and reports, all of which hold."""
+
+from collections import Counter
+from dataclasses import replace
+
+from conspectus.pipelines.backends.backend import Found, Told
+from conspectus.pipelines.exchange.graphrag.schema import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
+from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
+from conspectus.pipelines.failure_stats import DANGLING
+from conspectus.pipelines.steps.entities import entity_id
+from conspectus.storage.records import Chunk, Entity, Failure
+from hypothesis import given, settings
+from tests.pipelines.interchange.graphrag_tables import EXCERPT, any_tables, judged, small, with_rows
+
+
+def listed(found: Found, told: Told) -> Counter[str]:
+    return Counter(each.reason for each in (*found.failures, *told.failures))
+
+
+def community_rows(*members: str) -> list[CommunityRow]:
+    """Return communities "number level parent e1,e2"."""
+    rows = []
+    for place, text in enumerate(members):
+        number, level, parent, ids = text.split()
+        own = tuple(ids.split(","))
+        rows.append(
+            CommunityRow(f"m{place}", 0, int(number), int(level), int(parent), (), "", own, (), (), "", len(own))
+        )
+    return rows
+
+
+@settings(max_examples=150, deadline=None)
+@given(any_tables())
+def test_whatever_the_rows_are_the_tables_hold(tables: Tables) -> None:
+    judgement, found, told = judged(tables)
+    documents = {each.id: each for each in judgement.texts.documents}
+    chunks = {each.id: each for each in judgement.texts.chunks}
+    entities = {each.id for each in told.entities}
+    relations = {each.id for each in told.relations}
+    assert len(documents) == len(judgement.texts.documents)
+    assert len(entities) == len(told.entities)
+    assert len(relations) == len(told.relations)
+    for chunk in chunks.values():
+        assert chunk.text.strip()
+        assert documents[chunk.document_id].text[chunk.start : chunk.end] == chunk.text
+    for mention in found.knowledge.mentions:
+        assert mention.entity_id in entities or mention.relation_id in relations
+        chunk = chunks[mention.chunk_id]
+        if mention.start is not None and mention.end is not None:
+            assert chunk.text[mention.start - chunk.start : mention.end - chunk.start] == mention.surface != ""
+    assert all(
+        {each.source_id, each.target_id} <= entities and set(each.chunk_ids) <= set(chunks) for each in told.relations
+    )
+    assert all(each.subject_id in entities and (each.object_id or each.subject_id) in entities for each in found.claims)
+    levels: dict[int, list[str]] = {}
+    of_id = {each.id: each for each in told.communities}
+    assert len(of_id) == len(told.communities)
+    for community in told.communities:
+        levels.setdefault(community.level, []).extend(community.entity_ids)
+        if community.level:
+            parent = of_id[community.parent_id or ""]
+            assert (parent.level, set(community.entity_ids) <= set(parent.entity_ids)) == (community.level - 1, True)
+        else:
+            assert community.parent_id is None
+        if community.same_as:
+            assert of_id[community.same_as].entity_ids == community.entity_ids
+            assert of_id[community.same_as].same_as is None
+    assert sorted(levels) == list(range(len(levels)))
+    assert all(sorted(members) == sorted(entities) for members in levels.values())
+    for report in told.reports:
+        assert of_id[report.community_id].same_as is None
+        assert 0 <= report.rating <= 10
+        for span in (span for finding in report.findings for span in finding.citations):
+            assert 0 <= span.start < span.end <= len(documents[span.document_id].text)
+
+
+def test_names_are_entities_of_ours() -> None:
+    _, found, told = judged(small())
+    assert not listed(found, told)
+    of_name = {each.name: each for each in told.entities}
+    assert set(of_name) == {"ADA MIRREN", "GREY HERON", "PORT ALMA", "北京大学"}
+    ada = of_name["ADA MIRREN"]
+    assert ada == Entity(entity_id("ada mirren"), "ADA MIRREN", "PERSON", ("PERSON",), "A director.", 2, 2)
+    assert of_name["PORT ALMA"].degree == 0
+
+
+def test_mentions_stand_where_the_names_do() -> None:
+    judgement, found, _ = judged(small())
+    text = judgement.texts.documents[0].text
+    spans = {(each.start, each.end) for each in found.knowledge.mentions if each.entity_id == entity_id("port alma")}
+    assert {text[start:end] for start, end in spans if start is not None} == {"Port Alma"}
+    assert len(spans) == 2
+    stated = {each.surface for each in found.knowledge.mentions if each.relation_id}
+    assert stated == {"Ada Mirren filmed Grey Heron at Tarn.", "北京大学 sent Ada Mirren a prize."}
+
+
+def test_a_name_within_a_longer_one_and_one_that_stands_nowhere() -> None:
+    entities = [
+        EntityRow("1", 0, "MIRREN", "PERSON", "", ("u1",), 1, 0),
+        EntityRow("2", 1, "ADA MIRREN (DIRECTOR)", "PERSON", "", ("u1",), 1, 0),
+        EntityRow("3", 2, "BOB", "PERSON", "", ("u1",), 1, 0),
+    ]
+    _, found, _ = judged(Tables(small().documents, small().text_units, entities, [], [], [], []))
+    matches = {(each.entity_id, each.match, each.surface) for each in found.knowledge.mentions}
+    assert matches == {
+        (entity_id("mirren"), "exact", "Mirren"),
+        (entity_id("ada mirren (director)"), "alias", "Ada Mirren"),
+        (entity_id("ada mirren (director)"), "chunk", "ADA MIRREN (DIRECTOR)"),
+        (entity_id("bob"), "chunk", "BOB"),
+    }
+
+
+def test_a_relation_stands_where_both_ends_are_named() -> None:
+    tables = small()
+    text = "Ada Mirren met Grey Heron. Then Ada Mirren filmed The Grey Heron Story, by the sea."
+    rows = [
+        replace(tables.relationships[0], target="HERON", description="She filmed by the sea."),
+        replace(tables.relationships[0], id="r9", target="PORT ALMA"),
+    ]
+    entities = [*tables.entities, EntityRow("e5", 4, "GREY HERON STORY", "FILM", "", ("u1",), 1, 0)]
+    unit = replace(tables.text_units[0], text=text)
+    document = replace(tables.documents[0], text=text)
+    _, found, told = judged(Tables([document], [unit], entities, rows, [], [], []))
+    surface = {each.relation_id: each.surface for each in found.knowledge.mentions if each.relation_id}
+    of_end = {each.target_id: surface[each.id] for each in told.relations}
+    assert of_end == {
+        entity_id("heron"): "Then Ada Mirren filmed The Grey Heron Story, by the sea.",
+        entity_id("port alma"): "",
+    }, "within a longer name too, the one nearest to the description, and else nowhere"
+
+
+def test_a_pair_is_one_relation_whichever_way_round() -> None:
+    _, _, told = judged(small())
+    assert len(told.relations) == 2
+    filmed, prize = sorted(told.relations, key=lambda each: -(each.strength or 0))
+    assert (filmed.weight, filmed.strength, filmed.description) == (2.0, 8.0, "Ada Mirren filmed it.")
+    assert (prize.weight, prize.strength, prize.predicate) == (2.0, 7.5, "")
+    assert prize.description == "It sent her a prize. She was given a prize."
+    assert prize.source_id == entity_id("ada mirren"), "of ways stated as often the first in the alphabet"
+
+
+def test_two_rows_of_one_title_are_one_entity_with_both_types() -> None:
+    tables = small()
+    rows = [*tables.entities, EntityRow("e5", 4, "Grey  Heron", "BIRD", "A bird.", ("u1",), 1, 0)]
+    _, _, told = judged(with_rows(tables, "entities", rows))
+    heron = next(each for each in told.entities if each.id == entity_id("grey heron"))
+    assert (heron.name, heron.types, heron.description) == ("GREY HERON", ("BIRD", "FILM"), "A film.\nA bird.")
+    assert len(told.entities) == 4
+
+
+def test_ends_that_no_row_describes_are_entities_and_are_listed() -> None:
+    tables = small()
+    rows = [*tables.relationships, replace(tables.relationships[0], id="r4", source="TARN", target="THE SEA")]
+    _, found, told = judged(with_rows(tables, "relationships", rows))
+    assert found.failures == [
+        Failure("import", "relationship r4", DANGLING, "TARN"),
+        Failure("import", "relationship r4", DANGLING, "THE SEA"),
+    ]
+    tarn = next(each for each in told.entities if each.name == "TARN")
+    assert (tarn.type, tarn.description, tarn.frequency, tarn.degree) == ("", "", 1, 1)
+
+
+def test_claims_point_at_what_they_quote() -> None:
+    judgement, found, _ = judged(small())
+    (claim,) = found.claims
+    assert (claim.subject_id, claim.object_id, claim.end_date) == (entity_id("ada mirren"), None, None)
+    assert judgement.texts.documents[0].text[claim.start : claim.end] == "filmed Grey Heron"
+
+
+def test_claims_about_nothing_are_listed() -> None:
+    empty = CovariateRow("c", 0, "claim", None, "It rains.", None, None, None, None, None, None, "u1")
+    astray = replace(empty, id="g", subject_id="ADA MIRREN", text_unit_id="gone")
+    _, found, told = judged(with_rows(small(), "covariates", [empty, astray]))
+    assert found.claims == []
+    assert listed(found, told) == {"a claim without a subject": 1, "a text unit that is not there": 1}
+
+
+def test_what_is_left_out_of_a_level_is_there_all_the_same() -> None:
+    rows = community_rows("0 0 -1 e1,e2", "1 0 -1 e3", "2 1 0 e1")
+    judgement, found, told = judged(with_rows(with_rows(small(), "communities", rows), "community_reports", []))
+    assert not listed(found, told)
+    of_level = [
+        sorted((sorted(each.entity_ids), each.same_as is not None) for each in told.communities if each.level == level)
+        for level in (0, 1)
+    ]
+    e1, e2, e3, e4 = (judgement.item_ids["entities"][place] for place in range(4))
+    assert of_level[0] == sorted([(sorted([e1, e2]), False), ([e3], False), ([e4], False)])
+    assert of_level[1] == sorted([([e1], False), ([e2], False), ([e3], True), ([e4], True)])
+
+
+def test_members_that_cannot_be_are_listed() -> None:
+    rows = community_rows("0 0 -1 e1,e2,gone", "1 0 -1 e2,e3", "2 1 0 e1,e3", "3 1 3 e4", "4 1 0 gone")
+    _, found, told = judged(with_rows(with_rows(small(), "communities", rows), "community_reports", []))
+    assert listed(found, told) == {
+        "a member that is no entity": 2,
+        "a member of another community of its level": 1,
+        "a member that is not in the parent": 1,
+        "a community without a member": 1,
+    }
+
+
+def test_references_become_places_and_leave_the_texts() -> None:
+    judgement, _, told = judged(small())
+    (report,) = told.reports
+    assert (report.title, report.summary, report.rating) == ("Ada Mirren", "She makes films.", 7.5)
+    assert report.full_text == "# Ada Mirren\n\nShe makes films."
+    (finding,) = report.findings
+    assert (finding.summary, finding.explanation) == ("A film", "She filmed Grey Heron.")
+    text = judgement.texts.documents[0].text
+    assert {text[each.start : each.end] for each in finding.citations} == {"Ada Mirren filmed Grey Heron at Tarn."}
+
+
+def test_references_to_nothing_and_second_reports_are_listed() -> None:
+    tables = small()
+    report = tables.community_reports[0]
+    said = (FindingRow("It is so [Data: Entities (77); Claims (0); Reports (1)].", ""),)
+    rows = [replace(report, findings=said), replace(report, id="p1"), replace(report, id="p2", community=9)]
+    _, found, told = judged(with_rows(tables, "community_reports", rows))
+    assert listed(found, told) == {
+        "references to what is not there": 1,
+        "a second report on its community": 1,
+        "a report on a community that is not there": 1,
+    }
+    assert next(each.detail for each in told.failures if "references" in each.reason) == "entities 77"
+    assert len(told.reports[0].findings[0].citations) == 1, "the claim"
+
+
+def test_chunks_that_stand_nowhere_are_documents_of_their_own() -> None:
+    tables = small()
+    units = [tables.text_units[0], replace(tables.text_units[1], text="Something else was here.")]
+    judgement, found, told = judged(with_rows(tables, "text_units", units))
+    texts = judgement.texts
+    assert [(each.reason, each.detail) for each in texts.failures] == [
+        ("it stands nowhere in its document", "it is a document of its own")
+    ]
+    own = next(each for each in texts.documents if each.id != "d")
+    assert (own.text, own.title, own.metadata["year"]) == ("Something else was here.", "Films", "1970")
+    assert any(each.document_id == own.id and each.start == 0 for each in texts.chunks)
+    assert len(told.entities) == 4
+    assert not found.failures
+
+
+def test_a_text_of_two_documents_has_one_id_and_two_chunks() -> None:
+    tables = small()
+    again = replace(tables.documents[0], id="d2", title="Again")
+    units = [*tables.text_units, *(replace(each, document_id="d2") for each in tables.text_units)]
+    judgement, found, _ = judged(
+        with_rows(with_rows(tables, "documents", [tables.documents[0], again]), "text_units", units)
+    )
+    assert Counter(each.document_id for each in judgement.texts.chunks) == {"d": 2, "d2": 2}
+    ada = [each for each in found.knowledge.mentions if each.entity_id == entity_id("ada mirren")]
+    assert len({each.chunk_id for each in ada}) == 4
+
+
+def test_documents_without_a_text_or_without_a_row_are_joined_of_their_chunks() -> None:
+    tables = small()
+    bare = replace(tables.documents[0], text=None)
+    units = [*tables.text_units, replace(tables.text_units[0], id="u9", document_id="x")]
+    judgement, _, _ = judged(with_rows(with_rows(tables, "documents", [bare]), "text_units", units))
+    texts = {each.id: each.text for each in judgement.texts.documents}
+    assert texts["d"] == tables.documents[0].text
+    assert texts["x"].endswith("stayed in Port Alma.")
+    assert {each.reason for each in judgement.texts.failures} == {
+        "a document without text",
+        "named by text units, and in no row",
+    }
+
+
+def test_microsofts_own_tables() -> None:
+    judgement, found, told = judged(read_graphrag(EXCERPT).tables)
+    assert not judgement.texts.failures
+    assert {each.document_id for each in judgement.texts.chunks} == {judgement.texts.documents[0].id}
+    assert sum(each.reason == DANGLING and each.item_id.startswith("rel") for each in found.failures) == 2
+    assert len(told.reports) == 8
+    cited = [each for report in told.reports for each in report.findings if each.citations]
+    assert len(cited) >= 12
+    exact = [each for each in found.knowledge.mentions if each.match == "exact"]
+    assert len(exact) > 80
+    assert all(isinstance(each, Chunk) for each in judgement.texts.chunks)
+
+
+def test_a_community_has_the_relations_within_it() -> None:
+    _, _, told = judged(small())
+    for community in told.communities:
+        inside = {each.id for each in told.relations if {each.source_id, each.target_id} <= set(community.entity_ids)}
+        assert set(community.relation_ids) == inside
+
+
+def test_a_strength_that_nobody_stated_is_none() -> None:
+    rows = [replace(small().relationships[0], weight=2.0)]
+    _, _, told = judged(with_rows(small(), "relationships", rows))
+    assert [(each.weight, each.strength) for each in told.relations] == [(2.0, None)]

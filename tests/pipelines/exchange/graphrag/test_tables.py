@@ -1,0 +1,171 @@
+"""Reading the tables of GraphRAG: of every version, and whatever is wrong with them."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conspectus.pipelines.exchange.graphrag.schema import TABLES
+from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
+from conspectus.storage.errors import InputError
+from tests.pipelines.interchange.graphrag_tables import EXCERPT, small, write
+
+
+def changed(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    pq.write_table(change(pq.read_table(path)), path)
+
+
+def rename(path: Path, **names: str) -> None:
+    changed(path, lambda table: table.rename_columns([names.get(each, each) for each in table.column_names]))
+
+
+def with_column(path: Path, name: str, values: list[Any], kind: pa.DataType | None = None) -> None:
+    def change(table: pa.Table) -> pa.Table:
+        return table.set_column(table.column_names.index(name), name, pa.array(values, kind))
+
+    changed(path, change)
+
+
+@pytest.mark.parametrize("inside", [".", "output", "output/artifacts"])
+def test_what_was_written_is_read(tmp_path: Path, inside: str) -> None:
+    write(small(), tmp_path / inside)
+    read = read_graphrag(tmp_path)
+    assert (read.tables, read.failures, read.notes) == (small(), [], ())
+
+
+def test_microsofts_own_tables_are_read() -> None:
+    tables = read_graphrag(EXCERPT).tables
+    assert (len(tables.entities), len(tables.relationships), len(tables.covariates)) == (40, 57, 20)
+    assert tables.community_reports[0].findings
+
+
+def test_tables_of_2_x_are_read(tmp_path: Path) -> None:
+    write(small(), tmp_path)
+    rename(tmp_path / "documents.parquet", raw_data="metadata")
+    rename(tmp_path / "text_units.parquet", document_id="document_ids")
+    with_column(tmp_path / "text_units.parquet", "document_ids", [["d"], ["d"]])
+    changed(tmp_path / "entities.parquet", lambda table: table.append_column("x", pa.array([0.0] * len(table))))
+    read = read_graphrag(tmp_path)
+    assert (read.tables, read.failures) == (small(), [])
+    assert read.notes == ("columns that are not taken over: entities.x",)
+
+
+def test_tables_of_1_x_are_read(tmp_path: Path) -> None:
+    write(small(), tmp_path, "create_final_")
+    rename(tmp_path / "create_final_entities.parquet", title="name")
+    rename(tmp_path / "create_final_documents.parquet", text="raw_content")
+    rename(tmp_path / "create_final_relationships.parquet", combined_degree="rank")
+    rename(tmp_path / "create_final_community_reports.parquet", rating_explanation="rank_explanation")
+    members = [(title, 1) for title in ("ADA MIRREN", "GREY HERON")]
+    members += [(title, 0) for title in ("ADA MIRREN", "GREY HERON", "北京大学")]
+    nodes = {"title": [title for title, _ in members], "community": [str(number) for _, number in members]}
+    pq.write_table(pa.table(nodes), tmp_path / "create_final_nodes.parquet")
+    changed(tmp_path / "create_final_communities.parquet", lambda table: table.drop_columns(["entity_ids"]))
+    assert read_graphrag(tmp_path).tables == small()
+
+
+def test_a_chunk_of_two_documents_is_one_of_each(tmp_path: Path) -> None:
+    write(small(), tmp_path)
+    with_column(tmp_path / "text_units.parquet", "document_id", [["d", "e"], []], pa.list_(pa.string()))
+    units = read_graphrag(tmp_path).tables.text_units
+    assert [(each.id, each.document_id) for each in units] == [("u1", "d"), ("u1", "e"), ("u2", None)]
+
+
+def test_claims_are_there_or_not(tmp_path: Path) -> None:
+    write(small(), tmp_path)
+    (tmp_path / "covariates.parquet").unlink()
+    assert read_graphrag(tmp_path).tables == replace(small(), covariates=[])
+
+
+def test_numbers_of_pandas_are_whole_numbers(tmp_path: Path) -> None:
+    write(small(), tmp_path)
+    with_column(tmp_path / "entities.parquet", "degree", [2.0, float("nan"), 0.0, 1.0])
+    with_column(tmp_path / "communities.parquet", "level", ["0", "1"])
+    read = read_graphrag(tmp_path)
+    assert [each.degree for each in read.tables.entities] == [2, None, 0, 1]
+    assert [each.level for each in read.tables.communities] == [0, 1]
+    assert read.failures == []
+
+
+def test_cells_and_rows_that_cannot_be_used_are_listed(tmp_path: Path) -> None:
+    write(small(), tmp_path)
+    with_column(tmp_path / "relationships.parquet", "weight", ["16", "heavy", "inf"])
+    with_column(tmp_path / "entities.parquet", "title", ["ADA MIRREN", None, "PORT ALMA", "北京大学"])
+    read = read_graphrag(tmp_path)
+    told = [(each.item_id, each.reason, each.detail) for each in read.failures]
+    assert told == [
+        ("entities#1", "a row without title", ""),
+        ("relationships#1", "weight is not a number", "heavy"),
+        ("relationships#2", "weight is not a number", "inf"),
+    ]
+    assert [each.weight for each in read.tables.relationships] == [16.0, None, None]
+    assert len(read.tables.entities) == 3
+
+
+@pytest.mark.parametrize("name", [each for each in TABLES if each != "covariates"])
+def test_a_missing_table_is_named(tmp_path: Path, name: str) -> None:
+    (write(small(), tmp_path) / f"{name}.parquet").unlink()
+    with pytest.raises(InputError, match=r"entities\.parquet|lacks " + name):
+        read_graphrag(tmp_path)
+
+
+def test_what_is_no_project_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        read_graphrag(tmp_path / "gone")
+    with pytest.raises(InputError, match="name the output folder of a GraphRAG project"):
+        read_graphrag(tmp_path)
+
+
+@pytest.mark.parametrize(("table", "column"), [("entities", "title"), ("text_units", "text"), ("communities", "level")])
+def test_a_missing_column_is_named(tmp_path: Path, table: str, column: str) -> None:
+    path = write(small(), tmp_path) / f"{table}.parquet"
+    changed(path, lambda found: found.drop_columns([column]))
+    with pytest.raises(InputError, match=f"{table}.parquet has no column {column}; it has id"):
+        read_graphrag(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values", "told"),
+    [
+        ("entities", "title", [[1]] * 4, "the column title is list<.*>, not a text"),
+        ("relationships", "weight", ["x"] * 3, "the column weight is string, not a number"),
+        ("communities", "entity_ids", ["e1"] * 2, "the column entity_ids is string, not a list of texts"),
+        ("communities", "children", [[0.5]] * 2, "the column children is list<.*>, not a list of whole numbers"),
+        ("community_reports", "findings", [3], "the column findings is int64, not a list of findings"),
+        ("documents", "raw_data", [5], "the column raw_data is int64, not an object"),
+        ("communities", "level", [True, False], "the column level is bool, not a whole number"),
+    ],
+)
+def test_a_column_of_another_type_is_named(
+    tmp_path: Path, table: str, column: str, values: list[Any], told: str
+) -> None:
+    with_column(write(small(), tmp_path) / f"{table}.parquet", column, values)
+    with pytest.raises(InputError, match=told):
+        read_graphrag(tmp_path)
+
+
+def test_a_file_that_is_no_parquet_is_named(tmp_path: Path) -> None:
+    write(small(), tmp_path)
+    (tmp_path / "communities.parquet").write_bytes(b"PAR1 and no more PAR1")
+    with pytest.raises(InputError, match=r"communities\.parquet cannot be read: "):
+        read_graphrag(tmp_path)
+
+
+def test_text_that_is_no_utf_8_is_refused(tmp_path: Path) -> None:
+    write(small(), tmp_path)
+    broken = pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe")])
+    path = tmp_path / "documents.parquet"
+    changed(path, lambda table: table.set_column(table.column_names.index("title"), "title", broken))
+    with pytest.raises(InputError, match=r"documents\.parquet cannot be read: "):
+        read_graphrag(tmp_path)
+
+
+def test_other_tables_have_another_digest(tmp_path: Path) -> None:
+    first = read_graphrag(write(small(), tmp_path / "a"))
+    second = read_graphrag(write(small(), tmp_path / "b" / "output"))
+    assert first.digest == second.digest
+    other = replace(small(), covariates=[])
+    assert read_graphrag(write(other, tmp_path / "c")).digest != first.digest

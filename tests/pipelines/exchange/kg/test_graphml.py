@@ -1,0 +1,210 @@
+"""GraphML of other programs, and of nobody's friends."""
+
+import gzip
+from collections.abc import Mapping
+from pathlib import Path
+
+import igraph
+import networkx as nx
+import pytest
+from conspectus.pipelines.exchange.kg import graphml_parser as graphml_parse
+from conspectus.pipelines.exchange.kg.attributes import ToldThing, ToldTriple
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.storage.errors import InputError
+from conspectus.storage.text.normalise import entity_key
+from tests.pipelines.interchange.made import graph_of, known, triples
+
+KEYS = """<key id="d0" for="node" attr.name="entity_type" attr.type="string"/>
+<key id="d1" for="node" attr.name="description" attr.type="string"/>
+<key id="d2" for="node" attr.name="source_id" attr.type="string"/>
+<key id="d3" for="edge" attr.name="weight" attr.type="double"/>
+<key id="d4" for="edge" attr.name="description" attr.type="string"/>
+<key id="d5" for="edge" attr.name="keywords" attr.type="string"/>
+<key id="d6" for="edge" attr.name="source_id" attr.type="string"/>
+<key id="d7" for="edge" attr.name="order" attr.type="int"/>
+"""
+
+
+def written(path: Path, body: str, keys: str = "", head: str = "") -> Path:
+    path.write_text(
+        f'<?xml version="1.0" encoding="utf-8"?>\n{head}<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+        f'{keys}<graph edgedefault="undirected">\n{body}\n</graph></graphml>',
+        "utf-8",
+    )
+    return path
+
+
+def thing(graph: ImportedGraph, name: str) -> ToldThing:
+    return graph.things[graph.names.index(name)]
+
+
+def only(told: Mapping[int, ToldTriple]) -> ToldTriple:
+    (one,) = told.values()
+    return one
+
+
+def test_what_nano_graphrag_writes(tmp_path: Path) -> None:
+    file = written(
+        tmp_path / "graph_chunk_entity_relation.graphml",
+        """<node id="&quot;EBENEZER SCROOGE&quot;"><data key="d0">"PERSON"</data>
+<data key="d1">"A miser."&lt;SEP&gt;"He changes."&lt;SEP&gt;"A miser."</data>
+<data key="d2">chunk-1&lt;SEP&gt;chunk-2</data></node>
+<node id="&quot;LONDON&quot;"><data key="d0">"GEO"</data><data key="d2">chunk-1</data></node>
+<edge source="&quot;EBENEZER SCROOGE&quot;" target="&quot;LONDON&quot;"><data key="d3">16.0</data>
+<data key="d4">"He lives there."</data><data key="d6">chunk-1</data><data key="d7">1</data></edge>""",
+        KEYS,
+    )
+    graph = graph_of(file)
+    assert triples(graph) == {("EBENEZER SCROOGE", "", "LONDON")}
+    scrooge = thing(graph, "EBENEZER SCROOGE")
+    assert (scrooge.types, scrooge.description) == (("PERSON",), "A miser. He changes.")
+    assert (scrooge.rows[0].source_id, scrooge.rows[0].details["source_id"]) == (
+        '"EBENEZER SCROOGE"',
+        "chunk-1<SEP>chunk-2",
+    )
+    told = only(graph.told)
+    assert (told.weight, told.description) == (16.0, "He lives there.")
+    assert dict(told.rows[0].details) == {"source_id": "chunk-1", "order": "1", "description": "He lives there."}
+    entities = {each.name: each for each in known(graph).entities}
+    assert (entities["LONDON"].type, entities["LONDON"].degree) == ("GEO", 1)
+
+
+def test_what_lightrag_writes(tmp_path: Path) -> None:
+    made = nx.Graph()
+    made.add_node(
+        "Alex", entity_id="Alex", entity_type="person", description="Alex is.", source_id="chunk-a", file_path="a.txt"
+    )
+    made.add_node("Taylor", entity_id="Taylor", entity_type="person", description="", source_id="chunk-a", created_at=3)
+    made.add_node("Alone", entity_id="Alone", entity_type="category", description="No edge.", source_id="chunk-b")
+    made.add_edge(
+        "Alex", "Taylor", weight=2.0, description="One.<SEP>Two.", keywords="power,conflict", source_id="chunk-a"
+    )
+    nx.write_graphml(made, tmp_path / "graph_chunk_entity_relation.graphml")
+    graph = graph_of(tmp_path / "graph_chunk_entity_relation.graphml")
+    assert triples(graph) == {("Alex", "power,conflict", "Taylor")}
+    assert (only(graph.told).weight, only(graph.told).description) == (2.0, "One. Two.")
+    assert thing(graph, "Alex").types == ("person",)
+    assert thing(graph, "Alex").rows[0].details["file_path"] == "a.txt"
+    alone = next(each for each in known(graph).entities if each.name == "Alone")
+    assert (alone.description, alone.degree, alone.type) == ("No edge.", 0, "category")
+
+
+def test_what_igraph_networkx_gephi_and_yed_write(tmp_path: Path) -> None:
+    made = igraph.Graph(directed=True)
+    made.add_vertices(2, {"name": ["Ada", "Charles"], "born": [1815, 1791]})
+    made.add_edges([(0, 1)], {"relation": ["met"], "weight": [3.0]})
+    made.write_graphml(str(tmp_path / "i.graphml"))
+    graph = graph_of(tmp_path / "i.graphml")
+    assert triples(graph) == {("Ada", "met", "Charles")}
+    assert only(graph.told).weight == 3.0
+    assert thing(graph, "Ada").rows[0].details["born"] == "1815"
+
+    nx.write_graphml(nx.DiGraph([("Ada", "Charles")]), tmp_path / "n.graphml")
+    assert triples(graph_of(tmp_path / "n.graphml")) == {("Ada", "", "Charles")}
+
+    gephi = written(
+        tmp_path / "g.graphml",
+        '<node id="0"><data key="label">Ada</data></node><node id="1"><data key="label">Charles</data></node>'
+        '<edge id="9" source="0" target="1"><data key="edgelabel">met</data><data key="weight">2</data></edge>',
+        '<key attr.name="label" attr.type="string" for="node" id="label"/>'
+        '<key attr.name="Edge Label" attr.type="string" for="edge" id="edgelabel"/>'
+        '<key attr.name="weight" attr.type="double" for="edge" id="weight"/>',
+    )
+    assert triples(graph_of(gephi)) == {("Ada", "met", "Charles")}
+
+    shape = (
+        '<data key="k"><y:ShapeNode><y:Fill color="#fff"/><y:NodeLabel>{}</y:NodeLabel> \n</y:ShapeNode></data></node>'
+    )
+    yed = written(
+        tmp_path / "y.graphml",
+        f'<node id="n0">{shape.format("Ada")}<node id="n1">{shape.format("Charles")}<edge source="n0" target="n1">'
+        "<data key='e'><y:PolyLineEdge><y:EdgeLabel>met</y:EdgeLabel></y:PolyLineEdge></data></edge>",
+        '<key for="node" id="k" yfiles.type="nodegraphics" xmlns:y="urn:y"/>'
+        '<key for="edge" id="e" yfiles.type="edgegraphics"/>',
+    )
+    assert triples(graph_of(yed)) == {("Ada", "met", "Charles")}
+
+
+def test_nodes_of_one_name_stay_two_and_those_of_two_files_are_one(tmp_path: Path) -> None:
+    keys = '<key id="l" for="node" attr.name="label"/>'
+    keys += '<key id="p" for="edge" attr.name="predicate"><default>near</default></key>'
+    paris = '<node id="n{}"><data key="l">{}</data></node>'
+    body = paris.format(0, "Paris") + paris.format(1, "paris") + paris.format(2, "Lyon")
+    one = written(tmp_path / "a.graphml", body + '<edge source="n1" target="n2"/>', keys)
+    two = written(tmp_path / "b.graphml", paris.format(0, "LYON"), keys)
+    graph = graph_of(one, two)
+    assert triples(graph) == {("paris", "near", "Lyon")}
+    assert sorted(graph.names) == ["Lyon", "Paris (a.graphml#n0)", "paris"]
+
+
+def test_names_meet_those_of_triples_in_other_files(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.graphml", '<node id="Ada"/><node id="Charles"/><edge source="Ada" target="Charles"/>')
+    rows = tmp_path / "b.tsv"
+    rows.write_text("ADA\tborn in\tLondon\n", "utf-8")
+    graph = graph_of(file, rows)
+    assert {entity_key(name) for name in graph.names} == {"ada", "charles", "london"}
+
+
+def test_what_cannot_be_used_is_a_failure_with_its_line(tmp_path: Path) -> None:
+    body = """<node id="a"/>
+<node id=" "/>
+<node id="a"/>
+<edge source="a" target="gone"/>
+<edge source="a" target="a"><data key="d3">heavy</data></edge>
+<edge source="a" target="a"><data key="d3">-1</data></edge>
+<hyperedge/>"""
+    graph = graph_of(written(tmp_path / "a.graphml", body, KEYS))
+    assert [(each.item_id, each.reason) for each in graph.failures] == [
+        ("a.graphml:13", "a node without a name"),
+        ("a.graphml:14", "a second node of one id"),
+        ("a.graphml:15", "an edge to a node that is not there"),
+        ("a.graphml:16", "a weight that is none"),
+        ("a.graphml:17", "a weight that is none"),
+    ]
+    assert graph.notes == ("1 hyperedges of a.graphml left out: they join more than two things",)
+    assert only(graph.told).weight == 2.0, "an edge without a weight weighs 1"
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        ("", "no XML"),
+        ("<graphml", "no XML"),
+        ("{}", "no XML"),
+        ("<html/>", "no GraphML"),
+        ("<graphml/>", "no node of GraphML"),
+        ('<?xml version="1.0" encoding="utf-7"?><graphml/>', "no XML"),
+        ("<!DOCTYPE graphml [<!ENTITY a 'b'>]><graphml>&a;</graphml>", "declares a document type"),
+        ("<!DOCTYPE graphml SYSTEM 'file:///etc/passwd'><graphml/>", "declares a document type"),
+        (f"<graphml>{'<a>' * 300}", "256 deep"),
+    ],
+)
+def test_what_is_no_graphml_is_one_line(tmp_path: Path, content: str, what: str) -> None:
+    (tmp_path / "a.graphml").write_text(content, "utf-8")
+    with pytest.raises(InputError, match=what) as caught:
+        graph_of(tmp_path / "a.graphml")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_compressed_file_is_read_alike_and_a_damaged_one_is_one_line(tmp_path: Path) -> None:
+    whole = written(tmp_path / "a.graphml", '<node id="a"/>').read_bytes()
+    (tmp_path / "b.graphml.gz").write_bytes(gzip.compress(whole))
+    assert graph_of(tmp_path / "b.graphml.gz").names == ["a"]
+    (tmp_path / "b.graphml.gz").write_bytes(gzip.compress(whole)[:-9])
+    with pytest.raises(InputError, match="cannot be read"):
+        graph_of(tmp_path / "b.graphml.gz")
+
+
+def test_an_attribute_without_a_name_is_kept_as_any_other(tmp_path: Path) -> None:
+    graph = graph_of(written(tmp_path / "a.graphml", '<node id="a"><data>x</data></node>'))
+    assert dict(thing(graph, "a").rows[0].details) == {"": "x"}
+
+
+def test_values_and_tags_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphml_parse, "MOST_SIGNS", 1000)
+    node = '<node id="a"><data key="d1">{}</data></node>'
+    assert graph_of(written(tmp_path / "a.graphml", node.format("x" * 1000), KEYS)).names == ["a"]
+    with pytest.raises(InputError, match="a value of more than"):
+        graph_of(written(tmp_path / "a.graphml", node.format("x" * 1001), KEYS))
+    with pytest.raises(InputError, match="a tag of more than"):
+        graph_of(written(tmp_path / "a.graphml", f'<node id="{"x" * 200_000}"/>'))

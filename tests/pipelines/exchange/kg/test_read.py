@@ -1,0 +1,225 @@
+import bz2
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph, _distinct, local_name
+from conspectus.pipelines.exchange.kg.ntriples import unescaped
+from conspectus.pipelines.exchange.kg.read import read_graph
+from conspectus.storage.errors import InputError
+from conspectus.storage.settings import KgSettings
+from hypothesis import given
+from hypothesis import strategies as st
+
+FILMS = "Heat\tdirected_by\tMichael Mann\nHeat\tstarred\tAl Pacino\nAli\tdirected_by\tMichael Mann\n"
+
+
+def graph_of(*files: Path, labels: tuple[Path, ...] = (), language: str = "en") -> ImportedGraph:
+    found = read_graph(KgSettings(files=tuple(map(str, files)), labels=tuple(map(str, labels)), language=language))
+    assert found is not None
+    return found
+
+
+def triples(graph: ImportedGraph) -> set[tuple[str, str, str]]:
+    rows = zip(graph.sources.tolist(), graph.stated.tolist(), graph.targets.tolist(), strict=True)
+    return {(graph.names[source], graph.predicates[said], graph.names[target]) for source, said, target in rows}
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, "utf-8")
+    return path
+
+
+FILM_TRIPLES = {
+    ("Heat", "directed_by", "Michael Mann"),
+    ("Heat", "starred", "Al Pacino"),
+    ("Ali", "directed_by", "Michael Mann"),
+}
+
+
+def test_no_file_is_no_graph() -> None:
+    assert read_graph(KgSettings()) is None
+
+
+def test_rows_of_tabs_and_of_commas_with_and_without_a_header(tmp_path: Path) -> None:
+    assert triples(graph_of(written(tmp_path / "a.tsv", FILMS))) == FILM_TRIPLES
+    headed = "head\trelation\ttail\n" + FILMS
+    assert triples(graph_of(written(tmp_path / "b.tsv", headed))) == FILM_TRIPLES
+    commas = 'subject,predicate,object\n"Heat, 1995",note,"said ""go""\nand went"\n'
+    assert triples(graph_of(written(tmp_path / "c.csv", commas))) == {("Heat, 1995", "note", 'said "go" and went')}
+
+
+def test_bars_are_read_where_a_text_file_has_them(tmp_path: Path) -> None:
+    assert triples(graph_of(written(tmp_path / "kb.txt", FILMS.replace("\t", "|")))) == FILM_TRIPLES
+    assert triples(graph_of(written(tmp_path / "a.txt", FILMS))) == FILM_TRIPLES
+
+
+def test_compressed_files_are_read_alike(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(FILMS.encode()))
+    (tmp_path / "b.tsv.bz2").write_bytes(bz2.compress(FILMS.encode()))
+    assert triples(graph_of(tmp_path / "a.tsv.gz")) == triples(graph_of(tmp_path / "b.tsv.bz2")) == FILM_TRIPLES
+
+
+def test_names_that_are_one_name_are_one_thing_under_the_most_frequent_form(tmp_path: Path) -> None:
+    lines = "heat\ta\tX\nHeat\tb\tX\nHeat\tc\tx\nHeat\tc\tX\n"
+    graph = graph_of(written(tmp_path / "a.tsv", lines))
+    assert triples(graph) == {("Heat", "a", "X"), ("Heat", "b", "X"), ("Heat", "c", "X")}
+
+
+def test_lines_that_are_no_triples_are_failures_and_name_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_bytes(
+        b"\xef\xbb\xbfHeat\tstarred\tAl Pacino\r\n\nonly two\tcolumns\nempty\t \tmiddle\na\tb\tc\td\n\xff\t\xff\tz\n"
+    )
+    graph = graph_of(path)
+    assert triples(graph) == {("Heat", "starred", "Al Pacino")}
+    assert [(each.stage, each.item_id, each.reason) for each in graph.failures] == [
+        ("kg", "a.tsv:3", "2 columns, not 3"),
+        ("kg", "a.tsv:4", "a column is empty"),
+        ("kg", "a.tsv:5", "4 columns, not 3"),
+        ("kg", "a.tsv:6", "not UTF-8"),
+    ]
+
+
+def test_labels_name_ids_and_two_ids_with_one_label_stay_two_things(tmp_path: Path) -> None:
+    lines = "Q1\tP1\tQ2\nQ3\tP1\tQ2\nQ3\tP2\tQ4\nQ3\tP2\tplain\n"
+    labels = "Q1\tParis\nQ3\tParis\tthe capital\nQ2\tFrance\nP1\tcountry\nP2\tcountry\nQ9\tnobody\nno tab\n"
+    graph = graph_of(written(tmp_path / "a.tsv", lines), labels=(written(tmp_path / "labels.tsv", labels),))
+    # The one with most triples bears the label alone.
+    assert triples(graph) == {
+        ("Paris (Q1)", "country (P1)", "France"),
+        ("Paris", "country (P1)", "France"),
+        ("Paris", "country (P2)", "Q4"),
+        ("Paris", "country (P2)", "plain"),
+    }
+    assert [each.item_id for each in graph.failures] == ["labels.tsv:7"]
+
+
+def test_several_files_are_one_graph_whatever_their_order(tmp_path: Path) -> None:
+    first, second = written(tmp_path / "a.tsv", FILMS), written(tmp_path / "b.tsv", "Ali\tstarred\tWill Smith\n")
+    one, other = graph_of(first, second), graph_of(second, first)
+    assert triples(one) == triples(other) == FILM_TRIPLES | {("Ali", "starred", "Will Smith")}
+    assert one.names == other.names
+
+
+N_TRIPLES = r"""
+# a comment
+<http://ex.org/r/Heat> <http://ex.org/o/directedBy> <http://ex.org/r/Michael_Mann> .
+<http://ex.org/r/Heat> <http://www.w3.org/2000/01/rdf-schema#label> "Heat \u0028film\u0029"@en .
+<http://ex.org/r/Heat> <http://www.w3.org/2000/01/rdf-schema#label> "Hitze"@de .
+<http://ex.org/r/Heat> <http://ex.org/o/released> "1995"^^<http://www.w3.org/2001/XMLSchema#gYear> . # it was
+<http://ex.org/r/Heat> <http://ex.org/o/tagline> "A \"Los Angeles\" story\t\u00E9" .
+<http://ex.org/r/Heat> <http://ex.org/o/tagline> "Eine Geschichte"@de .
+_:b0 <http://ex.org/p/released> _:b1 <http://ex.org/graph> .
+<http://ex.org/r/Heat> <http://ex.org/o/no end>
+<http://ex.org/r/Heat> <http://ex.org/o/tagline> "bad \q escape" .
+<http://ex.org/r/Heat> <http://ex.org/o/tagline> "" .
+<http://ex.org/r/Heat> <http://ex.org/o/likes> <http://ex.org/\ud800> .
+""".strip()
+
+
+def test_n_triples_with_literals_escapes_languages_and_blank_nodes(tmp_path: Path) -> None:
+    graph = graph_of(written(tmp_path / "a.nt", N_TRIPLES))
+    assert triples(graph) == {
+        ("Heat (film)", "directedBy", "Michael_Mann"),
+        ("Heat (film)", "http://ex.org/o/released", "1995"),
+        ("Heat (film)", "tagline", 'A "Los Angeles" story é'),
+        ("_:b0@a.nt", "http://ex.org/p/released", "_:b1@a.nt"),
+    }
+    assert [(each.item_id, each.reason) for each in graph.failures] == [
+        ("a.nt:9", "no triple of N-Triples"),
+        ("a.nt:10", "an unknown escape \\q"),
+        ("a.nt:11", "an empty literal"),
+        ("a.nt:12", "an escape of no character \\ud800"),
+    ]
+    assert graph.notes == ("1 texts of a.nt in other languages left out (kg.language is en)",)
+    german = graph_of(tmp_path / "a.nt", language="de")
+    assert ("Hitze", "tagline", "Eine Geschichte") in triples(german)
+
+
+def test_escapes() -> None:
+    assert unescaped(r"tab\t \U0001F600 \\") == "tab\t 😀 \\"
+    for wrong in (r"\uD800", r"\U00110000", r"\x"):
+        with pytest.raises(ValueError, match="escape"):
+            unescaped(wrong)
+
+
+def test_the_last_part_of_an_iri() -> None:
+    assert local_name("http://ex.org/a#B%C3%A9la") == "Béla"
+    assert local_name("http://ex.org/") == "ex.org"
+    assert local_name("not an iri") == "not an iri"
+
+
+def statement(target: object, rank: str = "normal", snak: str = "value") -> dict[str, object]:
+    value = {"snaktype": snak, "datavalue": {"type": "wikibase-entityid", "value": target}}
+    return {"mainsnak": value, "rank": rank, "type": "statement"}
+
+
+def entity(id_: str, label: str, claims: object, language: str = "en") -> dict[str, object]:
+    return {"id": id_, "type": "item", "labels": {language: {"language": language, "value": label}}, "claims": claims}
+
+
+def dump(rows: list[object]) -> bytes:
+    lines = ",\n".join(row if isinstance(row, str) else json.dumps(row) for row in rows)
+    return f"[\n{lines}\n]\n".encode()
+
+
+ENTITIES: list[object] = [
+    entity(
+        "Q1",
+        "Heat",
+        {
+            "P57": [statement({"id": "Q2"}), statement({"id": "Q9"}, rank="deprecated")],
+            "P161": [
+                statement({"entity-type": "item", "numeric-id": 3}, rank="preferred"),
+                statement({"id": "Q8"}, snak="somevalue"),
+                statement("a text"),
+            ],
+        },
+    ),
+    entity("Q2", "Michael Mann", []),
+    entity("Q3", "Al Pacino", {}, language="mul"),
+    entity("Q77", "nobody names it", {}),
+    {"id": "P57", "type": "property", "labels": {"en": {"language": "en", "value": "director"}}},
+    '{"id": "Q5", broken',
+    {"type": "item"},
+]
+
+
+@pytest.mark.parametrize("ending", ["json", "json.gz", "json.bz2"])
+def test_a_wikidata_dump(ending: str, tmp_path: Path) -> None:
+    pack = {"json": bytes, "json.gz": gzip.compress, "json.bz2": bz2.compress}[ending]
+    path = tmp_path / f"dump.{ending}"
+    path.write_bytes(pack(dump(ENTITIES)))
+    graph = graph_of(path)
+    assert triples(graph) == {("Heat", "director", "Michael Mann"), ("Heat", "P161", "Al Pacino")}
+    assert [each.reason for each in graph.failures] == ["not JSON", "no entity of Wikidata"]
+
+
+def test_json_lines_and_the_graphs_of_questions(tmp_path: Path) -> None:
+    rows = [["Heat", "starred", "Al Pacino"], {"id": "q", "graph": [["Heat", "in", "1995"], ["x", "y"]]}, {"graph": 1}]
+    path = written(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows)) + "\n{\n")
+    graph = graph_of(path)
+    assert triples(graph) == {("Heat", "starred", "Al Pacino"), ("Heat", "in", "1995")}
+    assert [each.item_id for each in graph.failures] == ["a.jsonl:2", "a.jsonl:3", "a.jsonl:4"]
+
+
+def test_what_cannot_be_read_at_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a graph is read from"):
+        graph_of(written(tmp_path / "a.ttl", FILMS))
+    with pytest.raises(InputError, match="no triple could be read"):
+        graph_of(written(tmp_path / "a.tsv", "one\n"))
+    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(FILMS.encode() * 50)[:60])
+    with pytest.raises(InputError, match="cannot be read"):
+        graph_of(tmp_path / "a.tsv.gz")
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1))
+def test_triples_are_made_distinct_alike_whatever_their_number(triples: list[tuple[int, int, int]]) -> None:
+    columns = [np.array(each, np.int64) for each in zip(*triples, strict=True)]
+    expected = sorted(set(triples))
+    for n_names, n_predicates in ((5, 5), (1 << 31, 1 << 20)):
+        found = _distinct(*columns, n_names, n_predicates)
+        assert list(zip(*(each.tolist() for each in found), strict=True)) == expected

@@ -1,0 +1,76 @@
+"""GraphML as others read it."""
+
+import json
+from pathlib import Path
+
+import igraph
+import networkx as nx
+import pytest
+from conspectus.pipelines.exchange.graphml_export import write_graphml
+from conspectus.storage.index import Index
+from conspectus.storage.records import Community, Entity, Relation
+from tests.pipelines.interchange.made import entity, graph_of, index_of, relation, triples
+
+A = entity('A "quoted" <b> & 北京大学', "PERSON", "NAME", description="first\nsecond ]]>")
+B = entity("b\x01c\ufffe\U0001f600", "ORG")
+STATED = [relation(A, "knows", B, "they met", 2.5, 7.0), relation(A, "owes", B), relation(B, "knows", A)]
+INDEX = index_of(
+    [A, B],
+    STATED,
+    [
+        Community("k0", 0, None, None, False, (A.id, B.id), (), (), 2),
+        Community("k1", 1, "k0", None, False, (A.id,), (), (), 1),
+        Community("k2", 1, "k0", None, False, (B.id,), (), (), 1),
+    ],
+)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    write_graphml(INDEX, tmp_path / "g.graphml")
+    return tmp_path / "g.graphml"
+
+
+def test_networkx_reads_every_column_with_its_type(file: Path) -> None:
+    graph = nx.read_graphml(file)
+    assert graph.is_directed()
+    assert graph.is_multigraph()
+    node = graph.nodes[A.id]
+    assert (node["label"], node["name"], node["type"]) == (A.name, A.name, "PERSON")
+    assert json.loads(node["types"]) == ["PERSON", "NAME"]
+    assert (node["description"], node["frequency"], node["degree"]) == (A.description, 0, 0)
+    assert [(graph.nodes[each.id]["c0"], graph.nodes[each.id]["c1"]) for each in (A, B)] == [("k0", "k1"), ("k0", "k2")]
+    assert graph.nodes[B.id]["name"] == "b\ufffdc\ufffd\U0001f600", "what XML cannot hold"
+    edge = graph.edges[A.id, B.id, STATED[0].id]
+    assert (edge["label"], edge["predicate"], edge["description"]) == ("knows", "knows", "they met")
+    assert (edge["weight"], edge["strength"], json.loads(edge["chunk_ids"])) == (2.5, 7.0, [])
+    assert "strength" not in graph.edges[A.id, B.id, STATED[1].id]
+
+
+def test_igraph_reads_the_same(file: Path) -> None:
+    graph = igraph.Graph.Read_GraphML(str(file))
+    assert graph.is_directed()
+    assert graph.vs["id"] == [A.id, B.id]
+    assert (graph.vs["name"][0], graph.vs["degree"], graph.vs["c1"]) == (A.name, [0, 0], ["k1", "k2"])
+    assert graph.es["predicate"] == ["knows", "owes", "knows"]
+    assert graph.es["weight"] == [2.5, 1.0, 1.0]
+    assert [(each.source, each.target) for each in graph.es] == [(0, 1), (0, 1), (1, 0)]
+
+
+def test_a_whole_index_is_read_by_both_and_back(sample_root: Path, tmp_path: Path) -> None:
+    index, file = Index.open(sample_root), tmp_path / "g.graphml"
+    done = write_graphml(index, file)
+    entities, relations = index.rows(Entity), index.rows(Relation)
+    assert done.rows == {"entities": len(entities), "relations": len(relations)}
+    assert done.notes == ()
+    assert nx.read_graphml(file, force_multigraph=True).number_of_edges() == len(relations)
+    assert igraph.Graph.Read_GraphML(str(file)).vcount() == len(entities)
+    name_of = {each.id: each.name for each in entities}
+    stated = {(name_of[each.source_id], each.predicate, name_of[each.target_id]) for each in relations}
+    assert triples(graph_of(file)) == stated
+
+
+def test_signs_that_xml_has_no_room_for_are_told(tmp_path: Path) -> None:
+    assert write_graphml(INDEX, tmp_path / "g.graphml").notes == (
+        "1 rows have signs that XML cannot hold; each is U+FFFD now",
+    )

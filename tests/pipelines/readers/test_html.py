@@ -1,0 +1,178 @@
+"""Web pages as they come."""
+
+from pathlib import Path
+
+import pytest
+from conspectus.pipelines.readers import html
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.html import add_page, parse_page, read_html
+from conspectus.pipelines.readers.text_builder import Draft
+from conspectus.pipelines.readers.xml_guard import refuse_memory
+from conspectus.storage.settings import InputSettings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.pipelines.readers.damage import damaged, headings, only_row, refusal, survives
+
+PAGE = """<!DOCTYPE html><html lang="en"><head><title>The  Dam &amp; we</title><style>p {}</style>
+<meta name="author" content="Ada"><meta property="article:published_time" content="2020-01-02"></head>
+<body><nav><a href="/">Home</a></nav><h1>The <em>Dam</em></h1>
+<p>It is   old,<br>and the caf&eacute;&nbsp;is <b>n</b>ew.</p><script>no()</script><!-- no -->
+<ul><li>one<li>two<ul><li>deep</ul></ul>
+<table><caption>Costs</caption><tr><th>year<th>cost<tr><td><p>1990</p><td>a<br>b</table>
+<div hidden>unseen</div><p style="color: red; display:none">unseen</p><template>unseen</template>
+<pre>  code
+    here</pre><h3>Third</h3>The end<hr>of it.</body></html>"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "page.html"
+
+
+def text_of(markup: str) -> str:
+    root = parse_page(markup)
+    draft = Draft(InputSettings())
+    if root is not None:
+        add_page(root, draft)
+    return draft.text()
+
+
+def test_a_good_page(path: Path) -> None:
+    path.write_text(PAGE, "utf-8")
+    row = only_row(read_html, path)
+    assert row.text == (
+        "The Dam\n\nIt is old,\nand the café is new.\n\n- one\n- two\n- deep\n\nCosts\n\nyear | cost\n1990 | a b\n\n"
+        "code\n    here\n\nThird\n\nThe end\n\nof it."
+    )
+    assert headings(row) == [("The Dam", 1), ("Third", 3)]
+    assert row.title == "The Dam & we"
+    assert row.metadata == {"language": "en", "author": "Ada", "date": "2020-01-02"}
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("<p>one<p>two<b>three</p>four", "one\n\ntwothree\n\nfour"),
+        ("no markup < at & all", "no markup < at & all"),
+        ("<table><tr><td><table><tr><td>in<td>ner</table><td><p>out</table>", "in | ner\n\nout"),
+        ("<table><tr><td><p>a</p><p>b</p></table>", "a\n\nb"),
+        ("<table><tbody><tr><td>a<tr><td></tbody></table>b", "a\n\nb"),
+        ("<div><div>a</div><div>b</div></div>", "a\n\nb"),
+        ("<span>a</span><span>b</span> <i>c</i>\n<i>d</i>", "ab c d"),
+        ("<ruby>漢<rp>(</rp><rt>kan</rt></ruby>", "漢kan"),
+        ("x<svg><text>no</text></svg>y&shy;z", "xyz"),
+        (
+            '<html xmlns="http://www.w3.org/1999/xhtml"><head><title/></head><body><p>a&nbsp;b&eacute;</p></body></html>',
+            "a bé",
+        ),
+        ('<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body><p>broken</body></html>', "broken"),
+    ],
+)
+def test_markup(markup: str, text: str) -> None:
+    assert text_of(markup) == text
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("<p>Žluťoučký kůň".encode("utf-16"), "Žluťoučký kůň"),
+        ("<meta charset=iso-8859-1><p>“café”".encode("cp1252"), "“café”"),
+        ("<meta charset=iso-8859-1><p>“café”".encode(), "“café”"),
+        (
+            "<meta http-equiv=x content='text/html; charset=Shift_JIS'><p>東京は日本の首都".encode("cp932"),
+            "東京は日本の首都",
+        ),
+        ("<meta charset=iso-2022-jp><p>東京".encode("iso-2022-jp"), "東京"),
+        ("<meta charset=utf-16><p>plain".encode("ascii"), "plain"),
+        ("<meta charset=unicode_escape><p>\\u0041".encode("ascii"), "\\u0041"),
+        ("<meta charset=nonsense><p>café".encode(), "café"),
+    ],
+)
+def test_encodings(content: bytes, text: str, path: Path) -> None:
+    path.write_bytes(content)
+    assert only_row(read_html, path).text == text
+
+
+def test_entities_are_never_files_nor_laughter(tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret")
+    laughs = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+    declared = f'[<!ENTITY l0 "lol">{laughs}<!ENTITY x SYSTEM "file://{tmp_path}/secret.txt">]'
+    for kind in ('<?xml version="1.0"?>', ""):
+        page = (
+            f'{kind}<!DOCTYPE html {declared}><html xmlns="http://www.w3.org/1999/xhtml"><body>a&x;&l9;b</body></html>'
+        )
+        with pytest.raises(Unreadable, match="entities of its own"):
+            text_of(page)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "empty"),
+        (b"   ", "no text"),
+        (b"<html><body><script>x</script></body></html>", "no text"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(99), "binary data"),
+        (b"%PDF-1.7", "binary data"),
+        (b"<p>" + bytes(500), "binary data"),
+        (b"<p>text" + b"<div>" * 50_000, "not a readable web page"),
+        (b"<p>" + b"x" * 200, "longer than input.max_characters (100)"),
+    ],
+)
+def test_refusals(content: bytes, reason: str, path: Path) -> None:
+    path.write_bytes(content)
+    assert refusal(read_html, path, InputSettings(max_characters=100)).reason == reason
+
+
+def test_damage(path: Path) -> None:
+    survives(read_html, path, damaged(PAGE.encode(), 100))
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["<p>", "<table>", "<tr>", "<td>", "</table>", "<h1>", "</h1>", "<li>", "<pre>", "<br>", "a", " b\n"]
+        )
+    )
+)
+def test_any_order_of_elements(pieces: list[str]) -> None:
+    markup = "".join(pieces)
+    seen = "".join(piece for piece in pieces if piece in ("a", " b\n"))
+    root = parse_page(markup)
+    draft = Draft(InputSettings())
+    if root is not None:
+        add_page(root, draft)
+    if seen:
+        found = draft.text()
+        assert sorted(sign for sign in found if sign in "ab") == sorted(sign for sign in seen if sign in "ab")
+        for place in draft.places:
+            assert found[place.start :].startswith(place.label[:1])
+
+
+def test_what_a_page_may_cost_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    attributes = " ".join(f"a{number}='>'" for number in range(20_000))
+    for page in (f"<p {attributes}>text", f"<P\n{attributes}"):
+        with pytest.raises(Unreadable, match="too many attributes"):
+            parse_page(page)
+    long_value = f'<p title="{"a=b " * 50_000}" it\'s>text</p>' + "<a href='x=1'>x</a>" * 9
+    with pytest.raises(Unreadable, match="too many attributes"):
+        parse_page(long_value)
+    assert text_of("<p title=it's>one</p>" + "<a href='x=1'>two</a> " * 9_000).startswith("one")
+    monkeypatch.setattr(html, "MAX_TAGS", 10)
+    with pytest.raises(Unreadable, match="more than 10 tags"):
+        parse_page("<p>" * 11)
+
+
+def test_pictures_in_a_page_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(html, "MAX_CHARACTERS", 5_000)
+    assert text_of(f"<p><img src='data:image/png;base64,{'A' * 50_000}'>text</p>") == "text"
+    with pytest.raises(Unreadable, match="file too large"):
+        parse_page("A" * 5_001)
+
+
+def test_want_of_memory_is_told_as_such() -> None:
+    from lxml import etree
+
+    with pytest.raises(Unreadable, match="takes too much memory"):
+        refuse_memory(etree.XMLSyntaxError("Memory allocation failed", etree.ErrorTypes.ERR_NO_MEMORY, 1, 1))
+    refuse_memory(ValueError("other"))

@@ -1,0 +1,178 @@
+import datetime
+import re
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conspectus.pipelines.readers import spreadsheets
+from conspectus.storage.records import Place
+from conspectus.storage.settings import InputSettings
+from openpyxl import Workbook
+
+from tests.pipelines.readers.reading import read, texts
+
+Patch = Callable[[str, bytes], bytes]
+"""Changes a member of a workbook: its name and content in, its content out."""
+
+
+def saved(path: Path, **sheets: list[list[object]]) -> Path:
+    book = Workbook()
+    book.remove(book.worksheets[0])
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def patched(path: Path, patch: Patch) -> Path:
+    with zipfile.ZipFile(path) as book:
+        members = {name: book.read(name) for name in book.namelist()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
+        for name, content in members.items():
+            book.writestr(name, patch(name, content))
+    return path
+
+
+def with_rows(path: Path, rows: str, before: str = "") -> Path:
+    """A workbook of one sheet that has these rows, and says that it is as large as a sheet can be."""
+    sheet = (
+        f'{before}<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+        f'<dimension ref="A1:XFD1048576"/><sheetData>{rows}</sheetData></worksheet>'
+    )
+    return patched(
+        saved(path, One=[["x"]]), lambda name, content: sheet.encode() if name.endswith("sheet1.xml") else content
+    )
+
+
+TABLE: list[list[object]] = [
+    ["id", " text ", "when", None],
+    [1, "One.", datetime.datetime(2020, 1, 2), "dropped"],
+    [],
+    [2.5, "Two.", datetime.datetime(2020, 1, 2, 3, 4)],
+    ["x", 5],
+    ["y"],
+]
+
+
+def test_a_sheet_with_a_text_column_is_a_table(tmp_path: Path) -> None:
+    rows, lost = read(saved(tmp_path / "a.xlsx", Sheet=[[], *TABLE]))
+    assert {name: (row.id, row.text, row.metadata) for name, row in rows.items()} == {
+        "#1": ("1", "One.", {"when": "2020-01-02"}),
+        "#2": ("2.5", "Two.", {"when": "2020-01-02T03:04:00"}),
+    }
+    assert lost == {"#3": "the text is not a string", "#4": "empty"}
+
+
+def test_other_sheets_are_one_text(tmp_path: Path) -> None:
+    sheets: dict[str, list[list[object]]] = {
+        "Budget": [
+            ["Item", "Cost", "Paid"],
+            ["Chair\nred", 3, True],
+            [],
+            [None, None, datetime.date(2020, 1, 2)],
+            ["Sum", None, 1.5],
+        ],
+        "Empty": [],
+        "Notes": [["A note."]],
+    }
+    rows, lost = read(saved(tmp_path / "a.xlsx", **sheets))
+    text = "Item | Cost | Paid\nChair red | 3 | true\n2020-01-02\nSum |  | 1.5\n\nA note.\n"
+    assert (texts(rows), lost) == ({"": text}, {})
+    assert rows[""].places == (Place(0, "sheet", "Budget", 0), Place(text.index("A note."), "sheet", "Notes", 0))
+    rows, lost = read(saved(tmp_path / "b.xlsx", Rows=TABLE, Doubles=[["text", "a", "a"], ["x"]], **sheets))
+    assert list(rows) == ["Rows#1", "Rows#2", ""]
+    assert rows[""].text == text
+    assert lost == {
+        "Rows#3": "the text is not a string",
+        "Rows#4": "empty",
+        "Doubles": "two columns of one name",
+    }
+
+
+def test_results_of_formulas_are_read(tmp_path: Path) -> None:
+    path = with_rows(tmp_path / "a.xlsx", '<row r="1"><c r="A1"><f>1+1</f><v>2</v></c><c r="B1"><f>1</f></c></row>')
+    assert texts(read(path)[0]) == {"": "2\n"}
+
+
+def test_what_a_sheet_says_of_its_size_costs_nothing(tmp_path: Path) -> None:
+    began = time.process_time()
+    cell = '<row r="{0}"><c r="XFD{0}" t="inlineStr"><is><t>far</t></is></c></row>'
+    assert texts(read(with_rows(tmp_path / "a.xlsx", cell.format(1_048_576)))[0]) == {"": "far\n"}
+    assert read(with_rows(tmp_path / "b.xlsx", cell.format(2_000_000_000)))[1] == {"!": "damaged workbook"}
+    assert time.process_time() - began < 5
+
+
+def test_the_number_of_cells_and_characters_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path / "a.xlsx", One=[["word"] * 10] * 10)
+    assert read(path, InputSettings(max_characters=100))[1] == {"!": "longer than input.max_characters (100)"}
+    monkeypatch.setattr(spreadsheets, "MAX_CELLS", 50)
+    assert read(path)[1] == {"!": "more than 50 cells"}
+
+
+LAUGHS = '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]>'
+
+
+def test_broken_workbooks(tmp_path: Path) -> None:
+    cases: list[tuple[Path, str]] = [
+        (
+            with_rows(tmp_path / "a.xlsx", '<row r="1"><c r="A1"><is><t>&b;</t></is></c></row>', LAUGHS),
+            "damaged workbook",
+        ),
+        (with_rows(tmp_path / "b.xlsx", "<row"), "damaged workbook"),
+        (with_rows(tmp_path / "c.xlsx", '<row r="1"><c r="A1" t="s"><v>99</v></c></row>'), "damaged workbook"),
+        (with_rows(tmp_path / "d.xlsx", ""), "empty"),
+    ]
+    for name, content, reason in [
+        ("e.xlsx", b"", "damaged archive"),
+        ("f.xlsx", b"PK\x03\x04 and no more", "damaged archive"),
+        ("g.xlsx", spreadsheets._OLE + bytes(600) + spreadsheets._ENCRYPTED, "encrypted"),
+        ("h.xlsx", spreadsheets._OLE + bytes(600), "unsupported format .xls"),
+        ("i.xls", spreadsheets._OLE + bytes(600), "unsupported format .xls"),
+    ]:
+        (tmp_path / name).write_bytes(content)
+        cases.append((tmp_path / name, reason))
+    with zipfile.ZipFile(tmp_path / "j.xlsx", "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr("xl/workbook.xml", bytes(20_000_000))
+    cases.append((tmp_path / "j.xlsx", "compressed beyond reason"))
+    patched_data = bytearray((tmp_path / "c.xlsx").read_bytes())
+    for entry in re.finditer(rb"PK\x01\x02", patched_data):
+        patched_data[entry.start() + 8] |= 0x20  # "compressed patched data", which zipfile does not know
+    (tmp_path / "k.xlsx").write_bytes(patched_data)
+    cases.append((tmp_path / "k.xlsx", "damaged workbook"))
+    for path, reason in cases:
+        assert read(path)[1] == {"!": reason}, path.name
+
+
+def test_what_is_told_of_a_broken_workbook_does_not_depend_on_where_it_lies(tmp_path: Path) -> None:
+    from conspectus.pipelines.readers.encodings import Unreadable
+
+    told = set()
+    for name in ("a.xlsx", "b.xlsx"):
+        with pytest.raises(Unreadable) as error:
+            list(spreadsheets.read_workbook(with_rows(tmp_path / name, "", LAUGHS), InputSettings()))
+        told.add(error.value.why)
+    assert len(told) == 1
+
+
+def test_parts_that_are_read_whole_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path / "a.xlsx", One=[["word " * 9_000]])
+    monkeypatch.setattr(spreadsheets, "MAX_PART", 20_000)
+    assert list(read(path)[0]) == [""]
+    patched(path, lambda name, content: content + b" " * 30_000 if name == "xl/styles.xml" else content)
+    assert read(path)[1] == {"!": "workbook part too large"}
+
+
+def test_a_part_may_be_one_sheet_only(tmp_path: Path) -> None:
+    path = saved(tmp_path / "a.xlsx", One=[["x"]], Two=[["y"]])
+    patched(path, lambda name, content: content.replace(b"rId2", b"rId1") if name == "xl/workbook.xml" else content)
+    assert read(path)[1] == {"!": "damaged workbook"}
+
+
+def test_empty_rows_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreadsheets, "MAX_CELLS", 50)
+    cell = '<row r="60"><c r="A60" t="inlineStr"><is><t>far</t></is></c></row>'
+    assert read(with_rows(tmp_path / "a.xlsx", cell))[1] == {"!": "more than 50 cells"}

@@ -1,0 +1,97 @@
+"""Archives that would do harm are refused before anything is inflated."""
+
+import io
+import struct
+import warnings
+import zipfile
+from pathlib import Path
+
+import pytest
+from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.zip_guard import open_zip, read_member
+
+
+def zipped(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    made = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(made, "w", method) as archive:
+        warnings.simplefilter("ignore")  # of two members with one name
+        for name, content in members:
+            archive.writestr(name, content)
+    return made.getvalue()
+
+
+def reason(content: bytes, max_bytes: int = 10**9, max_entries: int = 100) -> str:
+    def read() -> None:
+        with open_zip(io.BytesIO(content), max_bytes, max_entries) as archive:
+            for info in archive.infolist():
+                read_member(archive, info, max_bytes)
+
+    with pytest.raises(Unreadable) as caught:
+        read()
+    return f"{caught.value.reason}: {caught.value.detail}"
+
+
+def patched(content: bytes, signature: bytes, offset: int, form: str, value: int) -> bytes:
+    """Return an archive with one field of its first header of a kind overwritten."""
+    at = content.index(signature) + offset
+    return content[:at] + struct.pack(form, value) + content[at + struct.calcsize(form) :]
+
+
+GOOD = zipped(("a.txt", b"A" * 50), ("b/c.txt", b"C"))
+
+
+def test_a_good_archive_is_read(tmp_path: Path) -> None:
+    (tmp_path / "x.zip").write_bytes(GOOD)
+    with open_zip(tmp_path / "x.zip") as archive:
+        assert [read_member(archive, each, 50) for each in archive.infolist()] == [b"A" * 50, b"C"]
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/etc/x", "C:x", "c:\\x", "..\\x", "\\\\host\\x"])
+def test_names_that_lead_elsewhere(name: str) -> None:
+    assert "leads elsewhere" in reason(zipped((name, b"x")))
+
+
+def test_a_name_with_nul() -> None:
+    assert "leads elsewhere" in reason(zipped(("abc", b"x")).replace(b"abc", b"a\0c"))
+
+
+def test_too_many_members_and_too_much_data() -> None:
+    many = zipped(*((f"{i}", b"") for i in range(101)))
+    assert "101 members; the limit is 100" in reason(many)
+    assert "archive too large: 51 bytes" in reason(GOOD, max_bytes=50)
+
+
+def test_a_directory_that_only_a_bomb_needs_is_not_even_parsed() -> None:
+    many = zipped(*((f"{'x' * 200}{i}", b"") for i in range(50)))
+    assert "directory has" in reason(many, max_entries=10)
+
+
+def test_a_bomb() -> None:
+    assert "compressed beyond reason" in reason(zipped(("x", bytes(20_000_000))))
+
+
+def test_encrypted_and_unusual_members() -> None:
+    assert "encrypted" in reason(patched(GOOD, b"PK\x01\x02", 8, "<H", 1))
+    assert "unsupported compression" in reason(zipped(("x", b"x"), method=zipfile.ZIP_BZIP2))
+
+
+def test_members_that_share_bytes() -> None:
+    one = zipped(("a", b"A" * 50), ("b", b"B"))
+    second = one.rindex(b"PK\x01\x02")
+    assert "members overlap" in reason(one[: second + 42] + struct.pack("<L", 0) + one[second + 46 :])
+
+
+@pytest.mark.parametrize("declared", [10, 49, 51, 10_000])
+def test_members_that_hold_something_else_than_they_declare(declared: int) -> None:
+    lying = patched(GOOD, b"PK\x01\x02", 24, "<L", declared)
+    assert "damaged archive" in reason(lying)
+
+
+def test_a_limit_for_a_member() -> None:
+    with open_zip(io.BytesIO(GOOD)) as archive, pytest.raises(Unreadable, match="50 bytes; the limit is 49"):
+        read_member(archive, archive.infolist()[0], 49)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", GOOD[:-5], GOOD[:60], b"x" * 1000])
+def test_what_is_no_archive(content: bytes) -> None:
+    assert "damaged archive" in reason(content)

@@ -1,0 +1,93 @@
+"""What merging changes in the tables: mentions, relations, counts; and what it leaves alone."""
+
+from collections import defaultdict
+
+from conspectus.pipelines.resolution.apply import applied
+from conspectus.pipelines.steps.entities import Knowledge, degrees_of
+from conspectus.storage.records import Entity, Mention, Relation
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+IDS = [f"e{number}" for number in range(8)]
+
+
+def entity(id_: str, frequency: int = 1) -> Entity:
+    return Entity(id_, id_.upper(), "PERSON", ("PERSON",), "", frequency, 0)
+
+
+def mention(id_: str, owner: str, start: int, chunk: str = "c") -> Mention:
+    return Mention(id_, chunk, owner, None, start, start + 2, "exact", "xx", "")
+
+
+def test_mentions_of_an_alias_are_those_of_the_kept_entity() -> None:
+    found = Knowledge([entity("a"), entity("b", 2)], [], [mention("1", "a", 0), mention("2", "b", 5, "d")])
+    merged, _ = applied(found, {"b": "a"})
+    assert [(each.entity_id, each.match, each.surface) for each in merged.mentions] == [
+        ("a", "exact", "xx"),
+        ("a", "alias", "xx"),
+    ]
+    assert [(each.id, each.frequency) for each in merged.entities] == [("a", 2)]
+
+
+def test_two_mentions_at_one_place_are_one() -> None:
+    found = Knowledge([entity("a"), entity("b")], [], [mention("1", "b", 0), mention("2", "a", 0)])
+    merged, _ = applied(found, {"b": "a"})
+    assert [(each.id, each.match) for each in merged.mentions] == [("2", "exact")]
+    assert merged.entities[0].frequency == 1
+
+
+def test_relations_that_become_one_add_up_and_loops_go() -> None:
+    relations = [
+        Relation("r1", "a", "c", "knows", "a long description", 2.0, ("x",)),
+        Relation("r2", "b", "c", "Knows", "short", 1.0, ("x", "y")),
+        Relation("r3", "a", "b", "is", "itself", 1.0, ("x",)),
+        Relation("r4", "c", "b", "knows", "back", 1.0, ("z",)),
+    ]
+    mentions = [Mention(f"m{each.id}", "x", None, each.id, 0, 4, "exact", "text", "") for each in relations]
+    found = Knowledge([entity("a"), entity("b"), entity("c")], relations, mentions)
+    merged, new_id = applied(found, {"b": "a"})
+    by_ends = {(each.source_id, each.target_id): each for each in merged.relations}
+    assert by_ends["a", "c"] == Relation("r1", "a", "c", "Knows", "short", 3.0, ("x", "y"))
+    assert by_ends["c", "a"].weight == 1.0
+    assert len(merged.relations) == 2
+    assert new_id["r3"] == ""
+    assert {each.relation_id for each in merged.mentions} == {each.id for each in merged.relations}
+    assert {each.id: each.degree for each in merged.entities} == {"a": 1, "c": 1}
+
+
+def test_relations_of_a_model_have_no_direction() -> None:
+    relations = [
+        Relation("r1", "a", "c", "", "one", 1.0, ("x",), 4.0),
+        Relation("r2", "c", "b", "", "two", 3.0, ("y",), 8.0),
+    ]
+    merged, _ = applied(Knowledge([entity("a"), entity("b"), entity("c")], relations, []), {"b": "a"})
+    (one,) = merged.relations
+    assert (one.source_id, one.target_id, one.weight, one.strength) == ("c", "a", 4.0, 7.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(IDS), st.sampled_from(IDS), st.sampled_from("pq"), st.integers(1, 3)),
+        max_size=20,
+        unique_by=lambda each: each[:3],
+    ),
+    st.dictionaries(st.sampled_from(IDS[4:]), st.sampled_from(IDS[:4]), min_size=1, max_size=4),
+)
+def test_no_weight_is_lost_but_that_of_loops(edges: list[tuple[str, str, str, int]], kept_of: dict[str, str]) -> None:
+    relations = [
+        Relation(f"r{row:02}", source, target, predicate, "", float(weight), ("x",))
+        for row, (source, target, predicate, weight) in enumerate(edges)
+        if source != target
+    ]
+    found = Knowledge([entity(id_) for id_ in IDS], relations, [])
+    merged, new_id = applied(found, kept_of)
+    expected: defaultdict[tuple[str, str, str], float] = defaultdict(float)
+    for each in relations:
+        source, target = kept_of.get(each.source_id, each.source_id), kept_of.get(each.target_id, each.target_id)
+        if source != target:
+            expected[source, each.predicate, target] += each.weight
+    assert {(each.source_id, each.predicate, each.target_id): each.weight for each in merged.relations} == expected
+    assert {each.id for each in merged.relations} == {new_id.get(each.id, each.id) for each in relations} - {""}
+    assert {each.id: each.degree for each in merged.entities if each.degree} == degrees_of(merged.relations)
+    assert [each.id for each in merged.entities] == sorted(set(IDS) - kept_of.keys())

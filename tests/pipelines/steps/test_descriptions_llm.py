@@ -1,0 +1,221 @@
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conspectus.pipelines.steps.descriptions_llm import Summaries
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeServer, Faults
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.model import Reply, Request
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Failure
+from conspectus.storage.settings import DescriptionSettings, LlmSettings
+from conspectus.storage.text.tokens import count_tokens
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from tests.marks import unmarked
+
+
+def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
+    return ModelClient(LlmSettings(model="m", base_url=server.url, **settings), memo)
+
+
+def told(
+    model: Any,  # noqa: ANN401
+    descriptions: Mapping[str, list[str]],
+    **settings: int,
+) -> tuple[dict[str, str], list[Failure]]:
+    names = {each: each.upper() for each in descriptions}
+    sources = {each: (f"chunk of {each}",) for each in descriptions}
+    return asyncio.run(summarised(names, descriptions, model, DescriptionSettings(**settings), sources))
+
+
+async def summarised(*given: Any) -> tuple[dict[str, str], list[Failure]]:  # noqa: ANN401
+    summaries = Summaries(*given)
+    failures = await summaries.all()
+    return summaries.texts, failures
+
+
+def said(description: str) -> str:
+    return json.dumps({"description": description})
+
+
+def listed(prompt: str) -> list[str]:
+    return re.findall(r"^- (.*)$", unmarked(prompt).split("Descriptions:")[1], re.M)
+
+
+def test_what_is_short_needs_no_model() -> None:
+    with FakeServer("never") as server:
+        given_texts = {
+            "one": ["A  miser."],
+            "same": ["A miser.", "A\nmiser."],
+            "few": ["of London", "A miser."],
+            "blank": ["", " "],
+            "none": [],
+        }
+        found, failures = told(client(server), given_texts)
+        assert found == {
+            "one": "A miser.",
+            "same": "A miser.",
+            "few": "A miser. of London.",
+            "blank": "",
+            "none": "",
+        }
+        assert (failures, server.requests) == ([], [])
+
+
+def test_one_long_description_stands_as_it_is() -> None:
+    long = "word " * 500
+    with FakeServer("never") as server:
+        assert told(client(server), {"a": [long]}, summary_threshold=10) == ({"a": long.strip()}, [])
+        assert server.requests == []
+
+
+def test_the_threshold_is_met_and_not_passed() -> None:
+    exactly = {"a": ["one two.", "three four."]}
+    with FakeServer(said("  A\nsummary. ")) as server:
+        assert told(client(server), exactly, summary_threshold=6)[0] == {"a": "one two. three four."}
+        assert server.requests == []
+        assert told(client(server), exactly, summary_threshold=5)[0] == {"a": "A summary."}
+        (sent,) = server.requests
+        assert sent.body
+        prompt = sent.body["messages"][0]["content"]
+        assert "Thing: A\n" in prompt
+        assert "at most 150 words" in prompt
+        assert listed(prompt) == ["one two.", "three four."]
+
+
+def test_more_than_a_prompt_holds_is_folded_and_nothing_is_left_out() -> None:
+    facts = [f"fact{i:02} is told here in some words." for i in range(60)]
+
+    def keep(request: FakeRequest) -> str:
+        return said(" ".join(sorted(re.findall(r"fact\d\d", request.prompt))))
+
+    with FakeServer(keep) as server:
+        found, failures = told(client(server), {"a": facts}, summary_threshold=50, max_input_tokens=150)
+        assert failures == []
+        assert set(found["a"].split()) <= {f"fact{i:02}" for i in range(60)}
+        prompts = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+        assert len(prompts) > 4
+        assert all(count_tokens("\n".join(f"- {each}" for each in listed(prompt))) <= 150 for prompt in prompts)
+        first_round = [each for prompt in prompts for each in listed(prompt) if each in facts]
+        assert sorted(first_round) == facts
+
+
+@hypothesis_settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab é한北. "), min_size=1, max_size=120) | st.text(max_size=40), min_size=2, max_size=25
+    ),
+    st.integers(16, 60),
+)
+def test_no_prompt_is_longer_than_allowed_and_it_ends(texts: list[str], most: int) -> None:
+    model: Any = Endless()
+    asyncio.run(
+        summarised({"a": "A"}, {"a": texts}, model, DescriptionSettings(summary_threshold=1, max_input_tokens=most), {})
+    )
+    for prompt in model.prompts:
+        lines = unmarked(prompt).split("Descriptions:\n\n")[1]
+        assert count_tokens(lines) <= most
+        assert lines.count("\n- ") >= 1, "what is alone is not summed up"
+
+
+class Endless:
+    """Answers with more than it was asked."""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    async def complete(self, request: Request) -> Reply:
+        self.prompts.append(request.messages[0].content)
+        return Reply(said("on and on " * 40), "m", "stop", 1, 1)
+
+
+def test_a_description_longer_than_a_prompt_is_divided_not_cut() -> None:
+    words = [f"w{i}x" for i in range(300)]
+    seen: list[str] = []
+
+    def keep(request: FakeRequest) -> str:
+        seen.extend(re.findall(r"\bw\d+x\b", request.prompt))
+        return said("short.")
+
+    with FakeServer(keep) as server:
+        found, _ = told(client(server), {"a": [" ".join(words), "A."]}, summary_threshold=20, max_input_tokens=100)
+        assert found == {"a": "short."}
+        assert sorted(seen) == sorted(words)
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (FakeReply(said("half a")[:-4], finish="length"), "cut off"),
+        (" ", "empty"),
+        ("I'm sorry, but I can't assist with that request.", "no JSON"),
+        (FakeReply("no", status=400), "no"),
+    ],
+)
+def test_one_that_fails_harms_no_other_and_keeps_whole_descriptions(reply: str | FakeReply, reason: str) -> None:
+    texts = ["one two three.", "five six seven eight.", "nine ten."]
+    with FakeServer({"Thing: BAD": reply, "Thing: GOOD": said("Good.")}) as server:
+        found, failures = told(client(server), {"good": texts, "bad": texts}, summary_threshold=9)
+        assert found == {"good": "Good.", "bad": "five six seven eight. nine ten."}
+        (failure,) = failures
+        assert (failure.stage, failure.item_id) == ("summarise", "bad")
+        assert reason in failure.detail
+        none_fits, _ = told(client(server), {"bad": texts}, summary_threshold=1)
+        assert none_fits == {"bad": "nine ten."}
+
+
+def test_a_bad_reply_is_asked_for_again() -> None:
+    with FakeServer(['{"description": "Half', said("Whole.")]) as server:
+        assert told(client(server), {"a": ["one two.", "three four."]}, summary_threshold=3) == ({"a": "Whole."}, [])
+        assert len(server.requests) == 2
+
+
+def test_a_failing_batch_of_a_fold_is_one_failure() -> None:
+    texts = [f"fact{i:02} is told here in some words." for i in range(20)]
+    with FakeServer(said("fine."), faults=Faults(script={"fact13": "500"})) as server:
+        found, failures = told(client(server, attempts=1), {"a": texts}, summary_threshold=20, max_input_tokens=100)
+        assert [each.item_id for each in failures] == ["a"]
+        assert found["a"] == " ".join(texts[:2])
+
+
+def test_a_budget_ends_it() -> None:
+    texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(40)}
+    with FakeServer(said("x")) as server:
+        with pytest.raises(BudgetReached):
+            told(client(server, max_tokens=5_000, max_output_tokens=50), texts, summary_threshold=3)
+        assert 0 < len(server.requests) < 40
+
+
+def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    texts = {f"e{i}": [f"{i} one two three.", "five six seven eight.", "z"] for i in range(10)}
+
+    def echo(request: FakeRequest) -> str:
+        return said(request.digest)
+
+    with FakeServer(echo) as server:
+        first = told(client(server, memo), texts, summary_threshold=3)
+        assert len(server.requests) == 10
+        turned = {each: texts[each][::-1] for each in reversed(texts)}
+        again = told(client(server, memo), turned, summary_threshold=3)
+        assert again == first
+        assert list(again[0]) == list(first[0])
+        assert len(server.requests) == 10
+        assert len(memo.made_from("chunk of e3")) == 1
+
+
+@pytest.mark.clock
+def test_all_are_asked_for_at_once() -> None:
+    texts = {f"e{i}": [f"{i} one two three.", "five six seven eight."] for i in range(20)}
+    with FakeServer(said("x"), latency=0.2) as server:
+        told(client(server), texts, summary_threshold=3)
+        assert server.measures.in_flight_peak == 20

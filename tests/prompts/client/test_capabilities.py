@@ -1,0 +1,115 @@
+import json
+from typing import Any, Literal
+
+import pytest
+from conspectus.prompts.client.capabilities import Dialect, schema_text
+from conspectus.prompts.model import Message, Request
+from pydantic import BaseModel
+
+ASKED = (Message("system", "Be brief."), Message("user", "Who?"))
+
+
+class Part(BaseModel):
+    title: str
+    weight: float = 1.0
+
+
+class Whole(BaseModel):
+    kind: Literal["a", "b"]
+    parts: list[Part]
+    note: str | None = None
+
+
+def body(dialect: Dialect, schema: type[BaseModel] | None = None) -> dict[str, Any]:
+    return dialect.parameters(Request(ASKED, "test", schema=schema), "m", 50)
+
+
+def test_schemas_are_closed_and_every_key_is_required() -> None:
+    schema = json.loads(schema_text(Whole))
+    assert schema["required"] == ["kind", "parts", "note"]
+    assert schema["additionalProperties"] is False
+    assert schema["$defs"]["Part"]["required"] == ["title", "weight"]
+    assert set(schema["$defs"]["Part"]["properties"]) == {"title", "weight"}
+    assert "default" not in json.dumps(schema)
+
+
+def test_json_is_asked_for_as_the_server_knows_it() -> None:
+    assert "response_format" not in body(Dialect())
+    asked = body(Dialect(), schema=Whole)
+    assert asked["response_format"]["json_schema"]["schema"] == json.loads(schema_text(Whole))
+    assert [each["content"] for each in asked["messages"]] == ["Be brief.", "Who?"]
+
+    asked = body(Dialect("json_object"), schema=Whole)
+    assert asked["response_format"] == {"type": "json_object"}
+    assert asked["messages"][-1]["content"].startswith("Who?\n\nReply with one JSON value")
+    assert schema_text(Whole) in asked["messages"][-1]["content"]
+
+    asked = body(Dialect("none"), schema=Whole)
+    assert "response_format" not in asked
+    assert len(asked["messages"]) == 2
+    after_answer = Request((*ASKED, Message("assistant", "I.")), "test", schema=Whole)
+    assert [each["role"] for each in Dialect("none").parameters(after_answer, "m", 50)["messages"]][-1] == "user"
+
+
+@pytest.mark.parametrize(
+    ("refusal", "lowered"),
+    [
+        (
+            "max_tokens Unsupported parameter: 'max_tokens' is not supported with this model. "
+            "Use 'max_completion_tokens' instead.",
+            {"limit": "max_completion_tokens"},
+        ),
+        (
+            "response_format Invalid parameter: 'response_format' of type 'json_schema' is not supported.",
+            {"structured_output": "json_object"},
+        ),
+        ("temperature Unsupported value: 'temperature' does not support 0 with this model.", {"temperature": False}),
+        ("Unrecognized request argument supplied: stream_options", {"stream_usage": False}),
+    ],
+)
+def test_what_a_server_refuses_is_asked_for_in_another_way(refusal: str, lowered: dict[str, Any]) -> None:
+    found = Dialect().lowered(refusal)
+    assert found is not None
+    changed = {
+        name: getattr(found, name) for name in Dialect.__slots__ if getattr(found, name) != getattr(Dialect(), name)
+    }
+    assert changed == lowered
+
+
+def test_lowering_ends() -> None:
+    dialect: Dialect | None = Dialect()
+    seen = []
+    while dialect:
+        seen.append(dialect)
+        dialect = dialect.lowered("unsupported: max_tokens response_format temperature stream_options")
+    assert len(seen) == 6
+    asked = body(seen[-1], schema=Whole)
+    assert set(asked) == {"model", "messages", "max_completion_tokens"}
+
+
+def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
+    says = (
+        "'max_tokens' is too large: 4096. This model's maximum context length is 4096 tokens and your request has 500"
+    )
+    assert Dialect().lowered(says) is None
+    assert Dialect().lowered("the moon is full") is None
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+        "max_tokens: 100000 > 8192, which is the maximum allowed number of output tokens",
+        "temperature must be between 0 and 1",
+        "I refuse prompts about the temperature of the sun",
+    ],
+)
+def test_a_value_out_of_range_is_no_matter_of_dialect_either(says: str) -> None:
+    assert Dialect().lowered(says) is None
+
+
+def test_a_stream_asks_for_its_usage_where_the_server_knows_how() -> None:
+    asked = Dialect().parameters(Request(ASKED, "test"), "m", 50, stream=True)
+    assert asked["stream"]
+    assert asked["stream_options"] == {"include_usage": True}
+    assert "stream_options" not in Dialect(stream_usage=False).parameters(Request(ASKED, "t"), "m", 50, stream=True)

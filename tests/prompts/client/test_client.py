@@ -1,0 +1,698 @@
+"""The model client against a server that plays along, and one that does not."""
+
+import asyncio
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conspectus.prompts.client.client import ModelClient, address_of
+from conspectus.prompts.client.completions import Rate, read_completion
+from conspectus.prompts.client.reply_cache import KIND, reply_key
+from conspectus.prompts.client.usage import metered
+from conspectus.prompts.fake import FakeReply, FakeServer, Faults, Limits
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.model import Message, Reply, Request
+from conspectus.prompts.replies.structured import ask_for, choose
+from conspectus.storage.errors import (
+    BadAnswer,
+    BudgetReached,
+    IndexUnusable,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    NeedsModel,
+    SettingsError,
+)
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings, Price, load_settings
+from pydantic import BaseModel
+
+pytestmark = pytest.mark.clock
+
+
+def ask(text: str, **changes: Any) -> Request:  # noqa: ANN401  (fields of a request)
+    return Request((Message("user", text),), **{"step": "test", **changes})
+
+
+def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
+    return ModelClient(LlmSettings(model="m", base_url=server.url, **settings), memo)
+
+
+def complete(model: ModelClient, *texts: str) -> list[Reply | BaseException]:
+    async def all_of_them() -> list[Reply | BaseException]:
+        return await asyncio.gather(*(model.complete(ask(each)) for each in texts), return_exceptions=True)
+
+    return asyncio.run(all_of_them())
+
+
+def texts_of(replies: list[Reply | BaseException]) -> list[str]:
+    return [each.text if isinstance(each, Reply) else repr(each) for each in replies]
+
+
+def echo(request: FakeRequest) -> str:
+    return f"echo {request.last}"
+
+
+@pytest.fixture
+def memo(tmp_path: Path) -> Memo:
+    return Memo(tmp_path / "memo.sqlite")
+
+
+def test_a_reply_and_what_it_took() -> None:
+    with FakeServer("Paris, in France.") as server:
+        model = client(server, prices={"m": Price(input=1_000_000, output=10)})
+        (reply,) = complete(model, "Where is the Eiffel Tower?")
+        assert isinstance(reply, Reply)
+        assert (reply.text, reply.model, reply.finish) == ("Paris, in France.", "m", "stop")
+        (spent,) = model.meter.spending()
+        assert (spent.step, spent.model, spent.calls, spent.attempts) == ("test", "m", 1, 1)
+        assert (spent.prompt_tokens, spent.completion_tokens) == (reply.prompt_tokens, reply.completion_tokens)
+        assert spent.cost == reply.prompt_tokens + reply.completion_tokens / 100_000
+        assert not spent.estimated
+
+        (sent,) = server.requests
+        assert sent.body == {
+            "model": "m",
+            "messages": [{"role": "user", "content": "Where is the Eiffel Tower?"}],
+            "max_tokens": 4096,
+            "temperature": 0.0,
+        }
+
+
+def test_each_answer_has_its_own_usage() -> None:
+    with FakeServer(echo) as server:
+        model = client(server)
+
+        async def answer(calls: int) -> tuple[int, int]:
+            with metered() as meter:
+                await asyncio.gather(*(model.complete(ask(f"{calls}.{each}")) for each in range(calls)))
+                async for _ in model.stream(ask(f"{calls} streamed")):
+                    pass
+            return meter.total().calls, meter.total().completion_tokens
+
+        async def both() -> list[tuple[int, int]]:
+            return await asyncio.gather(answer(2), answer(5))
+
+        (first, _), (second, _) = asyncio.run(both())
+        assert (first, second) == (3, 6)
+        assert model.meter.total().calls == 9
+
+
+def test_a_price_that_is_not_known_is_not_zero() -> None:
+    with FakeServer("x") as server:
+        model = client(server)
+        complete(model, "a")
+        assert model.meter.total().cost is None
+
+
+def test_steps_can_have_models_of_their_own() -> None:
+    with FakeServer(lambda request: request.model) as server:
+        model = client(server, step_models={"extract": "small"})
+        replies = [asyncio.run(model.complete(ask("a", step=step))) for step in ("extract", "answer")]
+        assert [each.text for each in replies] == ["small", "m"]
+        assert [(each.step, each.model) for each in model.meter.spending()] == [("answer", "m"), ("extract", "small")]
+
+
+def test_nothing_is_paid_twice(memo: Memo) -> None:
+    with FakeServer(echo, latency=0.05) as server:
+        replies = complete(client(server, memo), "a", "b", "a", "a")
+        assert texts_of(replies) == ["echo a", "echo b", "echo a", "echo a"]
+        assert len(server.requests) == 2
+        again = client(server, memo)
+        (reply,) = complete(again, "a")
+        assert reply == replace(replies[0], remembered=True)  # type: ignore[type-var]
+        assert again.meter.total() == replace(again.meter.total(), calls=0, remembered=1, prompt_tokens=0, cost=0)
+        streamed = asyncio.run(pieces_of(again, "b"))
+        assert streamed == ["echo b"]
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ask("b"),
+        ask("a", sample=1),
+        ask("a", temperature=0.5),
+        ask("a", max_tokens=9),
+        Request((Message("system", "a"),), "test"),
+    ],
+)
+def test_another_question_is_another_reply(memo: Memo, other: Request) -> None:
+    with FakeServer(echo) as server:
+        model = client(server, memo)
+        asyncio.run(model.complete(ask("a")))
+        asyncio.run(model.complete(other))
+        assert len(server.requests) == 2
+        asyncio.run(model.complete(ask("a", step="elsewhere", sources=("x",))))
+        assert len(server.requests) == 2
+
+
+def test_what_a_reply_was_made_from_is_remembered_with_it(memo: Memo) -> None:
+    with FakeServer(echo) as server:
+        asyncio.run(client(server, memo).complete(ask("a", sources=("chunk1", "chunk2"))))
+        ((kind, key),) = memo.made_from("chunk1")
+        assert memo.made_from("chunk2") == [(kind, key)]
+        assert b"echo a" in memo.get_many(kind, [key])[key]
+        assert memo.made_from("chunk3") == []
+
+
+async def pieces_of(model: ModelClient, text: str) -> list[str]:
+    return [piece async for piece in model.stream(ask(text))]
+
+
+def test_a_stream_comes_in_pieces_and_is_remembered_whole(memo: Memo) -> None:
+    with FakeServer("one two three four five six seven", piece=5) as server:
+        model = client(server, memo)
+        pieces = asyncio.run(pieces_of(model, "count"))
+        assert len(pieces) > 3
+        assert "".join(pieces) == "one two three four five six seven"
+        (spent,) = model.meter.spending()
+        assert spent.calls == 1
+        assert spent.completion_tokens == 7
+        assert texts_of(complete(model, "count")) == ["one two three four five six seven"]
+        assert len(server.requests) == 1
+
+
+def test_a_stream_that_breaks_off_says_so_and_is_not_remembered(memo: Memo) -> None:
+    faults = Faults(script={"count": ["cut_stream", None], "early": ["drop", None]})
+    with FakeServer("one two three four five six seven", piece=5, faults=faults) as server:
+        model = client(server, memo)
+
+        async def broken() -> list[str]:
+            got: list[str] = []
+            try:
+                async for piece in model.stream(ask("count")):
+                    got.append(piece)  # noqa: PERF401  (what came before the break is wanted)
+            except ModelUnavailable as error:
+                assert "broke off" in str(error)  # noqa: PT017
+                return got
+            pytest.fail("the stream did not break")
+
+        assert 0 < len("".join(asyncio.run(broken()))) < len("one two three four five six seven")
+        assert "".join(asyncio.run(pieces_of(model, "count"))) == "one two three four five six seven"
+        # Nothing had come yet: it is simply tried again.
+        assert "".join(asyncio.run(pieces_of(model, "early"))) == "one two three four five six seven"
+
+
+def test_a_stream_that_nobody_reads_any_more_gives_its_slot_back() -> None:
+    with FakeServer("word " * 200, piece=5, piece_delay=0.01) as server:
+        model = client(server, concurrency=1)
+
+        async def leave() -> None:
+            stream = model.stream(ask("long"))
+            async for _ in stream:
+                break
+            await stream.aclose()  # type: ignore[attr-defined]
+
+        asyncio.run(leave())
+        server.change(replies="short")
+        assert texts_of(complete(model, "short")) == ["short"]
+
+
+class Person(BaseModel):
+    name: str
+    born: int
+
+
+@pytest.mark.parametrize(
+    "without",
+    [
+        [],
+        ["json_schema"],
+        ["json_schema", "json_object"],
+        ["max_tokens"],
+        ["max_completion_tokens"],
+        ["temperature", "max_tokens", "json_schema", "json_object", "logit_bias", "seed"],
+        ["usage"],
+    ],
+)
+def test_servers_that_know_less_are_asked_for_less(without: list[Any]) -> None:
+    good = '{"name": "Ada", "born": 1815}'
+    with FakeServer(good, without=without) as server:
+        model = client(server)
+
+        async def both() -> list[Person]:
+            return [await ask_for(model, ask(each), Person) for each in ("who", "who else")]
+
+        assert asyncio.run(both()) == [Person(name="Ada", born=1815)] * 2
+        statuses = [each.status for each in server.requests]
+        assert statuses[-2:] == [200, 200], "what is refused once is not asked for again"
+        assert statuses.count(200) == 2
+        if "json_object" in without:
+            last = server.requests[-1].body
+            assert last
+            assert "valid against this JSON schema" in last["messages"][-1]["content"]
+        assert model.meter.total().estimated == ("usage" in without)
+
+
+def test_a_form_that_the_settings_insist_on_is_not_given_up() -> None:
+    with FakeServer("x", without=["json_schema"]) as server:
+        model = client(server, structured_output="json_schema")
+        with pytest.raises(ModelRefused, match="json_schema"):
+            asyncio.run(model.complete(ask("a", schema=Person)))
+
+
+def test_a_bad_answer_is_shown_to_the_model_and_asked_for_again() -> None:
+    with FakeServer(["Ada, 1815", '{"name": "Ada", "born": 1815}']) as server:
+        assert asyncio.run(ask_for(client(server), ask("who"), Person)) == Person(name="Ada", born=1815)
+        second = server.requests[1].body
+        assert second
+        assert [each["role"] for each in second["messages"]] == ["user", "assistant", "user"]
+        assert "Ada, 1815" in second["messages"][1]["content"]
+    with FakeServer("Ada, 1815") as server:
+        with pytest.raises(BadAnswer) as bad:
+            asyncio.run(ask_for(client(server), ask("who"), Person))
+        assert bad.value.raw == "Ada, 1815"
+        assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("reply", "choice"), [('{"answer": "Y"}', "Y"), ("N", "N"), ('```json\n{"answer": "N"}\n```', "N"), ("Yes.", "Y")]
+)
+def test_a_forced_choice(reply: str, choice: str) -> None:
+    with FakeServer(reply) as server:
+        assert asyncio.run(choose(client(server), ask("Any left?"), ["Y", "N"])) == choice
+    with FakeServer("Perhaps") as server, pytest.raises(BadAnswer):
+        asyncio.run(choose(client(server), ask("Any left?"), ["Y", "N"]))
+
+
+def test_a_cut_off_reply_is_never_a_whole_one() -> None:
+    with FakeServer('{"name": "Ada", "born": 1815}') as server, pytest.raises(BadAnswer, match="cut off"):
+        asyncio.run(ask_for(client(server, max_output_tokens=5), ask("who"), Person))
+
+
+@pytest.mark.parametrize(
+    ("setup", "hint"),
+    [
+        ({"api_key": "right"}, "llm.api_key_variable"),
+        ({"models": ["other"]}, "llm.model"),
+        ({"context_length": 10}, "context length"),
+    ],
+)
+def test_what_no_try_can_mend_is_told_at_once(setup: dict[str, Any], hint: str) -> None:
+    with FakeServer("x", **setup) as server:
+        with pytest.raises(ModelRefused, match=hint):
+            asyncio.run(client(server).complete(ask("a")))
+        assert len(server.requests) == 1
+
+
+def test_the_key_comes_from_the_environment_and_shows_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_KEY", "sk-very-secret")
+    with FakeServer("x", api_key="sk-other") as server:
+        settings = LlmSettings(model="m", base_url=server.url, api_key_variable="OUR_KEY")
+        with pytest.raises(ModelRefused) as refused:
+            asyncio.run(ModelClient(settings).complete(ask("a")))
+        assert server.requests[0].bearer == "sk-very-secret"
+        assert "very-secret" not in str(refused.value)
+        assert "very-secret" not in repr(settings)
+
+
+@pytest.mark.parametrize("key", ["sk-very-secret\r", " sk-very-secret\n"])
+def test_a_line_break_around_the_key_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OUR_KEY", key)
+    with FakeServer("x", api_key="sk-very-secret") as server:
+        assert texts_of(complete(client(server, api_key_variable="OUR_KEY"), "a")) == ["x"]
+
+
+@pytest.mark.parametrize("key", ["sk-very\nsecret", "sk-vérysecret"])
+def test_a_key_that_cannot_be_one_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OUR_KEY", key)
+    with FakeServer("x") as server, pytest.raises(SettingsError, match="OUR_KEY holds a sign") as refused:
+        client(server, api_key_variable="OUR_KEY")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_key_that_a_server_sends_back_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_KEY", "sk-very-secret")
+    for status in (401, 400, 500):
+        with FakeServer(FakeReply("your key sk-very-secret is wrong", status=status)) as server:
+            model = client(server, api_key_variable="OUR_KEY", attempts=1)
+            (error,) = complete(model, "a")
+            assert isinstance(error, ModelError)
+            assert "your key *** is wrong" in str(error)
+
+
+def test_a_reply_keeps_its_words_where_the_key_is_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_KEY", "ollama")  # what people set for a server that needs no key
+    with FakeServer("ollama is a server") as server:
+        assert texts_of(complete(client(server, api_key_variable="OUR_KEY"), "a")) == ["ollama is a server"]
+
+
+def test_a_key_that_was_put_right_is_used_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeServer("x", api_key="right") as server:
+        monkeypatch.setenv("OUR_KEY", "wrong")
+        assert isinstance(complete(client(server, api_key_variable="OUR_KEY"), "a")[0], ModelRefused)
+        monkeypatch.setenv("OUR_KEY", "right")
+        assert texts_of(complete(client(server, api_key_variable="OUR_KEY"), "a")) == ["x"]
+
+
+def test_azure_is_asked_by_its_own_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OUR_KEY", "azure-key")
+    with FakeServer("x", api_key="azure-key") as server:
+        settings = LlmSettings(
+            model="gpt", base_url=server.origin, api_version="2024-10-21", api_key_variable="OUR_KEY"
+        )
+        assert asyncio.run(ModelClient(settings).complete(ask("a"))).text == "x"
+        assert server.requests[0].path.startswith("/openai/deployments/gpt/chat/completions")
+
+
+def test_no_model_and_no_key_are_said_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NeedsModel, match=r"set llm\.model"):
+        ModelClient(LlmSettings())
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(SettingsError, match=r"OPENAI_API_KEY holds no key for https://api\.openai\.com/v1"):
+        ModelClient(LlmSettings(model="m"))
+
+
+def test_a_server_that_is_not_there() -> None:
+    settings = LlmSettings(model="m", base_url="http://127.0.0.1:9/v1", attempts=2)
+    with pytest.raises(ModelUnavailable, match=r"gave up after 2 tries: no connection to http://127.0.0.1:9/v1"):
+        asyncio.run(ModelClient(settings).complete(ask("a")))
+
+
+def test_all_are_answered_although_one_in_ten_tries_fails(memo: Memo) -> None:
+    rates = {
+        "429": 0.02,
+        "500": 0.02,
+        "timeout": 0.02,
+        "drop": 0.02,
+        "cut_body": 0.01,
+        "html_502": 0.005,
+        "bad_json": 0.005,
+    }
+    faults = Faults(rates, retry_after=0.05)
+    with FakeServer(echo, latency=0.01, faults=faults, seed=5) as server:
+        model = client(server, memo, timeout=2)
+        replies = complete(model, *(str(each) for each in range(1000)))
+        assert texts_of(replies) == [f"echo {each}" for each in range(1000)]
+        struck = server.measures.faults
+        assert set(struck) == set(rates)
+        spent = model.meter.total()
+        assert spent.calls == 1000
+        # On a busy machine a try may time out before the server has seen it.
+        assert spent.attempts >= len(server.requests) >= 1000 + sum(struck.values())
+        lost = sum(struck[each] for each in ("timeout", "drop", "cut_body", "bad_json"))  # type: ignore[index]
+        assert spent.unconfirmed_tokens > lost * 4096
+
+
+def test_one_prompt_that_always_fails_harms_no_other() -> None:
+    with FakeServer(echo, faults=Faults(script={"poison": "500"})) as server:
+        replies = complete(client(server, attempts=3), *(str(each) for each in range(50)), "poison")
+        assert texts_of(replies[:-1]) == [f"echo {each}" for each in range(50)]
+        assert isinstance(replies[-1], ModelUnavailable)
+        assert "gave up after 3 tries" in str(replies[-1])
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["limit in the settings", "limit unknown"])
+@pytest.mark.parametrize("shape", ["sliding", "fixed", "bucket"])
+def test_requests_a_minute_are_respected_and_used(named: bool, shape: Any) -> None:  # noqa: ANN401
+    # A minute of two seconds: 80 requests in each, and work for two and a half of them.
+    limits = Limits(requests_per_minute=80, window=2, shape=shape)
+    with FakeServer(echo, latency=0.02, limits=limits) as server:
+        settings = LlmSettings(model="m", base_url=server.url, requests_per_minute=80 if named else None)
+        model = ModelClient(settings, address=replace(address_of(settings), window=2.0))
+        replies = complete(model, *(str(each) for each in range(200)))
+        assert texts_of(replies) == [f"echo {each}" for each in range(200)]
+        assert server.measures.second_429 <= 2, "1 % of calls"
+        # The last minute is not full: what counts is that the others were.
+        allowed = 80 * (server.measures.seconds / 2 + 1)
+        assert len(replies) >= 0.8 * min(allowed, 240)
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["limit in the settings", "limit unknown"])
+def test_tokens_a_minute_are_respected_and_used(named: bool) -> None:
+    limits = Limits(tokens_per_minute=20_000, window=2)
+    with FakeServer("word " * 100, latency=0.02, limits=limits) as server:
+        most = 20_000 if named else None
+        settings = LlmSettings(model="m", base_url=server.url, tokens_per_minute=most, max_output_tokens=500)
+        model = ModelClient(settings, address=replace(address_of(settings), window=2.0))
+        replies = complete(model, *(f"{each} " + "word " * 100 for each in range(250)))
+        assert all(isinstance(each, Reply) for each in replies)
+        assert server.measures.second_429 < 2.5
+        tokens = server.measures.prompt_tokens + server.measures.completion_tokens
+        assert tokens >= 0.8 * 20_000 * (server.measures.seconds / 2)
+
+
+def test_a_server_that_takes_few_at_once() -> None:
+    with FakeServer(echo, latency=0.02, limits=Limits(in_flight=4)) as server:
+        replies = complete(client(server), *(str(each) for each in range(100)))
+        assert texts_of(replies) == [f"echo {each}" for each in range(100)]
+
+
+def test_a_budget_in_tokens_stops_before_it_is_passed_and_a_rerun_goes_on(memo: Memo) -> None:
+    prompts = [f"{each} {'word ' * 50}" for each in range(200)]
+    with FakeServer("word " * 20, latency=0.01) as server:
+        whole = client(server)
+        complete(whole, *prompts)
+        spent = whole.meter.total()
+        half = (spent.prompt_tokens + spent.completion_tokens) // 2
+        server.change()
+        before = len(server.requests)
+
+        small = client(server, memo, max_tokens=half, max_output_tokens=50)
+        replies = complete(small, *prompts)
+        took = small.meter.total().prompt_tokens + small.meter.total().completion_tokens
+        stopped = [each for each in replies if isinstance(each, BudgetReached)]
+        answered = [each for each in replies if isinstance(each, Reply)]
+        assert len(stopped) + len(answered) == 200
+        assert 0.8 * half < took <= half
+        assert len(server.requests) - before == len(answered)
+        assert "run the same command with more to go on" in str(stopped[0])
+
+        more = client(server, memo, max_output_tokens=50)
+        before = len(server.requests)
+        assert all(isinstance(each, Reply) for each in complete(more, *prompts))
+        assert len(server.requests) - before == len(stopped)
+
+
+def test_a_budget_in_dollars_stops_before_it_is_passed() -> None:
+    with FakeServer("word " * 20) as server:
+        prices = {"m": Price(input=1, output=1)}
+        model = client(server, max_cost=0.01, prices=prices, max_output_tokens=50)
+        replies = complete(model, *(f"{each} {'word ' * 50}" for each in range(300)))
+        assert any(isinstance(each, BudgetReached) for each in replies)
+        cost = model.meter.total().cost
+        assert cost is not None
+        assert 0.008 < cost <= 0.01
+        with pytest.raises(SettingsError, match=r"llm.max_cost needs the price of m"):
+            client(server, max_cost=1)
+
+
+def test_a_server_that_tells_no_usage_cannot_make_a_budget_be_passed() -> None:
+    with FakeServer("", without=["usage"]) as server:
+        model = client(server, max_tokens=10_000, max_output_tokens=1000)
+        replies = complete(model, *(str(each) for each in range(50)))
+        assert sum(isinstance(each, Reply) for each in replies) <= 9
+        assert any(isinstance(each, BudgetReached) for each in replies)
+
+
+def test_tries_of_which_no_reply_came_count_against_the_budget() -> None:
+    with FakeServer(echo, faults=Faults({"drop": 1.0})) as server:
+        model = client(server, max_tokens=5000, max_output_tokens=1000, attempts=20)
+        (error,) = complete(model, "a")
+        assert isinstance(error, BudgetReached)
+        assert len(server.requests) <= 5
+        assert model.meter.total().unconfirmed_tokens >= 1000 * len(server.requests)
+
+
+def test_tries_that_the_server_refused_do_not() -> None:
+    with FakeServer(echo, faults=Faults(script={"a": ["500", "500", "429"]}, retry_after=0.01)) as server:
+        model = client(server, max_tokens=2500, max_output_tokens=1000)
+        assert texts_of(complete(model, "a")) == ["echo a"]
+        assert len(server.requests) == 4
+
+
+def test_a_reached_budget_does_not_wait_for_the_limits() -> None:
+    with FakeServer("word " * 20) as server:
+        model = client(server, max_tokens=2000, max_output_tokens=50, requests_per_minute=60)
+        began = time.monotonic()
+        replies = complete(model, *(f"{each} {'word ' * 50}" for each in range(100)))
+        assert any(isinstance(each, BudgetReached) for each in replies)
+        assert time.monotonic() - began < 30
+
+
+def test_a_server_that_does_not_stream_answers_whole() -> None:
+    async def whole(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        body = json.dumps({"choices": [{"message": {"content": "all at once"}, "finish_reason": "stop"}]}).encode()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n")
+        writer.write(b"content-length: %d\r\n\r\n" % len(body) + body)
+        await writer.drain()
+        writer.close()
+
+    async def ask_it() -> list[str]:
+        async with await asyncio.start_server(whole, "127.0.0.1", 0) as listening:
+            port = listening.sockets[0].getsockname()[1]
+            model = ModelClient(LlmSettings(model="m", base_url=f"http://127.0.0.1:{port}/v1", attempts=1))
+            return [piece async for piece in model.stream(ask("a"))]
+
+    assert asyncio.run(ask_it()) == ["all at once"]
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": -5, "completion_tokens": 3},
+        {"prompt_tokens": True, "completion_tokens": 3},
+        {"prompt_tokens": 10**400, "completion_tokens": 3},
+        {"prompt_tokens": "5", "completion_tokens": None},
+        "none",
+    ],
+)
+def test_usage_that_cannot_be_is_estimated(usage: object) -> None:
+    body = {"choices": [{"message": {"content": "four words of text"}}], "usage": usage}
+    reply = read_completion(body, "m", 100, Rate())
+    assert reply.estimated
+    assert 0 < reply.prompt_tokens < 100
+
+
+def test_content_in_parts_is_one_text_and_estimates_teach_nothing() -> None:
+    parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
+    rate = Rate()
+    reply = read_completion({"choices": [{"message": {"content": parts}}]}, "m", 100, rate)
+    assert reply.text == "one two"
+    rate.learn(100, reply)
+    assert rate == Rate()
+
+
+def test_half_a_surrogate_pair_can_be_asked_about() -> None:
+    with FakeServer(echo) as server:
+        (reply,) = complete(client(server), "cut \ud83d here")
+        assert isinstance(reply, Reply)
+        assert reply.text == "echo cut \ufffd here"
+
+
+def test_another_model_is_another_reply(memo: Memo) -> None:
+    with FakeServer(lambda request: request.model) as server:
+        assert texts_of(complete(client(server, memo), "a")) == ["m"]
+        other = ModelClient(LlmSettings(model="n", base_url=server.url), memo)
+        assert texts_of(complete(other, "a")) == ["n"]
+
+
+def test_a_damaged_row_of_the_memo_is_told_and_harms_no_other(memo: Memo) -> None:
+    with FakeServer(echo) as server:
+        complete(client(server, memo), "a", "b")
+        key = reply_key(ask("a"), "m", 4096, "")
+        with sqlite3.connect(memo.path) as connection:
+            connection.execute("UPDATE results SET value = ? WHERE kind = ? AND key = ?", (b"[1,2,3,4,5,6]", KIND, key))
+        damaged, good = complete(client(server, memo), "a", "b")
+        assert isinstance(damaged, IndexUnusable)
+        assert "damaged reply" in str(damaged)
+        assert texts_of([good]) == ["echo b"]
+
+
+def test_what_cannot_be_kept_is_not_bought_any_more(memo: Memo) -> None:
+    with FakeServer(echo) as server:
+        model = client(server, memo, concurrency=1)
+        with sqlite3.connect(memo.path) as connection:
+            connection.execute(
+                "CREATE TRIGGER full BEFORE INSERT ON results BEGIN SELECT RAISE(ABORT, 'disk full'); END"
+            )
+        replies = complete(model, *(str(each) for each in range(300)))
+        assert all(isinstance(each, IndexUnusable) for each in replies)
+        assert len(server.requests) < 100, "the others were not sent"
+
+
+def test_a_reply_that_trickles_in_is_given_up() -> None:
+    with FakeServer("word " * 100, faults=Faults({"slow": 1.0}, slow_seconds=20)) as server:
+        model = client(server, timeout=0.6, attempts=1)
+        began = time.monotonic()
+        (error,) = complete(model, "a")
+        assert isinstance(error, ModelUnavailable)
+        assert time.monotonic() - began < 10
+
+
+RUN = """
+import asyncio, sys
+from pathlib import Path
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.model import Message, Request
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
+
+async def main():
+    model = ModelClient(LlmSettings(model="m", base_url=sys.argv[1]), Memo(Path(sys.argv[2])))
+    requests = [Request((Message("user", str(each)),), "test") for each in range(1000)]
+    replies = await asyncio.gather(*(model.complete(each) for each in requests))
+    assert [each.text for each in replies] == [f"echo {each}" for each in range(1000)]
+
+asyncio.run(main())
+"""
+
+
+def test_killed_half_way_the_rerun_sends_the_other_half(tmp_path: Path) -> None:
+    def latency(request: FakeRequest) -> float:
+        return 0.0 if request.number < 500 else 60.0
+
+    with FakeServer(echo, latency=latency) as server:
+        command = [sys.executable, "-c", RUN, server.url, str(tmp_path / "memo.sqlite")]
+        killed = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+        deadline = time.monotonic() + 60
+        while server.measures.statuses.get("200", 0) < 500 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(0.3)  # until what the process has got is in its memo
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert server.measures.statuses["200"] == 500
+        before = len(server.requests)
+        server.change(latency=0.0)
+        subprocess.run(command, cwd=Path(__file__).parents[2], check=True, timeout=60)
+        assert len(server.requests) - before == 500
+
+
+def test_callers_on_many_loops_and_threads_share_one_pool_and_its_limits() -> None:
+    with FakeServer(echo, latency=0.05) as server:
+        model = client(server, concurrency=4)
+
+        async def some(name: str) -> None:
+            await asyncio.gather(*(model.complete(ask(f"{name}{each}")) for each in range(10)))
+
+        async def both() -> None:
+            await asyncio.gather(*(asyncio.to_thread(asyncio.run, some(name)) for name in "abc"))
+
+        asyncio.run(both())
+        asyncio.run(some("d"))
+        assert server.measures.in_flight_peak == 4
+
+
+def test_a_caller_that_gives_up_frees_its_slot() -> None:
+    with FakeServer(echo, latency=lambda request: 30.0 if request.last == "slow" else 0.0) as server:
+        model = client(server, concurrency=1)
+
+        async def give_up() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(model.complete(ask("slow")), 0.2)
+            assert (await asyncio.wait_for(model.complete(ask("quick")), 5)).text == "echo quick"
+
+        asyncio.run(give_up())
+
+
+def test_prices_and_models_can_be_given_on_the_command_line_and_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = load_settings(overrides={"llm": {"prices": "{m: {input: 1, output: 2}}", "step_models": "{a: b}"}})
+    assert given.llm.prices == {"m": Price(input=1, output=2)}
+    assert given.llm.step_models == {"a": "b"}
+    monkeypatch.setenv("CONSPECTUS__LLM__PRICES", json.dumps({"m": {"input": 3, "output": 4}}))
+    assert load_settings().llm.prices == {"m": Price(input=3, output=4)}
+    with pytest.raises(SettingsError, match="it holds a password or a query") as refused:
+        load_settings(overrides={"llm": {"base_url": "https://me:hunter2@host/v1"}})
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_forked_process_makes_calls_of_its_own() -> None:
+    with FakeServer(echo) as server:
+        complete(client(server), "before")
+        child = os.fork()
+        if child == 0:  # pragma: no cover  (another process)
+            (reply,) = complete(client(server), "inside")
+            os._exit(0 if isinstance(reply, Reply) and reply.text == "echo inside" else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

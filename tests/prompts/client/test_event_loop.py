@@ -1,0 +1,70 @@
+import asyncio
+import os
+import threading
+import time
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextvars import copy_context
+
+import pytest
+from conspectus.prompts.client.event_loop import Waits, once_a_process, wait_for
+
+
+def test_threads_that_ask_at_the_same_moment_get_the_same() -> None:
+    made = []
+
+    @once_a_process
+    def make() -> object:
+        time.sleep(0.05)
+        made.append(object())
+        return made[-1]
+
+    with ThreadPoolExecutor(8) as threads:
+        got = list(threads.map(lambda _: make(), range(8)))
+    assert len(made) == 1
+    assert set(got) == set(made)
+
+
+def test_a_forked_process_makes_its_own_even_where_another_thread_was_making_it() -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    @once_a_process
+    def make() -> int:
+        if not began.is_set():
+            began.set()
+            go_on.wait(10)
+        return os.getpid()
+
+    with ThreadPoolExecutor(1) as other:
+        first = other.submit(make)
+        began.wait(10)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if make() == os.getpid() else 1)
+        _, status = os.waitpid(child, 0)
+        go_on.set()
+        assert os.waitstatus_to_exitcode(status) == 0
+        assert first.result() == os.getpid()
+
+
+def test_what_another_thread_waits_for_can_be_given_up() -> None:
+    waits, begun, ended = Waits(), threading.Event(), threading.Event()
+
+    async def long() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.set()
+
+    context = copy_context()
+    context.run(waits.enter)
+    with ThreadPoolExecutor(1) as other:
+        waiting = other.submit(context.run, lambda: wait_for(long()))
+        begun.wait(10)
+        waits.give_up()
+        with pytest.raises(CancelledError):
+            waiting.result(10)
+        assert ended.wait(10), "it is cancelled on the loop"
+        with pytest.raises(CancelledError):  # what it would wait for next is not waited for
+            other.submit(context.run, lambda: wait_for(long())).result(10)
+    assert wait_for(asyncio.sleep(0, "others go on")) == "others go on"

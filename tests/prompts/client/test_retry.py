@@ -1,0 +1,91 @@
+from email.utils import formatdate
+from time import time
+
+import httpx2
+import openai
+import pytest
+from conspectus.prompts.client.endpoint import Address
+from conspectus.prompts.client.retry import BadRequest, TryAgain, judge, retry_after
+from conspectus.storage.errors import ModelRefused
+
+AT = Address("http://h/v1", "", "KEY", 1, 1, 1, None, None)
+ASKED = httpx2.Request("POST", "http://h/v1/chat/completions")
+
+
+def error(
+    status: int, code: str = "", headers: dict[str, str] | None = None, message: str = "Sorry."
+) -> openai.APIError:
+    response = httpx2.Response(status, headers=headers, json={}, request=ASKED)
+    body = {"message": message, "code": code, "param": "temperature"}
+    return openai.APIStatusError(message, response=response, body=body)
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_what_may_pass_is_tried_again(status: int) -> None:
+    meant = judge(error(status), AT, str)
+    assert isinstance(meant, TryAgain)
+    assert meant.busy == (status in {429, 503, 529})
+    assert not meant.taken
+    assert str(meant) == f"http://h/v1 says {status}: Sorry."
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "hint"),
+    [
+        (401, "", "llm.api_key_variable"),
+        (403, "", "llm.api_key_variable"),
+        (404, "", "llm.model"),
+        (413, "", "413"),
+        (429, "insufficient_quota", "Add credit"),
+    ],
+)
+def test_what_will_not_pass_is_refused_with_what_to_do(status: int, code: str, hint: str) -> None:
+    meant = judge(error(status, code), AT, str)
+    assert isinstance(meant, ModelRefused)
+    assert hint in str(meant)
+
+
+def test_a_request_that_is_not_understood_tells_what_of_it() -> None:
+    for status, message in (
+        (400, "Unsupported value."),
+        (422, "?"),
+        (500, "('body', 'response_format'): Input should be"),
+    ):
+        meant = judge(error(status, message=message), AT, str)
+        assert isinstance(meant, BadRequest)
+        assert meant.refusal == f"temperature {message}"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after": "-3"}, 0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after-ms": "250", "retry-after": "7"}, 0.25),
+    ],
+)
+def test_servers_name_the_wait_in_several_ways(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_a_date_names_the_wait_too() -> None:
+    assert retry_after({"retry-after": formatdate(time() + 20, usegmt=True)}) == pytest.approx(20, abs=2)
+    assert retry_after({"retry-after": formatdate(time() - 20, usegmt=True)}) == 0
+
+
+def test_nobody_waits_an_hour() -> None:
+    assert isinstance(judge(error(429, headers={"retry-after": "3600"}), AT, str), ModelRefused)
+
+
+def test_only_a_connection_that_came_about_may_have_cost_something() -> None:
+    lost = openai.APIConnectionError(request=ASKED)
+    lost.__cause__ = httpx2.ReadError("gone")
+    never = openai.APIConnectionError(request=ASKED)
+    never.__cause__ = httpx2.ConnectError("no route")
+    for each, taken in ((lost, True), (never, False), (openai.APITimeoutError(request=ASKED), True)):
+        meant = judge(each, AT, str)
+        assert isinstance(meant, TryAgain)
+        assert meant.taken == taken

@@ -1,0 +1,93 @@
+import asyncio
+
+import pytest
+from conspectus.prompts.client.single_flight import Shared
+
+
+def test_work_is_done_once_for_all_who_ask_while_it_is_under_way() -> None:
+    async def work() -> None:
+        shared: Shared[int] = Shared()
+        done = 0
+
+        async def start() -> int:
+            nonlocal done
+            done += 1
+            await asyncio.sleep(0.01)
+            return done
+
+        assert sorted(await asyncio.gather(*(shared.get("a", start) for _ in range(3)))) == [
+            (1, False),
+            (1, False),
+            (1, True),
+        ]
+        assert await shared.get("a", start) == (2, True)
+
+    asyncio.run(work())
+
+
+def test_one_that_is_cancelled_does_not_take_it_from_the_others_and_the_last_ends_it() -> None:
+    async def work() -> None:
+        shared: Shared[str] = Shared()
+        ended = []
+
+        async def start() -> str:
+            try:
+                await asyncio.sleep(0.02)
+            except asyncio.CancelledError:
+                ended.append("cancelled")
+                raise
+            ended.append("done")
+            return "x"
+
+        first, second = (asyncio.create_task(shared.get("a", start)) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert (await second)[0] == "x"
+
+        third = asyncio.create_task(shared.get("a", start))
+        await asyncio.sleep(0.001)
+        third.cancel()
+        await asyncio.sleep(0.001)
+        assert ended == ["done", "cancelled"]
+        assert await shared.get("a", start) == ("x", True)
+
+    asyncio.run(work())
+
+
+def test_all_get_what_it_raises() -> None:
+    async def work() -> None:
+        shared: Shared[str] = Shared()
+
+        async def start() -> str:
+            await asyncio.sleep(0)
+            raise ValueError("no")
+
+        both = await asyncio.gather(*(shared.get("a", start) for _ in range(2)), return_exceptions=True)
+        assert [str(each) for each in both] == ["no", "no"]
+        with pytest.raises(ValueError, match="no"):
+            await shared.get("a", start)
+
+    asyncio.run(work())
+
+
+def test_work_that_was_given_up_does_not_end_what_was_begun_since() -> None:
+    async def work() -> None:
+        shared: Shared[int] = Shared()
+        begun = 0
+
+        async def start() -> int:
+            nonlocal begun
+            begun += 1
+            await asyncio.sleep(0.02)
+            return begun
+
+        first = asyncio.create_task(shared.get("a", start))
+        await asyncio.sleep(0)
+        first.cancel()
+        second = asyncio.create_task(shared.get("a", start))
+        await asyncio.sleep(0.01)
+        third = asyncio.create_task(shared.get("a", start))
+        assert (await second)[0] == (await third)[0] == 2
+        assert begun == 2
+
+    asyncio.run(work())

@@ -1,0 +1,64 @@
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
+from conspectus.prompts.embedding.vector_cache import KEPT, TOGETHER, Floats, KeptVectors
+from conspectus.query.context import Context
+
+
+def recording() -> tuple[KeptVectors, list[list[str]]]:
+    """Vectors of the lengths of questions, and the batches that they were made in."""
+    batches: list[list[str]] = []
+
+    def make(texts: Sequence[str]) -> list[Floats]:
+        batches.append(list(texts))
+        return [np.array([len(text)], np.float32) for text in texts]
+
+    return KeptVectors(make), batches
+
+
+def test_questions_are_made_together_and_once() -> None:
+    vectors, batches = recording()
+    vectors.of("before")
+    assert vectors.of_all(["a", "bb", "before", "bb", "ccc"])[:, 0].tolist() == [1, 2, 6, 2, 3]
+    assert batches == [["before"], ["a", "bb", "ccc"]]
+    assert vectors.of("a") is vectors.of("a")
+    assert not vectors.of("a").flags.writeable
+    assert len(batches) == 2
+
+
+def test_batches_and_memory_are_bounded() -> None:
+    vectors, batches = recording()
+    questions = [str(number) for number in range(KEPT + 200)]
+    vectors.of_all(questions)
+    assert max(len(each) for each in batches) == TOGETHER
+    assert sorted(each for batch in batches for each in batch) == sorted(questions)
+    vectors.of(questions[-1])
+    made = len(batches)
+    vectors.of(questions[0])
+    assert batches[made:] == [[questions[0]]], "the oldest was forgotten"
+
+
+def test_threads_get_the_vector_of_their_question() -> None:
+    vectors, _ = recording()
+    questions = ["q" * length for length in range(1, 200)]
+    wrong: list[str] = []
+
+    def ask() -> None:
+        wrong.extend(each for each in questions if vectors.of(each)[0] != len(each))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_bits_do_not_depend_on_what_else_is_asked(context: Context) -> None:
+    questions = ["Who?", "Who wrote the first program?", "word " * 600, ""]
+    alone, together = context.embedder, SentenceTransformerEmbedder()
+    for each, vector in zip(questions, together.embed_queries(questions), strict=True):
+        np.testing.assert_array_equal(vector, alone.embed_query(each))
+        np.testing.assert_array_equal(together.embed_query(each), vector)

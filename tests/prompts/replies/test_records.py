@@ -1,0 +1,318 @@
+"""Replies in the record format: what is well formed is read exactly, what is not is told, nothing is made up."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import MALFORMED, MalformedKind
+from conspectus.prompts.replies.records import (
+    COMPLETE,
+    ClaimRecord,
+    EntityRecord,
+    LostRecord,
+    Records,
+    RelationRecord,
+    read_records,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DATA = Path(__file__).parent / "data" / "extractions.jsonl"
+
+ADA = EntityRecord("Ada", "person", "Ada wrote notes.")
+ADA_TEXT = '("entity"<|>"Ada"<|>"person"<|>"Ada wrote notes.")'
+MET = RelationRecord("Ada", "Babbage", "Ada met Babbage.", 8.0)
+MET_TEXT = '("relationship"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage."<|>8)'
+
+AnyRecord = EntityRecord | RelationRecord | ClaimRecord
+
+
+def rendered(record: AnyRecord) -> str:
+    """Write a record the way that the prompts ask for."""
+    match record:
+        case EntityRecord(name, kind, description):
+            return f'("entity"<|>"{name}"<|>"{kind}"<|>"{description}")'
+        case RelationRecord(source, target, description, strength):
+            return f'("relationship"<|>"{source}"<|>"{target}"<|>"{description}"<|>{strength:g})'
+        case ClaimRecord(subject, object_, kind, status, start, end, description, quote):
+            fields = (subject, object_, kind, status, start, end, description, quote)
+            return '("claim"<|>' + "<|>".join('"' + (each or "NONE") + '"' for each in fields) + ")"
+
+
+def all_of(records: Records) -> list[AnyRecord]:
+    return [*records.entities, *records.relations, *records.claims]
+
+
+@pytest.mark.parametrize(
+    ("text", "record"),
+    [
+        (ADA_TEXT, ADA),
+        (MET_TEXT, MET),
+        ("(entity<|>Ada<|>person<|>Ada wrote notes.)", ADA),
+        ("('entity'<|>'Ada'<|>'person'<|>'Ada wrote notes.')", ADA),
+        ("(“entity”<|>“Ada”<|>“person”<|>“Ada wrote notes.”)", ADA),
+        ('( "Entity" <|> "Ada" <|> "person" <|> "Ada wrote notes." )', ADA),
+        ('("entity"<|>"Ada"<|>"person"<|>"Ada wrote\nnotes.")', ADA),
+        ('("entity"<|>"Ada<|>"person"<|>"Ada wrote notes.")', ADA),
+        ('**("entity"<|>"Ada"<|>"person"<|>"Ada wrote notes.")**', ADA),
+        ('("entity"<|>"Ada"</|>"person"|>"Ada wrote notes.")', ADA),
+        ('("relation"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage."|>8)', MET),
+        ('("relationship"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage."</|>8)', MET),
+        ('("relationship"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage."<|>"8.0")', MET),
+        ('("relationship"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage."<|>8/10)', MET),
+        (
+            '("relationship"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage.")',
+            RelationRecord("Ada", "Babbage", "Ada met Babbage.", None),
+        ),
+        (
+            '("relationship"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage."<|>strong)',
+            RelationRecord("Ada", "Babbage", "Ada met Babbage.", None),
+        ),
+        (
+            '("entity"<|>"Apollo (band)"<|>"organization"<|>"Apollo (a "group") sang 1) this 2) that.")',
+            EntityRecord("Apollo (band)", "organization", 'Apollo (a "group") sang 1) this 2) that.'),
+        ),
+        (
+            r'("entity"<|>"Ada"<|>"person"<|>"They said \"Ada\" and Ada\'s.")',
+            EntityRecord("Ada", "person", 'They said "Ada" and Ada\'s.'),
+        ),
+        (
+            '("claim"<|>"Ada"<|>"None"<|>"work"<|>"TRUE"<|>"1843"<|>"N/A"<|>"She wrote."<|>"Ada wrote.")',
+            ClaimRecord("Ada", None, "work", "TRUE", "1843", None, "She wrote.", "Ada wrote."),
+        ),
+        ('("entity"<|>"حورية"<|>"شخص"<|>"كتبت")', EntityRecord("حورية", "شخص", "كتبت")),
+        ('("entity"<|>"北京大学"<|>"组织"<|>"位于北京（市）。")', EntityRecord("北京大学", "组织", "位于北京（市）。")),
+    ],
+)
+@pytest.mark.parametrize("after", ["##\n<|COMPLETE|>", "<|COMPLETE|>", "", "\n\nI hope this helps (a lot)."])
+def test_ways_to_write_a_record(text: str, record: AnyRecord, after: str) -> None:
+    read = read_records(text + after)
+    if "1) this" in text and "COMPLETE" not in after:
+        # Its brackets do not match, and no sign says which one closes it.
+        assert [each.reason for each in read.lost] == ["it is not closed"]
+        return
+    assert all_of(read) == [record]
+    assert not read.lost
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('("entity"<|>"Ada"<|>"person")', "an entity has 3 fields, not 2"),
+        ('("entity"<|>"Ada"<|>"person"<|>"x"<|>"y")', "an entity has 3 fields, not 4"),
+        ('("entity"<|>""<|>"person"<|>"x")', "the entity has no name"),
+        ('("entity"<|>"Ada"<|>"person"<|>"Ada wrote', "it is not closed"),
+        ('("entity"<|>"Ada"<|>"person"<|>"Ada (1815', "it is not closed"),
+        ('("entity"<|>"Ada"<|>"person"<|>"Ada (1815)', "it is not closed"),
+        ('("relationship"<|>"Ada"<|>"Babbage")', "a relationship has 4 fields, not 2"),
+        ('("relationship"<|>"Ada"<|>""<|>"met"<|>8)', "the relationship lacks an end"),
+        ('("relationship"<|>"Ada"<|>"Babbage"<|>"Ada met Babbage."<|>8', "it is not closed"),
+        ('("claim"<|>"Ada"<|>"wrote")', "a claim has 8 fields, not 2"),
+        (
+            '("claim"<|>""<|>"b"<|>"c"<|>"d"<|>"e"<|>"f"<|>"g"<|>"h")',
+            "the claim lacks its subject or what it says",
+        ),
+        ('("keywords"<|>"mathematics")', "there is no record of the kind 'keywords'"),
+    ],
+)
+@pytest.mark.parametrize("neighbours", [True, False])
+def test_a_spoilt_record_is_told_and_takes_no_other_with_it(text: str, reason: str, neighbours: bool) -> None:
+    reply = f"{ADA_TEXT}##\n{text}\n{MET_TEXT}##\n{COMPLETE}" if neighbours else text
+    read = read_records(reply)
+    if neighbours and reason == "it is not closed" and "1815)" in text:
+        # A following record shows that this one has ended: only its quotation mark was forgotten.
+        assert read.entities[1].description == "Ada (1815"
+        return
+    assert all_of(read) == ([ADA, MET] if neighbours else [])
+    ((shown, why),) = ((each.text, each.reason) for each in read.lost)
+    assert why == reason
+    assert shown.startswith(text[:12])
+
+
+@pytest.mark.parametrize("reply", ["I'm sorry, but I can't assist with that request.", "", " \n", "[]", "{}", "null"])
+def test_a_reply_without_records_is_lost(reply: str) -> None:
+    assert read_records(reply) == Records(lost=(LostRecord(reply.strip(), "it holds no record"),))
+
+
+@pytest.mark.parametrize("reply", [COMPLETE, f"No entities.\n<|complete|>\n{COMPLETE}", "```\n<| COMPLETE |>\n```"])
+def test_a_reply_that_says_it_is_complete_lost_nothing(reply: str) -> None:
+    assert read_records(reply) == Records()
+
+
+def test_what_a_model_thought_is_no_reply() -> None:
+    drafted = '<think>\nPerhaps ("entity"<|>"Eve"<|>"person"<|>"No.")##\n</think>\n\n'
+    assert all_of(read_records(f"{drafted}{ADA_TEXT}##\n{COMPLETE}")) == [ADA]
+
+
+def test_a_cut_off_reply_is_always_told() -> None:
+    whole = f"{ADA_TEXT}##\n{MET_TEXT}##\n"
+    assert all_of(read_records(whole, cut_off=True)) == [ADA, MET]
+    assert [each.reason for each in read_records(whole, cut_off=True).lost] == ["the reply was cut off"]
+    assert not read_records(f"{whole}{COMPLETE}", cut_off=True).lost
+    # What looks like the end of this record may have been the middle of it.
+    in_doubt = read_records(ADA_TEXT, cut_off=True)
+    assert all_of(in_doubt) == []
+    assert [each.reason for each in in_doubt.lost] == ["it is not closed"]
+
+
+_SIGNS = "\"'“”‘’«»„().,;:!?#*-–/&%°'€ \u00a0"
+_LETTERS = "abcXYZ019äßñœøČЖяλדحورسيةكت北京大学のカ刘备กขक्षि한국"
+
+
+def fields(alphabet: str) -> st.SearchStrategy[str]:
+    text = st.text(st.sampled_from(alphabet), min_size=1, max_size=25).map(lambda each: " ".join(each.split()))
+    return text.filter(lambda each: each and "##" not in each and each.lower() not in {"none", "null", "unknown"})
+
+
+def records(alphabet: str) -> st.SearchStrategy[AnyRecord]:
+    field, maybe = fields(alphabet), st.none() | fields(alphabet)
+    strength = st.integers(0, 10).map(float) | st.floats(0, 10).map(lambda each: round(each, 2))
+    return st.one_of(
+        st.builds(EntityRecord, field, field, field),
+        st.builds(RelationRecord, field, field, field, strength),
+        st.builds(ClaimRecord, field, maybe, field, field, maybe, maybe, field, maybe),
+    )
+
+
+BETWEEN = [
+    "##",
+    "##\n",
+    " ##\n\n",
+    "\n##\n",
+    "##\n12. ",
+    "##\n- ",
+    ".##\n## ",
+    "##\n\n**Relationships** (as found):\n\n",
+]
+BEFORE = [
+    "",
+    "```\n",
+    "Sure! Here are (all) the records:\n\n",
+    "1. ",
+    "## Entities\n\n",
+    "<think>\nHm (two).\n</think>\n",
+]
+AFTER = ["##\n<|COMPLETE|>", "<|COMPLETE|>", "##\n<|COMPLETE|>\n```\nLet me know (if you wish).", "##"]
+
+
+@given(
+    st.lists(records(_LETTERS + _SIGNS), min_size=1, max_size=6),
+    st.sampled_from(BEFORE),
+    st.lists(st.sampled_from(BETWEEN), min_size=6, max_size=6),
+    st.sampled_from(AFTER),
+)
+@settings(max_examples=300, deadline=None)
+def test_records_are_read_back_exactly_whatever_stands_around_them(
+    emitted: list[AnyRecord], before: str, between: list[str], after: str
+) -> None:
+    body = "".join(
+        each + gap for each, gap in zip(map(rendered, emitted), [*between[: len(emitted) - 1], ""], strict=True)
+    )
+    read = read_records(before + body + after)
+    assert not read.lost
+    for kind, found in ((EntityRecord, read.entities), (RelationRecord, read.relations), (ClaimRecord, read.claims)):
+        assert list(found) == [each for each in emitted if isinstance(each, kind)]
+
+
+@given(
+    st.lists(records(_LETTERS + " ,.'-"), min_size=1, max_size=6),
+    st.lists(st.sampled_from(["\n", "\n\n2. ", ",\n", "\n- ", "\n\nRelationships:\n"]), min_size=6, max_size=6),
+    st.sampled_from(["", "\n", "\n```\n", ".", "\n\nThat is all (I think)."]),
+)
+@settings(max_examples=200, deadline=None)
+def test_records_need_no_marks_between_them(emitted: list[AnyRecord], between: list[str], after: str) -> None:
+    body = "".join(
+        each + gap for each, gap in zip(map(rendered, emitted), [*between[: len(emitted) - 1], ""], strict=True)
+    )
+    read = read_records(body + after)
+    assert not read.lost
+    assert sorted(map(repr, all_of(read))) == sorted(map(repr, emitted))
+
+
+@given(st.lists(records(_LETTERS + _SIGNS), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_a_reply_cut_off_anywhere_gives_no_record_that_was_not_emitted(emitted: list[AnyRecord]) -> None:
+    reply = "##\n".join(map(rendered, emitted)) + f"##\n{COMPLETE}"
+    for end in range(len(reply)):
+        read = read_records(reply[:end], cut_off=True)
+        for kind, found in (
+            (EntityRecord, read.entities),
+            (RelationRecord, read.relations),
+            (ClaimRecord, read.claims),
+        ):
+            wanted = [each for each in emitted if isinstance(each, kind)]
+            assert list(found) == wanted[: len(found)]
+        assert read.lost
+
+
+@given(st.lists(records(_LETTERS + " ,.'-()"), min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_nor_does_one_of_which_the_server_did_not_say_that_it_was_cut_off(emitted: list[AnyRecord]) -> None:
+    reply = "##\n".join(map(rendered, emitted)) + f"##\n{COMPLETE}"
+    for end in range(len(reply)):
+        assert set(all_of(read_records(reply[:end]))) <= set(emitted)
+
+
+CHANGES_WORDS: set[MalformedKind] = {"bad_escape"}
+
+
+@pytest.mark.parametrize("kind", sorted(set(MALFORMED) - CHANGES_WORDS))
+def test_what_models_do_to_replies(kind: MalformedKind) -> None:
+    emitted: list[AnyRecord] = [
+        EntityRecord("北京大学", "组织", "位于北京。"),
+        ADA,
+        EntityRecord("Marley's Ghost", "person", "It, a ghost, came at one o'clock."),
+        MET,
+    ]
+    spoilt = MALFORMED[kind]("##\n".join(map(rendered, emitted)) + f"##\n{COMPLETE}")
+    read = read_records(spoilt or "")
+    found = list(dict.fromkeys(all_of(read)))
+    assert found == emitted[: len(found)]
+    assert len(found) == len(emitted) or read.lost
+
+
+def test_three_replies_of_a_gleaning_keep_every_record() -> None:
+    # Joined, the last record of a reply without its end and the first of the next would be one.
+    replies = [f"{ADA_TEXT}##\n{MET_TEXT}", f'("entity"<|>"Babbage"<|>"person"<|>"He met Ada."){COMPLETE}', MET_TEXT]
+    read = [read_records(each) for each in replies]
+    assert [len(all_of(each)) for each in read] == [2, 1, 1]
+    assert not any(each.lost for each in read)
+
+
+def test_every_record_of_84_recorded_replies_is_read() -> None:
+    """GPT-4o replies recorded over A Christmas Carol by nano-graphrag's users, MIT."""
+    replies = [json.loads(line)["reply"] for line in DATA.read_text("utf-8").splitlines()]
+    read = [read_records(each) for each in replies]
+    entities = [each for one in read for each in one.entities]
+    relations = [each for one in read for each in one.relations]
+    assert (len(replies), len(entities), len(relations)) == (84, 654, 520)
+    opened = Counter(kind for each in replies for kind in re.findall(r"""\(\s*["“](\w+)["”]""", each))
+    assert opened["entity"] == 654
+    assert opened["relationship"] + opened["relation"] == 520
+    assert not any(one.lost or one.claims for one in read)
+    strengths = {4.0: 8, 5.0: 33, 6.0: 86, 6.5: 1, 7.0: 143, 8.0: 129, 9.0: 86, 10.0: 34}
+    assert Counter(each.strength for each in relations) == strengths
+    told = [field for each in entities for field in (each.name, each.type, each.description)]
+    told += [field for each in relations for field in (each.source, each.target, each.description)]
+    for field in told:
+        assert field == field.strip()
+        assert not any(sign in field for sign in ("<|", "|>", "##", '"("', "COMPLETE"))
+        assert not field.startswith(('"', "“"))
+
+
+def test_two_of_them_by_hand() -> None:
+    replies = {each["id"]: each["reply"] for each in map(json.loads, DATA.read_text("utf-8").splitlines())}
+    read = read_records(replies["91547ee169959c879928c0b2dee4baef"])
+    assert [each.name for each in read.entities] == ["Scrooge", "Marley's Ghost", "Ebenezer Scrooge"]
+    assert [(each.source, each.target, each.strength) for each in read.relations] == [
+        ("Scrooge", "Marley's Ghost", 10),
+        ("Ebenezer Scrooge", "Scrooge", 9),
+    ]
+    spoilt = [each for each in replies.values() if '"|>' in each or "</|>" in each or "“" in each]
+    assert spoilt, "the delimiters that lost a sign are in the data"
+    for each in spoilt:
+        read = read_records(each)
+        assert len(read.relations) == len(re.findall(r"""\(\s*["“]relation""", each))
+        assert all(relation.strength for relation in read.relations)

@@ -1,0 +1,743 @@
+import json
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import json_repair
+import pytest
+from conspectus.prompts.replies.json_lexer import lex
+from conspectus.prompts.replies.typed import read_answer, read_choice
+from conspectus.storage.errors import BadAnswer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, Field, RootModel
+
+
+class Entity(BaseModel):
+    name: str
+    type: str = "unknown"
+    description: str = ""
+
+
+class Relationship(BaseModel):
+    source: str
+    target: str
+    weight: float
+    directed: bool = False
+
+
+class Graph(BaseModel):
+    entities: list[Entity]
+    relationships: list[Relationship] = []
+
+
+class Entities(BaseModel):
+    entities: list[Entity]
+
+
+class Finding(BaseModel):
+    summary: str
+    explanation: str
+
+
+class Report(BaseModel):
+    title: str
+    summary: str
+    rating: float
+    findings: list[Finding]
+
+
+class Score(BaseModel):
+    score: int
+    reason: str
+
+
+class Choice(BaseModel):
+    model_config = ConfigDict(populate_by_name=True)
+    answer: str = Field("none", alias="Answer")
+    tags: list[str] = []
+
+
+class TwoWords(BaseModel):
+    a: int
+
+
+class Open(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    score: int = 0
+    note: str = ""
+
+
+SCROOGE = Entity(name="Scrooge", type="person", description="a miser")
+MARLEY = Entity(name="Marley", type="person", description="his partner, dead")
+BOTH = Graph(entities=[SCROOGE, MARLEY], relationships=[Relationship(source="Scrooge", target="Marley", weight=9)])
+PLAIN = json.dumps(BOTH.model_dump())
+SCORE = Score(score=8, reason="it is clear")
+CUT = "cut off"
+
+# What comes of a reply: the kind of damage, the reply, the schema, and the record or the beginning of the reason.
+READ: list[tuple[str, str, type[BaseModel], BaseModel]] = [
+    ("strict", PLAIN, Graph, BOTH),
+    ("strict, indented", BOTH.model_dump_json(indent=4), Graph, BOTH),
+    ("byte order mark", "\ufeff" + PLAIN, Graph, BOTH),
+    ("fence", f"```json\n{PLAIN}\n```", Graph, BOTH),
+    ("fence without a language", f"```\n{PLAIN}\n```\n", Graph, BOTH),
+    ("fence of tildes", f"~~~json\n{PLAIN}\n~~~", Graph, BOTH),
+    ("fence on one line", f"```json {PLAIN} ```", Graph, BOTH),
+    ("fence not closed", f"```json\n{PLAIN}", Graph, BOTH),
+    ("prose before", f"Sure! Here is the graph [as asked]: {PLAIN}", Graph, BOTH),
+    ("prose after", f"{PLAIN}\n\nI hope this helps. It's from stave [1].", Graph, BOTH),
+    ("prose and fence", f"The answer is:\n\n```json\n{PLAIN}\n```\nLet me know!", Graph, BOTH),
+    ("thinking", f'<think>Maybe {{"score": 3, "reason": "no"}}?</think>\n{SCORE.model_dump_json()}', Score, SCORE),
+    ("thinking, opened by the prompt", f'First {{"score": 3}}.\n</think>\n{SCORE.model_dump_json()}', Score, SCORE),
+    ("thinking, other tag", f"[THINK]8, I think.[/THINK]{SCORE.model_dump_json()}", Score, SCORE),
+    ("thinking, named as the field", f'<reasoning_content>{{"score": 3}}</reasoning_content>{PLAIN}', Graph, BOTH),
+    ("thinking, triangles", f'◁think▷{{"score": 3, "reason": ""}}◁/think▷{SCORE.model_dump_json()}', Score, SCORE),
+    (
+        "thinking, channels",
+        '<|channel|>analysis<|message|>{"score": 3, "reason": ""}<|end|><|start|>assistant<|channel|>commentary'
+        "<|message|>So:<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>"
+        f"{SCORE.model_dump_json()}<|return|>",
+        Score,
+        SCORE,
+    ),
+    ("tag in a string", '{"score": 8, "reason": "a </think> tag",}', Score, Score(score=8, reason="a </think> tag")),
+    ("trailing comma", '{"score": 8, "reason": "it is clear",}', Score, SCORE),
+    (
+        "trailing commas",
+        '{"entities": [{"name": "Scrooge", "type": "person", "description": "a miser",},],}',
+        Graph,
+        Graph(entities=[SCROOGE]),
+    ),
+    ("comment to the end of line", '{"score": 8, // of 10\n"reason": "it is clear"}', Score, SCORE),
+    ("comment in between", '{/* the score */ "score": 8, "reason": /* why */ "it is clear"}', Score, SCORE),
+    ("no comment", '{"score": 8, "reason": "see http://a.b/*c",}', Score, Score(score=8, reason="see http://a.b/*c")),
+    ("single quotes", "{'score': 8, 'reason': 'it is clear'}", Score, SCORE),
+    ("apostrophe", "{'score': 8, 'reason': 'it's clear'}", Score, Score(score=8, reason="it's clear")),
+    ("python quotes", """{'score': 8, 'reason': "it's \\"so\\""}""", Score, Score(score=8, reason='it\'s "so"')),
+    (
+        "python literals",
+        '{"entities": [], "relationships": [{"source": "a", "target": "b", "weight": 1, "directed": True}]}',
+        Graph,
+        Graph(entities=[], relationships=[Relationship(source="a", target="b", weight=1, directed=True)]),
+    ),
+    (
+        "line break in a string",
+        '{"score": 8, "reason": "it\nis\tclear"}',
+        Score,
+        Score(score=8, reason="it\nis\tclear"),
+    ),
+    ("typographic quotes", "{“score”: 8, “reason”: “it is clear”}", Score, SCORE),
+    ("typographic single quotes", "{‘score’: 8, ‘reason’: ‘it’s clear’}", Score, Score(score=8, reason="it’s clear")),
+    (
+        "quotes not escaped",
+        '{"score": 8, "reason": "he said "humbug" twice"}',
+        Score,
+        Score(score=8, reason='he said "humbug" twice'),
+    ),
+    (
+        "quotes not escaped before a comma",
+        '{"score": 8, "reason": "he said "humbug", then left"}',
+        Score,
+        Score(score=8, reason='he said "humbug", then left'),
+    ),
+    ("bare keys", '{score: 8, reason: "it is clear"}', Score, SCORE),
+    (
+        "comma missing between objects",
+        '{"entities": [{"name": "a"}\n{"name": "b"}]}',
+        Entities,
+        Entities(entities=[Entity(name="a"), Entity(name="b")]),
+    ),
+    ("number as a string", '{"score": "8", "reason": "it is clear"}', Score, SCORE),
+    ("in an object of one key", f'{{"result": {SCORE.model_dump_json()}}}', Score, SCORE),
+    ("under its own name", f'{{"graph": {PLAIN}}}', Graph, BOTH),
+    ("under its own name, in a prompt's case", '{"Two_words": {"a": 1}}', TwoWords, TwoWords(a=1)),
+    ("unknown key beside all", '{"note": 1, "score": 8, "reason": "it is clear"}', Score, SCORE),
+    ("unknown key, allowed", '{"score": 8, "nte": 1}', Open, Open.model_validate({"score": 8, "nte": 1})),
+    (
+        "half a pair",
+        r'{"score": 8, "reason": "\ud83d \udE00\ud83d\ude00 \\ud83d"}',
+        Score,
+        Score(score=8, reason="� �😀 \\ud83d"),
+    ),
+    ("half a pair, mended", r"{'score': 8, 'reason': '\udfff',}", Score, Score(score=8, reason="�")),
+    ("half a pair, raw", '{"score": 8, "reason": "\ud83d"}', Score, Score(score=8, reason="�")),
+    ("bare list", '[{"name": "a"}, {"name": "b"}]', Entities, Entities(entities=[Entity(name="a"), Entity(name="b")])),
+    ("bare list in a fence", '```json\n[{"name": "a"}]\n```', Entities, Entities(entities=[Entity(name="a")])),
+    ("bare empty list", "[]", Entities, Entities(entities=[])),
+    ("schema, then answer", f"{json.dumps(Graph.model_json_schema())}\n{PLAIN}", Graph, BOTH),
+    ("another value first", f'{{"plan": ["read", "write"]}}\n{SCORE.model_dump_json()}', Score, SCORE),
+    ("twice the same", f"{PLAIN}\nAgain:\n{BOTH.model_dump_json(indent=1)}", Graph, BOTH),
+    ("key twice, the same", '{"score": 8, "score": 8, "reason": "it is clear"}', Score, SCORE),
+    ("last bracket missing", '{"score": 8, "reason": "it is clear"', Score, SCORE),
+    ("last bracket missing in a fence", '```json\n{"score": 8, "reason": "it is clear"\n```', Score, SCORE),
+    ("alias", '{"Answer": "yes"}', Choice, Choice(answer="yes")),
+    ("list of its own", "```[1, 2]```", RootModel[list[int]], RootModel[list[int]]([1, 2])),
+]
+REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
+    ("empty", "", Graph, "empty"),
+    ("only spaces", " \n", Graph, "empty"),
+    ("refusal", "I'm sorry, but I can't help with that.", Graph, "no JSON"),
+    ("page of an error", "<!DOCTYPE html><html><body>502 {}</body></html>", Choice, "an HTML page"),
+    ("nothing in a fence", "```json\n```", Graph, "no JSON"),
+    ("schema only", json.dumps(Report.model_json_schema()), Report, "the schema itself"),
+    ("schema only, all optional", json.dumps(Choice.model_json_schema()), Choice, "the schema itself"),
+    ("another object, all optional", '{"reply": "yes"}', Choice, "not of the form asked for: it has none of the keys"),
+    ("empty object in prose", "The set is {} here.", Choice, "not of the form asked for: it has none of the keys"),
+    ("empty list in prose", "I found [] nothing.", Entities, "not of the form asked for"),
+    ("field missing", '{"score": 8}', Score, "not of the form asked for: reason"),
+    ("two records", '{"score": 8, "reason": "a"}\n{"score": 7, "reason": "a"}', Score, "ambiguous"),
+    (
+        "a draft before",
+        '{"score": 7, "reason": "a"}. Better: {"score": 8, "reason": clear}',
+        Score,
+        "not JSON: 'clear'",
+    ),
+    ("key twice, not the same", '{"score": 8, "score": 7, "reason": "a"}', Score, "it gives the key 'score' twice"),
+    ("key twice, mended", "{'score': 8, 'score': 7, 'reason': 'a'}", Score, "it gives the key 'score' twice"),
+    ("true for 1", '{"score": 8, "score": 8.0, "reason": "a"}', Score, "it gives the key 'score' twice"),
+    ("NaN", '{"source": "a", "target": "b", "weight": NaN}', Relationship, "it holds NaN"),
+    (
+        "NaN, quoted",
+        '{"source": "a", "target": "b", "weight": "NaN"}',
+        Relationship,
+        "not of the form asked for: a number",
+    ),
+    ("infinity", '{"source": "a", "target": "b", "weight": -Infinity}', Relationship, "it holds -Infinity"),
+    (
+        "infinite",
+        '{"source": "a", "target": "b", "weight": 1e999}',
+        Relationship,
+        "it holds a number that is too large",
+    ),
+    ("not a JSON number", '{"source": "a", "target": "b", "weight": 1_0}', Relationship, "not JSON: '1_0'"),
+    ("bare string", '{"score": 8, "reason": clear}', Score, "not JSON: 'clear'"),
+    ("half a literal", '{"source": "a", "target": "b", "weight": 1, "directed": tru}', Relationship, "not JSON: 'tru'"),
+    ("hole in a list", "[1,,2]", RootModel[list[int]], "not JSON"),
+    ("quote missing", '{"score": 8, "reason: "it is clear"}', Score, "not JSON"),
+    ("quote missing in a list", '{"tags": ["a, "b", "c"], "answer": "x"}', Choice, "not JSON: a quotation mark"),
+    ("two quotes missing", '{"tags": ["a, "b", "c, "d"]}', Choice, "not JSON: a quotation mark"),
+    ("two quotes missing around a key", '{"score": 8, "reason": "0, "note": 0"}', Score, "not JSON: a quotation mark"),
+    ("quote doubled", '{"score": 8, "reason": ""it is clear"}', Score, "not JSON: a quotation mark"),
+    ("quotes that look like JSON", '{"score": 8, "reason": "a ("b", "c") d"}', Score, "not JSON"),
+    ("string that looks like a comment", '{"tags": [\n// a",\n"b"]}', Choice, "not JSON: a comment"),
+    ("unknown escape", '{"score": 8, "reason": "\\alpha"}', Score, "not JSON: an escape"),
+    ("first bracket missing", '"answer": "x", "tags": ["a"]}', Choice, "not JSON: a value in it is part"),
+    ("first bracket missing, list last", '"note": "x", "entities": [{"name": "a"}]}', Entities, "not JSON: a value"),
+    ("first bracket of a list missing", '{"name": "a"}, {"name": "b"}]', Entity, "not JSON: a value in it is part"),
+    ("brackets crossed", '{"entities": [{"name": "a"]}', Entities, "not JSON: its brackets"),
+    ("bracket missing inside", '{"entities": ["name": "a"}, {"name": "b"}]}', Entities, "not JSON: its brackets"),
+    ("comma missing between numbers", "[1 2]", RootModel[list[int]], "not JSON"),
+    ("comma missing between strings", '{"tags": ["a" "b"]}', Choice, "not JSON"),
+    ("too deep", "[" * 100_000, Entities, "it is nested too deep"),
+    ("too deep to mend", "[ 'a', " + "[" * 70 + "]" * 71, Entities, "not JSON: it is nested more than"),
+    ("integer of too many digits", '{"score": ' + "8" * 10_000 + ', "reason": ""}', Score, "it holds a number that is"),
+    ("too deep for a strict reader", "[" * 100_000 + "]" * 100_000, Entities, "it is nested too deep"),
+    ("thinking without an end", f"<think>Well. {PLAIN}", Graph, CUT),
+    ("only thinking", f"<reasoning_content>{PLAIN}</reasoning_content>I do not know", Graph, "no JSON"),
+    ("only thinking, triangles", f"◁think▷{PLAIN}◁/think▷ none", Graph, "no JSON"),
+    (
+        "only thinking, channels",
+        f"<|channel|>analysis<|message|>{PLAIN}<|end|><|channel|>final<|message|>No answer",
+        Graph,
+        "no JSON",
+    ),
+    ("no final channel", f"<|start|>assistant<|channel|>commentary<|message|>{PLAIN}<|call|>", Graph, CUT),
+    ("thinking after all", f"{PLAIN}</think> I do not know", Graph, "it cannot be told what of it is thinking"),
+    ("thinking again", f"Sure. <think>Is it {PLAIN}", Graph, "it cannot be told what of it is thinking"),
+    *(
+        (f"under {key}", f'{{"{key}": {PLAIN}}}', Graph, "not of the form asked for: it has none of the keys")
+        for key in ("rejected", "error", "example", "not_graph")
+    ),
+    (
+        "key misspelt",
+        '{"answer": "x", "tag": ["a"]}',
+        Choice,
+        "not of the form asked for: it has the unknown key 'tag'",
+    ),
+    (
+        "key misspelt inside",
+        '{"entities": [{"name": "a", "type": "b", "descripton": "c"}]}',
+        Entities,
+        "not of the form asked for: it has the unknown key 'descripton' but not description",
+    ),
+]
+# What is salvaged of a reply that is cut.
+CUT_REPLIES: list[tuple[str, str, type[BaseModel], BaseModel | None]] = [
+    ("in a string", '{"entities": [{"name": "a"}, {"name": "b', Graph, Graph(entities=[Entity(name="a")])),
+    ("in a literal", '{"entities": [{"name": "a"}, {"name": nul', Graph, Graph(entities=[Entity(name="a")])),
+    ("after an element", '{"entities": [{"name": "a"}', Graph, Graph(entities=[Entity(name="a")])),
+    ("after a comma", '{"entities": [{"name": "a"},', Graph, Graph(entities=[Entity(name="a")])),
+    ("after all elements", '{"entities": [{"name": "a"}]', Graph, Graph(entities=[Entity(name="a")])),
+    ("in the second list", PLAIN[: PLAIN.index("9.0")], Graph, Graph(entities=[SCROOGE, MARLEY], relationships=[])),
+    ("in a fence", '```json\n[{"name": "a"},\n{"name"', Entities, Entities(entities=[Entity(name="a")])),
+    ("single quotes", "{'entities': [{'name': 'a',}, {'na", Graph, Graph(entities=[Entity(name="a")])),
+    ("in a number", "[10, 12", RootModel[list[int]], RootModel[list[int]]([10])),
+    ("after a whole string", '{"tags": ["a", "b"', Choice, Choice(tags=["a", "b"])),
+    ("in a member", '{"tags": ["a"], "Answer": "x', Choice, Choice(tags=["a"])),
+    ("in a key", '{"tags": ["a"], "Answer"', Choice, Choice(tags=["a"])),
+    ("before what is required", '{"title": "x", "summary": "y", "findings": [{"summary": "s", ', Report, None),
+    ("number at the end", '{"reason": "it is clear", "score": 8', Score, None),
+    ("in the first word", "{", Graph, None),
+    ("after a draft", f'{PLAIN}\nBetter: {{"entities": [', Graph, Graph(entities=[])),
+    ("quotes in doubt", '{"entities": [{"name": "a "b" c"}, {"name": "d', Graph, None),
+]
+
+
+@pytest.mark.parametrize(("kind", "reply", "schema", "record"), READ, ids=[row[0] for row in READ])
+def test_a_reply_is_read(kind: str, reply: str, schema: type[BaseModel], record: BaseModel) -> None:
+    assert read_answer(reply, schema) == record
+
+
+@pytest.mark.parametrize(("kind", "reply", "schema", "reason"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_a_reply_is_refused(kind: str, reply: str, schema: type[BaseModel], reason: str) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        read_answer(reply, schema)
+    assert caught.value.reason.startswith(reason)
+    assert (caught.value.raw, caught.value.salvaged) == (reply, None)
+
+
+@pytest.mark.parametrize("cut_off", [True, False])
+@pytest.mark.parametrize(("kind", "reply", "schema", "salvaged"), CUT_REPLIES, ids=[row[0] for row in CUT_REPLIES])
+def test_what_was_complete_is_salvaged(
+    kind: str, reply: str, schema: type[BaseModel], salvaged: BaseModel | None, cut_off: bool
+) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        read_answer(reply, schema, cut_off=cut_off)
+    assert (caught.value.reason, caught.value.raw, caught.value.salvaged) == (CUT, reply, salvaged)
+
+
+@pytest.mark.parametrize("reply", [PLAIN, f"```json\n{PLAIN}\n``", f"{PLAIN} I hope th"])
+def test_a_whole_record_before_the_cut_is_salvaged(reply: str) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        read_answer(reply, Graph, cut_off=True)
+    assert (caught.value.reason, caught.value.salvaged) == (CUT, BOTH)
+
+
+def test_missing_brackets_are_no_matter_only_where_nothing_else_can_be() -> None:
+    class Open(BaseModel):
+        model_config = ConfigDict(extra="allow")
+        score: str
+
+    class Outer(BaseModel):
+        inner: Entity
+        marks: dict[str, str] = {}
+
+    assert read_answer('{"marks": {}, "inner": {"name": "a", "type": "b", "description": "c"', Outer).inner.name == "a"
+    for reply, schema in (
+        ('{"marks": {}, "inner": {"name": "a", "type": "b"', Outer),  # a description could have come
+        ('{"inner": {"name": "a", "type": "b", "description": "c"', Outer),  # marks could have come
+        ('{"inner": {"name": "a", "type": "b", "description": "c"}, "marks": {"a": "b"', Outer),  # more marks
+        ('{"score": "8"', Open),  # anything could have come
+        ('{"tags": ["a"', Choice),
+    ):
+        with pytest.raises(BadAnswer, match=CUT):
+            read_answer(reply, schema)
+
+
+# Two of the GPT-4o replies recorded by nano-graphrag's example run over A Christmas Carol (MIT).
+FEZZIWIG = (
+    "{\n"
+    '    "title": "Fezziwig and His Apprentices",\n'
+    '    "summary": "This community centers around Fezziwig and his apprentices. The apprentices '
+    "express their admiration for Fezziwig and sleep under the counter in the back-shop after "
+    "participating in a dance. The relationship dynamics and living conditions of the apprentices "
+    'provide insight into the social structure and working environment within this community.",\n'
+    '    "rating": 4.5,\n'
+    '    "rating_explanation": "The community has moderate importance due to the indication of '
+    'possible social and living condition concerns for the apprentices.",\n'
+    '    "findings": [\n'
+    "        {\n"
+    '            "summary": "Fezziwig’s Influence on the Apprentices",\n'
+    '            "explanation": "Fezziwig appears to have a significant influence on the '
+    "apprentices. The apprentices greatly admire him, as indicated by their praise for his ability "
+    "to make people happy. This admiration suggests a positive mentor-apprentice relationship and "
+    "highlights Fezziwig's role as a central figure in the community. However, the extent of "
+    "Fezziwig's influence on both their professional and personal lives could have complex "
+    'implications for their development and well-being."\n'
+    "        },\n"
+    "        {\n"
+    '            "summary": "Living Conditions of the Apprentices",\n'
+    '            "explanation": "The apprentices sleep under the counter in the back-shop after '
+    "participating in a dance. This suggests that their living conditions might be modest at best, "
+    "raising potential concerns about their well-being. The fact that they reside in their "
+    "workplace implies either limited personal space or possibly resource constraints. "
+    "Understanding the adequacy of these living conditions is crucial for assessing the overall "
+    'welfare of the apprentices."\n'
+    "        }\n"
+    "    ]\n"
+    "}"
+)
+GROOM = (
+    "{\n"
+    '    "title": "Scrooge\'s Childhood Stories: The Sultan\'s Groom, The Genii, and The Princess",\n'
+    '    "summary": "This community revolves around characters from Scrooge\'s childhood stories, '
+    "including The Sultan's Groom, The Genii, and The Princess. These entities are interconnected "
+    "through Scrooge's imaginative recollections, featuring fantastical elements and "
+    'relationships.",\n'
+    '    "rating": 2.5,\n'
+    '    "rating_explanation": "The impact severity rating is low due to the fictional and '
+    'imaginative nature of the entities, with limited real-world impact.",\n'
+    '    "findings": [\n'
+    "        {\n"
+    '            "summary": "The Sultan\'s Groom in Scrooge\'s Childhood Stories",\n'
+    '            "explanation": "The Sultan\'s Groom is a central character in Scrooge\'s childhood '
+    "stories. This character's inclusion showcases Scrooge's engagement with imagination and "
+    "narrative. The Sultan's Groom is described as having been turned upside down by the Genii, "
+    'indicating a fantastical and whimsical nature to these recollections."\n'
+    "        },\n"
+    "        {\n"
+    '            "summary": "Role of The Genii",\n'
+    '            "explanation": "The Genii is another character from Scrooge\'s childhood stories, '
+    "known for turning the Sultan's Groom upside down. This supernatural being adds a layer of "
+    "fantasy and magical realism to the community, suggesting that Scrooge's stories were "
+    'influenced by mythical and fantastical elements."\n'
+    "        },\n"
+    "        {\n"
+    '            "summary": "The Princess\'s Connection to the Sultan\'s Groom",\n'
+    '            "explanation": "The Princess is mentioned as being married to the Sultan\'s Groom. '
+    "This relationship adds depth to Scrooge's imaginative stories, weaving together characters in "
+    "a narrative that likely captivated young Scrooge's imagination. The interplay between these "
+    'characters highlights the richness of the stories Scrooge engaged with during his childhood."\n'
+    "        }\n"
+    "    ]\n"
+    "}"
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "title", "n_findings"),
+    [
+        (FEZZIWIG, "Fezziwig and His Apprentices", 2),
+        (GROOM, "Scrooge's Childhood Stories: The Sultan's Groom, The Genii, and The Princess", 3),
+    ],
+)
+def test_recorded_replies(reply: str, title: str, n_findings: int) -> None:
+    report = read_answer(reply, Report)
+    assert (report.title, len(report.findings)) == (title, n_findings)
+    assert read_answer(repr(json.loads(reply)), Report) == report
+    assert read_answer(f"```json\n{reply.rstrip()[:-1]},}}\n```", Report) == report
+    for at in range(1, len(reply), 50):
+        with pytest.raises(BadAnswer, match=CUT) as caught:
+            read_answer(reply[:at], Report)
+        salvaged: Any = caught.value.salvaged
+        if salvaged is not None:
+            assert salvaged == report.model_copy(update={"findings": report.findings[: len(salvaged.findings)]})
+
+
+# ---- laws
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+tricky = st.lists(
+    st.sampled_from(
+        ['"', "'", "\\", "\n", ", ", ": ", "{", "}", "[", "]", "//", "/*", "*/", "```", " a ", "b", "“", "</think>"]
+    ),
+    max_size=8,
+).map("".join)
+texts = words | tricky
+numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**6), 10**6).map(float)
+graphs = st.builds(
+    Graph,
+    entities=st.lists(st.builds(Entity, name=texts, type=texts, description=texts), max_size=3),
+    relationships=st.lists(
+        st.builds(Relationship, source=texts, target=texts, weight=numbers, directed=st.booleans()), max_size=3
+    ),
+)
+
+
+@st.composite
+def renderings(draw: st.DrawFn) -> tuple[Graph, str]:
+    graph = draw(graphs)
+    indent, ascii_only = draw(st.sampled_from([None, 1, 2])), draw(st.booleans())
+    return graph, json.dumps(graph.model_dump(), indent=indent, ensure_ascii=ascii_only)
+
+
+def marks_of(rendered: str) -> list[int]:
+    """Return the offsets of the characters of strict JSON that are structure: brackets, colons, commas, quotes."""
+    outside = re.sub(r'"((?:[^"\\]|\\.)*)"', lambda m: '"' + "x" * len(m[1]) + '"', rendered, flags=re.DOTALL)
+    return [i for i, character in enumerate(outside) if character in '{}[]:,"']
+
+
+def is_beginning(part: object, whole: Graph) -> bool:
+    assert isinstance(part, Graph)
+    n, m = len(part.entities), len(part.relationships)
+    return part.entities == whole.entities[:n] and part.relationships == whole.relationships[:m]
+
+
+def answer_or_bad(reply: str, schema: type[BaseModel], *, cut_off: bool = False) -> BaseModel | BadAnswer:
+    try:
+        return read_answer(reply, schema, cut_off=cut_off)
+    except BadAnswer as bad:
+        return bad
+
+
+def assert_never_another(reply: str, graph: Graph, *, cut_off: bool = False) -> bool:
+    """Check the law: the record that was meant or BadAnswer. Return whether it is the record."""
+    record = answer_or_bad(reply, Graph, cut_off=cut_off)
+    if isinstance(record, BadAnswer):
+        assert record.raw == reply
+        assert record.salvaged is None or is_beginning(record.salvaged, graph)
+        return False
+    assert record == graph
+    return True
+
+
+def with_commas(rendered: str) -> str:
+    """Return it with a comma before every closing bracket that has something before it."""
+    marks = set(marks_of(rendered))
+    closing = {i for i in marks if rendered[i] in "]}" and rendered[:i].rstrip()[-1] not in "[{"}
+    return "".join(("," if i in closing else "") + character for i, character in enumerate(rendered))
+
+
+HARMLESS: dict[str, Callable[[str], str]] = {
+    "nothing": lambda rendered: rendered,
+    "fence": lambda rendered: f"```json\n{rendered}\n```",
+    "fence not closed": lambda rendered: f"```\n{rendered}",
+    "prose": lambda rendered: f"Here's what I found [see below]:\n{rendered}\nIs it {{good}}?",
+    "thinking": lambda rendered: f'<think>{{"entities": [</think>{rendered}',
+    "trailing commas": with_commas,
+    "python": lambda rendered: repr(json.loads(rendered)),
+    "wrapped": lambda rendered: f'{{"answer": {rendered}}}',
+    "byte order mark": lambda rendered: f"\ufeff{rendered}",
+}
+
+
+@pytest.mark.parametrize("kind", HARMLESS)
+@settings(max_examples=40, deadline=None)
+@given(case=renderings())
+def test_harmless_damage_is_mended(kind: str, case: tuple[Graph, str]) -> None:
+    graph, rendered = case
+    read = assert_never_another(HARMLESS[kind](rendered), graph)
+    if (
+        kind != "python" and "</think" not in rendered.lower()
+    ):  # Python has escapes of its own, thinking ends at the tag
+        assert read
+
+
+@settings(max_examples=100, deadline=None)
+@given(case=renderings(), data=st.data())
+def test_a_comment_anywhere_is_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
+    graph, rendered = case
+    at = data.draw(st.sampled_from(marks_of(rendered)))
+    comment = data.draw(st.sampled_from(["/* note */", "// note\n", '/* a "b" */', "// it's 8\n", '// "\n']))
+    if rendered[at] != '"':
+        assert_never_another(rendered[:at] + comment + rendered[at:], graph)
+
+
+@settings(max_examples=400, deadline=None)
+@given(case=renderings(), data=st.data())
+def test_a_lost_or_doubled_mark_is_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
+    graph, rendered = case
+    at = data.draw(st.sampled_from(marks_of(rendered)))
+    kept = data.draw(st.sampled_from(["", rendered[at] * 2]))
+    assert_never_another(rendered[:at] + kept + rendered[at + 1 :], graph)
+
+
+@settings(max_examples=200, deadline=None)
+@given(case=renderings(), data=st.data())
+def test_lost_brackets_at_the_end_are_never_another_record(case: tuple[Graph, str], data: st.DataObject) -> None:
+    graph, rendered = case
+    end = len(rendered.rstrip("]} \n"))
+    at = data.draw(st.integers(end, len(rendered)))
+    after = data.draw(st.sampled_from(["", "\n```", " Done."]))
+    assert_never_another(rendered[:at] + after, graph)
+
+
+@settings(max_examples=300, deadline=None)
+@given(case=renderings(), data=st.data(), kind=st.sampled_from([*HARMLESS]), cut_off=st.booleans())
+def test_a_cut_anywhere_is_never_another_record(
+    case: tuple[Graph, str], data: st.DataObject, kind: str, cut_off: bool
+) -> None:
+    graph, rendered = case
+    damaged = HARMLESS[kind](rendered)
+    at = data.draw(st.integers(0, len(damaged)))
+    read = assert_never_another(damaged[:at], graph, cut_off=cut_off)
+    assert not (read and cut_off)
+
+
+@settings(max_examples=100, deadline=None)
+@given(case=renderings())
+def test_line_breaks_not_escaped_are_never_another_record(case: tuple[Graph, str]) -> None:
+    graph, rendered = case
+    assert_never_another(re.sub(r"(?<!\\)((?:\\\\)*)\\n", r"\1\n", rendered), graph)
+
+
+@given(st.lists(st.sampled_from(["he", "said", '"humbug"', "(", '"no way"', "twice", "."]), max_size=8))
+def test_quotes_not_escaped_are_never_another_record(parts: list[str]) -> None:
+    said = " ".join(parts)
+    graph = Graph(entities=[Entity(name="a", type="b", description=said), Entity(name=said, type="", description="")])
+    assert_never_another(json.dumps(graph.model_dump()).replace('\\"', '"'), graph)
+
+
+def test_a_cut_at_every_place() -> None:
+    rendered = BOTH.model_dump_json(indent=2)
+    sizes = []
+    last_bracket = len(rendered) - 2
+    for at in range(1, last_bracket):
+        with pytest.raises(BadAnswer, match=CUT) as caught:
+            read_answer(rendered[:at], Graph)
+        salvaged: Any = caught.value.salvaged
+        assert salvaged is None or is_beginning(salvaged, BOTH)
+        sizes.append(len(salvaged.entities) + len(salvaged.relationships) if salvaged else -1)
+    assert read_answer(rendered[:last_bracket], Graph) == BOTH
+    assert sizes == sorted(sizes)  # what is salvaged only grows
+    assert sizes[-1] == 3
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from("{}[]\"',:/*\\`<> \n1ae-.“”")))
+def test_any_text_ends_in_an_answer_or_a_bad_answer(text: str) -> None:
+    for schema in (Choice, Entities, RootModel[list[int]]):
+        record = answer_or_bad(text, schema)
+        if isinstance(record, BadAnswer):
+            assert record.raw == text
+        else:
+            assert read_answer(record.model_dump_json(by_alias=True), schema) == record
+
+
+def test_an_independent_repair_comes_to_the_same() -> None:
+    compared = 0
+    for kind, reply, schema, record in READ:
+        if kind.startswith(
+            ("trailing", "comment", "no comment", "single", "python", "line", "quotes", "bare k", "last")
+        ):
+            other = json_repair.loads(reply)
+            assert schema.model_validate(other) == record, kind
+            compared += 1
+    assert compared >= 12
+
+
+@pytest.mark.parametrize("length", [100_000, 5_000_000])
+def test_work_is_bounded(length: int) -> None:
+    units = (
+        "[",
+        "{",
+        '{"a": ',
+        '["a ',
+        '"',
+        "\\",
+        "/*",
+        "<think>",
+        "[1] ",
+        "'it's ",
+        '[{"a": "b" ',
+        '{"a": "x "y" ',
+        '["a",b:',
+        '[: "x" ',
+        "<|channel|>final<|constrain|>",
+        "{} <think>",
+        '["\\ud83d',
+    )
+    for unit in units:
+        text = (unit * (length // len(unit) + 1))[:length]
+        began = time.perf_counter()
+        with pytest.raises(BadAnswer):
+            read_answer(text, Graph)
+        assert time.perf_counter() - began < 4, unit  # measured 0.5 s and less; a quadratic step takes minutes
+
+
+@pytest.mark.parametrize("depth", [900, 980, 990, 200_000])
+def test_no_depth_is_too_much(depth: int) -> None:
+    deep = '{"a":' * depth + "1" + "}" * depth
+    for reply in (deep, deep[:-1], deep.replace('"', "'"), f"{deep} or {deep}", f"{deep} or {deep.replace('1', '2')}"):
+        assert isinstance(answer_or_bad(reply, RootModel[Any]), RootModel | BadAnswer)
+
+
+def test_a_long_answer_is_read() -> None:
+    entity = {"name": "a" * 50, "type": "b" * 20, "description": "c" * 300}
+    rendered = json.dumps({"entities": [entity] * 2_000, "relationships": []})
+    assert len(read_answer(f"```json\n{rendered}\n```", Graph).entities) == 2_000
+    for damaged in (rendered[:400_000] + "]}", rendered[:400_000]):
+        with pytest.raises(BadAnswer, match=CUT) as caught:
+            read_answer(damaged, Graph)
+        assert isinstance(caught.value.salvaged, Graph)
+        assert len(caught.value.salvaged.entities) == 400_000 // (len(json.dumps(entity)) + 2)
+
+
+# ---- tokens
+
+
+@settings(max_examples=100, deadline=None)
+@given(case=renderings())
+def test_the_tokens_of_json_are_its_own(case: tuple[Graph, str]) -> None:
+    _, rendered = case
+    lexed = lex(rendered, 0)
+    assert (lexed.state, lexed.end, lexed.unclosed) == ("closed", len(rendered), ())
+    assert [rendered[token.start] for token in lexed.tokens if token.kind not in ("string", "word")] == [
+        rendered[at] for at in marks_of(rendered) if rendered[at] != '"'
+    ]
+    strings = [json.loads(found[0]) for found in re.finditer(r'"(?:[^"\\]|\\.)*"', rendered, re.DOTALL)]
+    assert [token.text for token in lexed.tokens if token.kind == "string"] == strings
+
+
+# ---- choices
+
+YES_NO = ("Yes", "No")
+
+
+@pytest.mark.parametrize(
+    ("reply", "choices", "choice"),
+    [
+        ("Yes", YES_NO, "Yes"),
+        ("yes.", YES_NO, "Yes"),
+        (" **NO**\n", YES_NO, "No"),
+        ("Y", YES_NO, "Yes"),
+        ("n", YES_NO, "No"),
+        ("Yes", ("Y", "N"), "Y"),
+        ("```\nYES\n```", ("Y", "N"), "Y"),
+        ("'N'", ("Y", "N"), "N"),
+        ("<think>Yes? No?</think>No", YES_NO, "No"),
+        ("Yes, there are more entities.", YES_NO, "Yes"),
+        ('{"answer": "No"}', YES_NO, "No"),
+        ("Answer: B", ("A", "B"), "B"),
+        ("no", ("No", "None"), "No"),
+        ("JA", ("ja", "nein"), "ja"),
+        ("True", ("T", "F"), "T"),
+        ("I would say: not supported.", ("supported", "not supported"), "not supported"),
+        ("No, there are none.", YES_NO, "No"),
+        ("<|channel|>analysis<|message|>No?<|end|><|channel|>final<|message|>Yes<|return|>", YES_NO, "Yes"),
+    ],
+)
+def test_a_choice_is_read(reply: str, choices: tuple[str, ...], choice: str) -> None:
+    assert read_choice(reply, choices) == choice
+
+
+@pytest.mark.parametrize(
+    ("reply", "choices"),
+    [
+        ("", YES_NO),
+        ("Yes and no", YES_NO),
+        ("Y/N", ("Y", "N")),
+        ("Maybe", YES_NO),
+        ("No-one knows", YES_NO),
+        ("Now I see", ("Y", "N")),
+        ("Your question is unclear", ("Y", "N")),
+        ("N", ("No", "None")),
+        ("<think>Yes", YES_NO),
+        ("I cannot say.", YES_NO),
+        ("?", YES_NO),
+        ("yes " * 1_000, YES_NO),
+        ("not yes", YES_NO),
+        ("I would not say yes.", YES_NO),
+        ("The answer isn't yes", YES_NO),
+        ("The answer isn’t yes", YES_NO),
+        ("NOT SUPPORTED", ("SUPPORTED", "REFUTED")),
+        ("There is no doubt: it is true", YES_NO),
+        ("There is no way it is true", ("true", "false")),
+        ("No doubt", YES_NO),
+        ("noon", YES_NO),
+        ("notable", YES_NO),
+        ("Nothing", ("Y", "N")),
+        ("Yesterday", YES_NO),
+        ("Yesterday", ("Y", "N")),
+        ("unknown", ("known", "un")),
+        ("n/a", ("Y", "N")),
+        ("3.9", tuple("012345")),
+        ("supported, or not supported", ("supported", "not supported")),
+    ],
+)
+def test_a_reply_that_names_no_one_choice_is_refused(reply: str, choices: tuple[str, ...]) -> None:
+    with pytest.raises(BadAnswer) as caught:
+        read_choice(reply, choices)
+    assert caught.value.raw == reply

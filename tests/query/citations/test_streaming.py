@@ -1,0 +1,70 @@
+from collections.abc import Sequence
+
+import pytest
+from conspectus.query.citations.streaming import Citing
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+KNOWN = {1: [1], 2: [2], 3: [1, 3], 4: []}
+
+
+def stream(pieces: Sequence[str]) -> tuple[str, list[tuple[str, int]]]:
+    asked: list[tuple[str, int]] = []
+
+    def cite(sentence: str, number: int) -> list[int]:
+        asked.append((sentence, number))
+        return KNOWN.get(number, [])
+
+    citing = Citing(cite)
+    return "".join([*(citing.take(each) for each in pieces), citing.end()]), asked
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("It is so [1].", "It is so [1]."),
+        ("It is so. [3] And so [2][9], too.", "It is so. [1][3] And so [2], too."),
+        ("Both [1, 3]; none [4]. End", "Both [1][3]; none. End"),
+        ("First the false one [9][1].", "First the false one [1]."),
+        ("The same twice [1][3]", "The same twice [1][3]"),
+        ("Years stand [1984], and [sic], and [1", "Years stand [1984], and [sic], and [1"),
+        ("\n  - a list [2]\n- b [1] \n\n", "- a list [2]\n- b [1]"),
+        ("NOTHING", ""),
+        (" NOTHING.\n", ""),
+        ("NOTHING of the kind [1].", "NOTHING of the kind [1]."),
+        ("NOTHING: Das sagen die Texte nicht.", "Das sagen die Texte nicht."),
+        ("**NOTHING**: 文中没有答案。", "文中没有答案。"),
+        ("**NOTHING:** 文中没有答案。", "文中没有答案。"),
+        ("NOTHING\n\nNo text says so [1].", "No text says so [1]."),
+        ("NOTHING - ", ""),
+        ("", ""),
+    ],
+)
+def test_marks_become_citations(answer: str, told: str) -> None:
+    assert stream([answer])[0] == told
+    assert stream(list(answer))[0] == told, "a letter at a time"
+
+
+def test_a_sentence_is_what_stands_before_its_marks() -> None:
+    _, asked = stream(["Ada wrote it. Nobody ran", " it [1][2], which is sad. [3]"])
+    assert asked == [("Nobody ran it", 1), ("Nobody ran it", 2), (", which is sad.", 3)]
+
+
+SIGNS = st.text(st.sampled_from(" \n.:a北[]1249,;NOTHI*-"), max_size=40)
+TEXTS = SIGNS | SIGNS.map(lambda text: f"NOTHING{text}")
+
+
+@given(st.lists(TEXTS, max_size=8))
+@example(["so [", "1", "]", "[2] "])
+def test_pieces_do_not_matter(pieces: list[str]) -> None:
+    whole, asked = stream(["".join(pieces)])
+    assert stream(pieces) == (whole, asked)
+    assert whole == whole.strip()
+
+
+def test_what_is_certain_is_told_at_once() -> None:
+    citing = Citing(lambda _, number: [number])
+    assert citing.take("It is") == "It is"
+    assert citing.take(" so") == " so"
+    assert citing.take(" [") == ""
+    assert citing.take("1]. And") == " [1]. And"

@@ -1,0 +1,145 @@
+"""Answers whose cited sentences are checked: marked, left out or kept, and counted."""
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.query.citations.verification import NOTHING_SUPPORTED, verified, without_marks
+from conspectus.query.context import Context
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer, Citation, CitedTriple, Usage
+from conspectus.storage.settings import load_settings
+
+from conspectus.api import open_index
+from tests.conftest import Build
+
+QUOTES = ("The Red House was published in 2012 by English author Mark Haddon.", "Oxford is a city in England.")
+TRUE = "Mark Haddon published The Red House in 2012 [1]."
+FALSE = "Mark Haddon was born in Northampton in 1962 [2]."
+FAR = "Every author wants to be read after a long night of rain [1]."
+
+
+def citation(number: int, quote: str) -> Citation:
+    return Citation(number, f"d{number}", "", "", 0, len(quote), quote)
+
+
+def answered(text: str, **more: object) -> Answer:
+    made = tuple(citation(number, quote) for number, quote in enumerate(QUOTES, start=1))
+    return Answer("Who wrote it?", "read", text, made, usage=Usage(calls=1, cost=0.5), **more)  # type: ignore[arg-type]
+
+
+def check(context: Context, answer: Answer, **citations: object) -> Answer:
+    chosen = context.settings.citations.model_copy(update=citations)
+    context = replace(context, settings=context.settings.model_copy(update={"citations": chosen}))
+    return asyncio.run(verified(context, answer))
+
+
+def test_an_unsupported_sentence_is_marked_and_counted(sample_context: Context) -> None:
+    found = check(sample_context, answered(f"{TRUE} {FALSE} And so on."))
+    assert found.text == f"{TRUE} {FALSE[:-1]} [unverified]. And so on."
+    assert [each.supported for each in found.checks] == [True, False]
+    assert found.checks[1].citations == (2,)
+    assert "Northampton" in found.checks[1].why
+    assert "1962" in found.checks[1].why
+    assert found.unsupported == 1
+    assert found.trace[-1].detail.startswith("1 of 2 cited sentences are supported")
+    assert without_marks(found.text) == f"{TRUE} {FALSE} And so on."
+    assert found.citations == answered("").citations
+
+
+def test_what_is_far_from_its_source_is_not_supported(sample_context: Context) -> None:
+    found = check(sample_context, answered(FAR))
+    assert "cosine" in found.checks[0].why
+    assert check(sample_context, answered(FAR), threshold=-1).unsupported == 0
+
+
+def test_an_unsupported_sentence_is_left_out_with_what_only_it_cites(sample_context: Context) -> None:
+    found = check(sample_context, answered(f"{FALSE} {TRUE}\n- {FALSE}\n- {TRUE}"), unsupported="drop")
+    assert found.text == f"{TRUE}\n- {TRUE}"
+    assert [each.number for each in found.citations] == [1]
+    assert found.unsupported == 2
+
+
+def test_where_no_support_is_left_nothing_is_known(sample_context: Context) -> None:
+    found = check(sample_context, answered(f"{FALSE} And more.", names=("Haddon",), span="1962"), unsupported="drop")
+    assert (found.text, found.citations, found.names, found.span, found.known) == (UNKNOWN, (), (), "", False)
+    marked = check(sample_context, answered(FALSE))
+    assert marked.text.endswith(NOTHING_SUPPORTED)
+    assert without_marks(marked.text) == FALSE
+
+
+def test_it_may_be_kept_as_it_is(sample_context: Context) -> None:
+    found = check(sample_context, answered(FALSE), unsupported="keep")
+    assert (found.text, found.unsupported) == (FALSE, 1)
+
+
+def test_what_cites_nothing_and_what_does_not_resolve_is_not_checked(sample_context: Context) -> None:
+    for text in ("Mark Haddon wrote it.", "He was born in Rome [9].", UNKNOWN):
+        assert check(sample_context, answered(text)) == answered(text)
+
+
+def test_triples_of_a_graph_support_too(sample_context: Context) -> None:
+    triple = CitedTriple(3, "r", "Mark Haddon", "lives in", "Oxford")
+    found = check(sample_context, answered("Haddon lives in Oxford [3]. Haddon lives in Leeds [3].", triples=(triple,)))
+    assert [each.supported for each in found.checks] == [True, False]
+
+
+def test_a_list_of_names_is_supported_where_each_stands(sample_context: Context) -> None:
+    names = ("Mark Haddon", "Oxford", "Leeds")
+    assert check(sample_context, answered("Oxford, Mark Haddon [1][2].", names=names)).unsupported == 0
+    assert check(sample_context, answered("Oxford and Leeds [1][2].", names=names)).checks[0].why == "not there: Leeds"
+
+
+@pytest.mark.parametrize("method", ["ppr", "global", "local", "drift", "tog", "tog2", "kaping"])
+def test_quotations_are_supported(method: str, index_root: Path, questions: list[str]) -> None:
+    index = open_index(index_root)
+    for question in questions[:3]:
+        found = index.ask(question, method)
+        assert not found.known or found.checks
+        assert found.unsupported == 0, found.checks
+
+
+def test_a_model_judges_in_place_of_the_cosine_and_its_calls_count(build: Build) -> None:
+    def reply(request: FakeRequest) -> str:
+        return json.dumps({"answer": "No" if "long night" in request.prompt else "Yes"})
+
+    context = build([("The Red House", QUOTES[0]), ("Oxford", QUOTES[1])])
+    text = f"{TRUE} {FAR} {FALSE}"
+    with FakeServer(reply) as server:
+        llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url, "attempts": 1}}).llm
+        served = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
+        found = check(served, answered(text), ask_model=True, threshold=1)
+        asked = [each.body["messages"][-1]["content"] for each in server.requests if each.body]
+        assert check(served, answered(text), threshold=1).usage.calls == 1, "no model is asked where that is not wanted"
+        assert len(server.requests) == 2
+    assert [each.supported for each in found.checks] == [True, False, False]
+    assert found.usage.calls == 3
+    assert [each.why for each in found.checks][1] == "the model finds no support"
+    assert len(asked) == 2, "what names something else needs no call"
+    assert all(QUOTES[0] in each and "Who wrote it?" in each for each in asked)
+    assert "Mark Haddon published The Red House in 2012" in asked[0] + asked[1]
+
+
+def test_where_the_model_fails_the_cosine_decides(build: Build) -> None:
+    context = build([("The Red House", QUOTES[0])])
+    with FakeServer("perhaps") as server:
+        llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url, "attempts": 1}}).llm
+        served = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
+        found = check(served, answered(f"{TRUE} {FAR}"), ask_model=True)
+    assert [each.supported for each in found.checks] == [True, False]
+    assert "cosine" in found.checks[1].why
+
+
+def test_a_model_that_cites_what_does_not_say_so_is_found_out(build: Build) -> None:
+    context = build([("The Red House", QUOTES[0]), ("Oxford", QUOTES[1])])
+    with FakeServer("It was Agatha Christie [1]. The Red House is by Mark Haddon [1].") as server:
+        overrides = {"llm": {"model": "m", "base_url": server.url}, "extraction": {"pipeline": "regex"}}
+        said: list[str] = []
+        index = open_index(context.index.root, load_settings(overrides=overrides))
+        found = index.ask("Who wrote The Red House?", "bm25", said.append)
+    assert "".join(said) == "It was Agatha Christie [1]. The Red House is by Mark Haddon [1]."
+    assert found.text.startswith("It was Agatha Christie [1] [unverified].")
+    assert found.unsupported == 1

@@ -1,0 +1,88 @@
+"""Which documents may be read: by tags, by metadata, and where nobody said anything."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conspectus.pipelines.index import build_index
+from conspectus.query.filter.documents import Filter, asked, permitted_documents, tags_of
+from conspectus.storage.errors import UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.settings import AccessSettings, load_settings
+
+from tests.conftest import write_rows
+
+ROWS = [
+    {"id": "a", "title": "A", "text": "Anna met Otto.", "access": "team-a", "year": 2019},
+    {"id": "ab", "title": "B", "text": "Otto met Mary.", "access": ["team-a", "team-b"], "year": 2021, "title_of": "x"},
+    {"id": "b", "text": "Mary met Anna.", "access": "team-b, team-c", "year": 2022},
+    {"id": "open", "text": "Anna met Mary.", "access": "", "year": 2023},
+    {"id": "bare", "text": "Otto met Anna.", "group": "team-a"},
+]
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    folder = tmp_path_factory.mktemp("documents")
+    write_rows(folder / "rows.jsonl", ROWS)
+    settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    build_index([folder / "rows.jsonl"], folder / "index", settings)
+    return Index.open(folder / "index")
+
+
+PUBLIC = {"open", "bare"}
+EVERY = {str(each["id"]) for each in ROWS}
+
+
+@pytest.mark.parametrize(
+    ("narrowed", "settings", "found"),
+    [
+        (Filter(), {}, EVERY),
+        (Filter(), {"untagged": "denied"}, EVERY),
+        (Filter(), {"unasked": "untagged"}, PUBLIC),
+        (Filter(), {"unasked": "untagged", "untagged": "denied"}, set()),
+        (Filter("", ()), {}, PUBLIC),
+        (Filter("", ("team-a",)), {}, {"a", "ab"} | PUBLIC),
+        (Filter("", ("team-a",)), {"untagged": "denied"}, {"a", "ab"}),
+        (Filter("", ("team-c", "team-x")), {}, {"b"} | PUBLIC),
+        (Filter("", ("team",)), {}, PUBLIC),
+        (Filter("", ("team-a",)), {"key": "group"}, {"a", "ab", "b", "open", "bare"}),
+        (Filter("", ("team-b",)), {"key": "group"}, {"a", "ab", "b", "open"}),
+        (Filter("year >= 2021", ("team-a",)), {}, {"ab", "open"}),
+        (Filter("year >= 2021"), {}, {"ab", "b", "open"}),
+        (Filter("id = b or title = A"), {}, {"a", "b"}),
+        (Filter("access = team-a"), {}, {"a", "ab"}),
+        (Filter("not year >= 2021"), {}, {"a"}),
+    ],
+)
+def test_what_may_be_read(index: Index, narrowed: Filter, settings: dict[str, str], found: set[str]) -> None:
+    assert permitted_documents(index, narrowed, AccessSettings.model_validate(settings)) == found
+
+
+def test_tags_that_are_no_list_stay_one_that_nobody_holds() -> None:
+    assert tags_of('["a", "b"') == {'["a"', '"b"'}
+    assert tags_of('{"a": 1}') == {'{"a": 1}'}
+    assert tags_of("[]") == tags_of(",") == frozenset()
+    assert tags_of(json.dumps([["a"], 1])) == {'["a"]', "1"}
+
+
+def test_what_is_no_filter_is_refused() -> None:
+    for where, access in (("", None), ("year >", None), (None, [""]), (None, "team-a")):
+        with pytest.raises(UsageError):
+            asked(where, access)
+    assert asked(None, None) == Filter()
+    assert asked(None, [" a", "a"]) == Filter("", ("a",))
+    assert str(asked("year  > 1", [])) == "where year > 1; access without a tag"
+
+
+def test_columns_of_tables_and_front_matter_are_metadata(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text('id,text,access,year\n1,"Anna met Otto.",team-a,2020\n', "utf-8")
+    (tmp_path / "page.md").write_text(
+        "---\ntitle: Page\naccess: [team-b, team-c]\nyear: 2021\n---\nMary met.\n", "utf-8"
+    )
+    settings = load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    build_index([tmp_path / "table.csv", tmp_path / "page.md"], tmp_path / "index", settings)
+    index = Index.open(tmp_path / "index")
+    assert permitted_documents(index, Filter("", ("team-a",)), settings.access) == {"1"}
+    assert len(permitted_documents(index, Filter("", ("team-c",)), settings.access)) == 1
+    assert permitted_documents(index, Filter("year = 2020"), settings.access) == {"1"}

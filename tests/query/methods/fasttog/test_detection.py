@@ -1,0 +1,149 @@
+"""Detections against networkx and igraph, and their bound."""
+
+import random
+
+import igraph
+import networkx as nx
+import numpy as np
+import pytest
+from conspectus.query.methods.fasttog.detection.girvan_newman import girvan_newman, splits
+from conspectus.query.methods.fasttog.detection.graph import (
+    SmallGraph,
+    community_modularity,
+    components,
+    largest,
+    members,
+    modularity,
+    numbered,
+    small_graph,
+)
+from conspectus.query.methods.fasttog.detection.louvain import louvain
+from conspectus.query.methods.fasttog.detection.registry import DETECTIONS
+from hypothesis import given
+from hypothesis import strategies as st
+
+KARATE: nx.Graph = nx.karate_club_graph()
+
+
+def of(graph: nx.Graph) -> SmallGraph:
+    return small_graph(graph.number_of_nodes(), np.array(graph.edges, np.int64).reshape(-1, 2))
+
+
+def sets(partition: np.ndarray) -> set[frozenset[int]]:
+    return {frozenset(each.tolist()) for each in members(partition)}
+
+
+def planted(seed: int) -> nx.Graph:
+    return nx.planted_partition_graph(5, 8, 0.9, 0.02, seed=seed)
+
+
+@pytest.mark.parametrize("name", DETECTIONS)
+@pytest.mark.parametrize("seed", range(20))
+def test_no_community_passes_the_bound(name: str, seed: int) -> None:
+    graph = of(nx.gnm_random_graph(30 + seed, 20 + 3 * seed, seed=seed))
+    for most in (4, 1, 2, 8) if seed < 4 else (4,):
+        found = DETECTIONS[name](graph, most, seed)
+        assert len(found) == graph.n_nodes
+        assert largest(found) <= most
+        assert np.array_equal(found, numbered(found))
+    assert np.array_equal(found, DETECTIONS[name](graph, most, seed)), "the same input gives the same"
+
+
+@pytest.mark.parametrize("name", DETECTIONS)
+def test_graphs_without_edges_or_nodes_are_divided_too(name: str) -> None:
+    for size in (0, 1, 5):
+        graph = small_graph(size, [])
+        assert largest(DETECTIONS[name](graph, 4, 7)) <= min(size, 4)
+        assert len(DETECTIONS[name](graph, None, 7)) == size
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_modularity_is_that_of_networkx(seed: int) -> None:
+    graph = nx.gnm_random_graph(25, 60, seed=seed)
+    draw = np.random.default_rng(seed)
+    weights = draw.uniform(0.5, 3.0, graph.number_of_edges())
+    nx.set_edge_attributes(graph, dict(zip(graph.edges, weights, strict=True)), "weight")
+    found = numbered(draw.integers(0, 6, 25))
+    plain = of(graph)
+    assert modularity(plain, found) == pytest.approx(nx.community.modularity(graph, sets(found), weight=None))
+    weighed = small_graph(25, np.array(graph.edges, np.int64), weights)
+    assert modularity(weighed, found) == pytest.approx(nx.community.modularity(graph, sets(found)))
+    assert community_modularity(plain, found).sum() / (2 * 60) == pytest.approx(modularity(plain, found))
+
+
+def test_the_karate_club_has_the_modularity_that_is_known() -> None:
+    graph = of(KARATE)
+    assert round(max(modularity(graph, louvain(graph, None, seed)) for seed in range(5)), 3) == 0.420
+    igraphs = igraph.Graph(graph.edges.tolist()).community_optimal_modularity()
+    assert modularity(graph, numbered(igraphs.membership)) == pytest.approx(0.4198, abs=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_louvain_agrees_with_igraph_and_networkx_where_it_is_unbounded(seed: int) -> None:
+    graph = planted(seed)
+    found = louvain(of(graph), None, seed)
+    assert sets(found) == set(map(frozenset, nx.community.louvain_communities(graph, seed=seed)))
+    assert sets(found) == set(map(frozenset, igraph.Graph.from_networkx(graph).community_multilevel()))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_louvain_is_as_good_as_igraph_where_the_communities_are_no_clear_ones(seed: int) -> None:
+    graph = nx.gnm_random_graph(60, 150, seed=seed)
+    small = of(graph)
+    ours = max(modularity(small, louvain(small, None, each)) for each in range(3))
+    reference = igraph.Graph.from_networkx(graph)
+    random.seed(seed)  # igraph draws from it
+    theirs = np.mean([reference.community_multilevel().modularity for _ in range(10)])
+    assert ours > theirs - 0.01
+
+
+@pytest.mark.parametrize("graph", [KARATE, planted(1), nx.gnm_random_graph(24, 40, seed=3)])
+def test_girvan_newman_splits_as_networkx_does(graph: nx.Graph) -> None:
+    def first_of_the_highest(left: nx.Graph) -> tuple[int, int]:
+        values = nx.edge_betweenness_centrality(left, normalized=False)
+        return min(values, key=lambda each: (-round(values[each], 9), tuple(sorted(each))))
+
+    bare = nx.Graph(graph.edges)  # without weights, which networkx would not read here, and with isolated nodes
+    bare.add_nodes_from(graph.nodes)
+    theirs = [set(map(frozenset, each)) for each in nx.community.girvan_newman(bare, first_of_the_highest)]
+    ours = [sets(each) for each in splits(of(graph))]
+    assert ours[0] == set(map(frozenset, nx.connected_components(bare)))
+    assert ours[1:] == theirs
+
+
+def test_girvan_newman_takes_the_first_split_that_satisfies() -> None:
+    graph = of(KARATE)
+    states = list(splits(graph))
+    for most in (4, 10, 20):
+        expected = next(each for each in states if largest(each) <= most)
+        assert np.array_equal(girvan_newman(graph, most), expected)
+    assert modularity(graph, girvan_newman(graph)) == max(modularity(graph, each) for each in states)
+
+
+@pytest.mark.parametrize("name", ["louvain", "girvan_newman", "agglomerative", "spectral"])
+def test_clear_communities_are_found(name: str) -> None:
+    cliques = nx.ring_of_cliques(6, 4)
+    found = DETECTIONS[name](of(cliques), 4, 7)
+    assert sets(found) == {frozenset(range(at, at + 4)) for at in range(0, 24, 4)}
+    assert sets(DETECTIONS[name](of(planted(3)), None, 7)) == {frozenset(range(at, at + 8)) for at in range(0, 40, 8)}
+
+
+@pytest.mark.parametrize("name", ["louvain", "girvan_newman", "spectral"])
+def test_weights_draw_nodes_together(name: str) -> None:
+    path = small_graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], np.array([5.0, 0.2, 5.0, 0.2, 5.0]))
+    assert sets(DETECTIONS[name](path, 2, 7)) == {frozenset({0, 1}), frozenset({2, 3}), frozenset({4, 5})}
+
+
+@given(st.integers(1, 12).flatmap(lambda size: st.tuples(
+    st.just(size), st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)), max_size=30)
+)))  # fmt: skip
+def test_a_bound_of_one_gives_single_nodes_and_communities_stay_connected(
+    given: tuple[int, list[tuple[int, int]]],
+) -> None:
+    size, pairs = given
+    graph = small_graph(size, pairs)
+    for name, detect in DETECTIONS.items():
+        assert len(sets(detect(graph, 1, 7))) == size, name
+    whole = components(graph)
+    for found in (louvain(graph, 4), girvan_newman(graph, 4)):
+        assert all(len(set(whole[each].tolist())) == 1 for each in members(found)), "no community crosses components"

@@ -1,0 +1,305 @@
+"""FastToG with a scripted model and without one: transcripts, bounds, and what is done with bad replies."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer, AnswersAbout
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.provenance import open_grounds
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Document
+
+from tests.marks import unmarked
+from tests.query.graph_serving import prompts, served
+
+SUBJECTS, START = "You name the subjects", "You choose, from a knowledge graph"
+STEP, REASON = "You go through a knowledge graph", "You answer a question from facts"
+QUESTION = "Where was the director of Grey Heron born?"
+UNANSWERED = json.dumps({"answer": "Unknown", "names": [], "facts": []})
+
+Said = str | FakeReply | Sequence[str | FakeReply]
+
+
+def rules(
+    subjects: Said = '{"subjects": ["Grey Heron"]}', start: Said = "", step: Said = "", reason: Said = UNANSWERED
+) -> list[Rule]:
+    return [Rule(subjects, SUBJECTS), Rule(start, START), Rule(step, STEP), Rule(reason, REASON), Rule("Atlantis")]
+
+
+def ask(context: Context, topics: Sequence[str] = (), question: str = QUESTION) -> Answer:
+    answerer = METHODS["fasttog"].answerer(context)
+    assert isinstance(answerer, AnswersAbout)
+    made = answerer.answer_about(question, topics, _silent) if topics else answerer.answer(question, _silent)
+    return asyncio.run(made)
+
+
+def _silent(piece: str) -> None:
+    pass
+
+
+def letter(prompt: str, of: str) -> str:
+    """The letter of the selection that says something."""
+    selections = unmarked(prompt).split("Selections:\n")[1].split("\n\nReply")[0].splitlines()
+    return next(line.split(".")[0] for line in selections if of in line)
+
+
+def picking(said: str, *, start: bool = False) -> Rule:
+    def reply(request: FakeRequest) -> str:
+        found = letter(request.prompt, said)
+        return json.dumps({"picks": [found]} if start else {"answer": found})
+
+    return Rule(reply, START if start else STEP)
+
+
+def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> None:
+    def reason(request: FakeRequest) -> str:
+        if "born in Pelluci" not in request.prompt:
+            return UNANSWERED
+        facts = request.prompt.split("Chain 1:")[1]
+        numbers = [
+            int(each.split("]")[0]) for each in facts.split("[")[1:]
+            if "Heron directed by Ada Mirren" in each or "Ada Mirren born in Pelluci" in each
+        ]  # fmt: skip
+        return json.dumps({"answer": "She was born in Pelluci.", "names": ["pelluci"], "facts": [*numbers, 99]})
+
+    script = [
+        Rule('{"subjects": ["Grey Heron"]}', SUBJECTS),
+        picking("Grey Heron directed by Ada Mirren", start=True),
+        picking("Ada Mirren born in Pelluci"),
+        Rule(reason, REASON),
+    ]
+    chosen = {"max_community_size": 2, "width": 1}
+    with served(films_index, memo, script, fasttog=chosen) as (context, server):
+        answer = ask(context)
+        asked = prompts(server)
+        bodies = [each.body for each in server.requests if each.body]
+    kinds = [next(each for each in (SUBJECTS, START, STEP, REASON) if prompt.startswith(each)) for prompt in asked]
+    assert kinds == [SUBJECTS, START, REASON, STEP, REASON]
+    assert [each["temperature"] for each in bodies] == [0.1, 0.4, 0.1, 0.4, 0.1]
+    assert all(each.get("max_completion_tokens", each.get("max_tokens")) == 1024 for each in bodies)
+    assert all(QUESTION in each for each in asked)
+
+    assert "Premise: Grey Heron" in asked[1], "at the start the premise is what the question is about"
+    assert "Choose up to 1 selections" in asked[1]
+    assert "Context: the question is about Grey Heron." in asked[2], "the subject stands once, before the chains"
+    assert "Premise:\n1. Grey Heron directed by Ada Mirren" in unmarked(asked[3]), "the premise is the chain so far"
+    assert 'or "none"' in asked[3]
+    assert "[1] Grey Heron directed by Ada Mirren" in asked[4]
+
+    assert answer.method == "fasttog"
+    assert answer.text == "She was born in Pelluci. [1][2]"
+    assert answer.names == ("Pelluci",), "names are written as the graph writes them"
+    assert [(each.source, each.predicate, each.target) for each in answer.triples] == [
+        ("Grey Heron", "directed_by", "Ada Mirren"), ("Ada Mirren", "born_in", "Pelluci"),
+    ]  # fmt: skip
+    assert answer.known
+    assert (answer.usage.calls, answer.usage.depth) == (5, 2)
+
+    walk = answer.evidence.walk
+    assert walk
+    assert [each.stage for each in walk.decisions] == ["communities", "reasoning", "communities", "reasoning"]
+    assert [each.calls for each in walk.decisions] == [1, 1, 1, 1]
+    first = walk.decisions[0]
+    assert sum(each.kept for each in first.considered) == 1
+    assert all(each.why for each in first.considered)
+    assert len(walk.chains) == 1
+    assert len(walk.chains[0].communities) == 3, "the subject, the start pick, one step"
+    assert [each.name for each in answer.trace] == ["subjects", "communities", "reasoning", "communities", "reasoning"]
+
+
+@pytest.mark.parametrize(("width", "depth"), [(1, 1), (2, 3), (3, 5)])
+def test_the_calls_reach_the_bound_where_no_answer_comes_and_never_pass_it(
+    width: int, depth: int, grid_index: Context, memo: Path
+) -> None:
+    def start(request: FakeRequest) -> str:
+        return json.dumps({"picks": ["A", "B", "C", "D", "E"]})
+
+    script = [Rule('{"subjects": ["Place HH"]}', SUBJECTS), Rule(start, START), *rules(step='{"answer": "A"}')[2:]]
+    chosen = {"width": width, "max_depth": depth, "max_community_size": 2}
+    with served(grid_index, memo, script, fasttog=chosen) as (context, server):
+        answer = ask(context, question="What lies far from Place HH?")
+        asked = prompts(server)
+    count = {kind: sum(each.startswith(kind) for each in asked) for kind in (SUBJECTS, START, STEP, REASON)}
+    assert count == {SUBJECTS: 1, START: 1, STEP: width * depth, REASON: 1 + depth}
+    assert len(asked) == width * depth + depth + 3 + 1 == answer.usage.calls, "WD + D + 3 + f, with f 1 for io"
+    assert answer.usage.depth == depth + 1
+    assert answer.text.startswith("Atlantis")
+    assert not answer.triples
+    assert "fallback" in [each.name for each in answer.trace]
+    walk = answer.evidence.walk
+    assert walk
+    visited = [each for chain in walk.chains for each in chain.communities[1:]]
+    assert len(visited) == len(set(visited)), "no community is visited twice"
+    assert all(len(each) <= 2 for each in visited)
+
+
+def test_the_paper_bound_is_tighter_than_twice_the_width(grid_index: Context) -> None:
+    chosen = grid_index.settings.fasttog
+    assert chosen.width * chosen.max_depth + chosen.max_depth + 3 + 1 == 24
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ('{"answer": "none"}', "the model chose none"),
+        ("none", "the model chose none"),
+        ("", "the reply cannot be used"),
+        ("I would rather not say which of them helps, or Z.", "the reply cannot be used"),
+        (FakeReply("no", status=400), "no reply"),
+    ],
+)
+def test_what_leads_no_further_ends_a_chain_with_a_reason(
+    reply: str | FakeReply, reason: str, films_index: Context, memo: Path
+) -> None:
+    with served(films_index, memo, rules(start='{"picks": ["A", "B"]}', step=reply)) as (context, server):
+        answer = ask(context)
+        asked = prompts(server)
+    walk = answer.evidence.walk
+    assert walk
+    assert [reason in each.ended for each in walk.chains] == [True, True], [each.ended for each in walk.chains]
+    assert sum(each.startswith(STEP) for each in asked) == 2
+    assert sum(each.startswith(REASON) for each in asked) == 1, "nothing new is not reasoned over again"
+    assert answer.text.startswith("Atlantis")
+    assert answer.usage.depth == 1
+
+
+def test_an_ended_chain_stays_evidence(films_index: Context, memo: Path) -> None:
+    def step(request: FakeRequest) -> str:
+        return '{"answer": "none"}' if "1. Grey Heron directed" in request.prompt else '{"answer": "A"}'
+
+    script = [*rules(start='{"picks": ["A", "B"]}')[:2], Rule(step, STEP), *rules()[3:]]
+    with served(films_index, memo, script, fasttog={"width": 2, "max_depth": 1}) as (context, server):
+        answer = ask(context, ["Grey Heron"])
+        last = [each for each in prompts(server) if each.startswith(REASON)][-1]
+    walk = answer.evidence.walk
+    assert walk
+    assert "Chain 1:" in last
+    assert "Chain 2:" in last
+    assert not any(each.startswith(SUBJECTS) for each in prompts(server)), "topics are given"
+
+
+@pytest.mark.parametrize("reply", ["", "no idea", '{"picks": []}', '{"picks": ["Q"]}', FakeReply("", status=500)])
+def test_nothing_picked_at_the_start_goes_to_the_fallback(
+    reply: str | FakeReply, films_index: Context, memo: Path
+) -> None:
+    with served(films_index, memo, rules(start=reply)) as (context, server):
+        answer = ask(context, ["Grey Heron"])
+        asked = prompts(server)
+    assert len(asked) == 2
+    assert not any(each.startswith(REASON) for each in asked)
+    assert answer.text.startswith("Atlantis")
+    assert answer.usage.depth == 0
+
+
+@pytest.mark.parametrize("reply", ["", "{", '{"answer": ""}', '{"answer": "unknown."}', FakeReply("", status=400)])
+def test_a_reasoning_that_gives_no_answer_is_none(reply: str | FakeReply, films_index: Context, memo: Path) -> None:
+    script = rules(start='{"picks": ["A"]}', step='{"answer": "none"}', reason=reply)
+    with served(films_index, memo, script) as (context, _):
+        answer = ask(context, ["Grey Heron"])
+    assert answer.text.startswith("Atlantis")
+    walk = answer.evidence.walk
+    assert walk
+    (reasoning,) = [each for each in walk.decisions if each.stage == "reasoning"]
+    assert reasoning.outcome.startswith("not answered: ")
+
+
+@pytest.mark.parametrize("subjects", ["", "[", '{"subjects": []}', '{"subjects": ["Nobody"]}'])
+def test_subjects_that_no_model_names_are_found_by_name(subjects: str, films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, rules(subjects=subjects, start='{"picks": []}')) as (context, server):
+        answer = ask(context)
+        assert "Premise: Grey Heron" in prompts(server)[1]
+    assert [each.name for each in answer.trace][:2] == ["subjects", "subjects"]
+
+
+def test_several_subjects_pool_their_candidates(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, rules(start='{"picks": []}')) as (context, server):
+        answer = ask(context, ["Grey Heron", "Night Ferry", "Nobody"])
+        (start, _) = prompts(server)
+    assert "Premise: Grey Heron, Night Ferry" in start
+    assert "Grey Heron directed by Ada Mirren" in start
+    assert "Night Ferry directed by Hugo Wren" in start
+    assert "the graph lacks Nobody" in answer.trace[0].detail
+
+
+def test_without_a_model_closeness_decides(films_index: Context) -> None:
+    answer = ask(films_index)
+    assert answer.method == "fasttog:offline"
+    assert answer.names == ("Pelluci",)
+    assert answer.text == "Pelluci [1][2]"
+    assert [each.predicate for each in answer.triples] == ["directed_by", "born_in"]
+    assert answer.usage.calls == 0
+    assert answer.usage.depth <= 2
+    starred = ask(films_index, ["Grey Heron"], "Who starred in Grey Heron?")
+    assert set(starred.names) == {"Otto Brand", "Lena Fisk"}, "all that are as good"
+
+
+def test_without_a_model_it_answers_from_what_it_picked(films_index: Context) -> None:
+    answer = ask(films_index, ["Grey Heron"])
+    walk = answer.evidence.walk
+    assert walk
+    shown = {hop.relation for chain in walk.chains for hop in chain.hops}
+    ids = open_graph(films_index).relation_ids
+    assert {each.relation_id for each in answer.triples} <= {ids[row] for row in shown}
+    assert any(not each.kept for decision in walk.decisions for each in decision.considered), "and it left some out"
+
+
+def test_a_question_about_nothing_in_the_graph_is_not_answered(films_index: Context) -> None:
+    answer = ask(films_index, ["Nobody"])
+    assert answer.text == UNKNOWN
+    assert not answer.known
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"detection": "girvan_newman"}, {"detection": "agglomerative"}, {"detection": "spectral"},
+        {"detection": "random"}, {"detection": "hierarchy"}, {"coarse": "random", "coarse_k": 2},
+        {"semantic_weight": 1.0}, {"max_community_size": 1}, {"rho": 1.0, "max_nodes": 5}, {"seed": 3},
+    ],
+)  # fmt: skip
+def test_every_setting_runs(chosen: dict[str, object], films_index: Context) -> None:
+    settings = films_index.settings.fasttog.model_copy(update=chosen)
+    context = Context(films_index.index, films_index.settings.model_copy(update={"fasttog": settings}))
+    first, second = ask(context), ask(context)
+    assert first.names == second.names
+    assert first.evidence.walk
+    assert second.evidence.walk
+    assert first.evidence.walk.chains == second.evidence.walk.chains
+    assert all(len(each) <= settings.max_community_size for c in first.evidence.walk.chains for each in c.communities)
+
+
+def test_prompts_hold_no_ids(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, rules(start='{"picks": ["A"]}', step='{"answer": "A"}')) as (context, server):
+        ask(context)
+        asked: FakeServer = server
+        graph = open_graph(context)
+        ids = [graph.entity_ids[row] for row in range(graph.n_entities)]
+        assert not any(id_ in prompt for prompt in prompts(asked) for id_ in ids)
+
+
+def test_on_documents_a_triple_leads_to_where_it_is_stated(context: Context) -> None:
+    graph = open_graph(context)
+    row = int(graph.degrees().argmax())
+    answer = ask(context, [graph.names[row]], f"What is {graph.names[row]}?")
+    assert answer.method == "fasttog:offline"
+    assert answer.triples
+    assert {each.number for each in answer.citations} <= {each.number for each in answer.triples}
+    texts = {each.id: each.text for each in context.index.rows(Document)}
+    for each in answer.citations:
+        assert texts[each.document_id][each.start : each.end] == each.quote
+    grounds = open_grounds(context, graph)
+    rows = [next(i for i, id_ in enumerate(graph.relation_ids) if id_ == each.relation_id) for each in answer.triples]
+    hashes = {digest(each.text) for each in context.chunks}
+    assert set(grounds.sources(rows)) <= hashes
+    assert grounds.sources(rows), "what is said of documents depends on them"
+    stated = {grounds.spans(each)[0] for each in rows if grounds.spans(each)}
+    assert {(each.document_id, each.start, each.end) for each in answer.citations} == {
+        (each.document_id, each.start, each.end) for each in stated
+    }

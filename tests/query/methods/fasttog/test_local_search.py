@@ -1,0 +1,87 @@
+"""Candidates around a community: filtered, pruned, and with the relations that join them."""
+
+import numpy as np
+import pytest
+from conspectus.query.methods.fasttog.community_text import Triple2Text, whole_text
+from conspectus.query.methods.fasttog.detection.graph import community_modularity, small_graph
+from conspectus.query.methods.fasttog.detection.louvain import louvain
+from conspectus.query.methods.fasttog.local_search import LocalSearch, within_groups
+from conspectus.query.walk.graph import KnowledgeGraph
+from conspectus.storage.settings import FastTogSettings
+
+from tests.query.methods.fasttog.test_neighbourhood import graph
+
+# Entity 0 stands beside three triangles; a fourth, 10 to 12, hangs behind the first one.
+TRIANGLES = [
+    (a, 0, b) for start in (1, 4, 7, 10) for a, b in ((start, start + 1), (start + 1, start + 2), (start, start + 2))
+]
+WHOLE = [(0, 1, 1), (0, 1, 4), (0, 1, 7), *TRIANGLES, (3, 1, 10)]
+
+
+@pytest.fixture
+def whole() -> KnowledgeGraph:
+    return graph(13, WHOLE)
+
+
+def searching(whole: KnowledgeGraph, **chosen: object) -> LocalSearch:
+    return LocalSearch(
+        whole, FastTogSettings.model_validate({"rho": 1.0, "max_hops": 4, "max_community_size": 3, **chosen})
+    )
+
+
+def test_candidates_have_an_edge_to_the_community(whole: KnowledgeGraph) -> None:
+    found = searching(whole).around((0,), set())
+    assert {each.nodes for each in found.kept} == {(1, 2, 3), (4, 5, 6), (7, 8, 9)}
+    assert (found.n_nodes, found.n_communities, found.apart, found.seen) == (12, 4, 1, 0)
+    first = next(each for each in found.kept if each.nodes == (1, 2, 3))
+    assert [WHOLE[row] for row in first.bridges] == [(0, 1, 1)]
+    assert {WHOLE[row] for row in first.inside} == {(1, 0, 2), (2, 0, 3), (1, 0, 3)}
+    assert first.origin == (0,)
+    assert whole_text(Triple2Text(whole).told([first])[0]) == "0 p1 1. 1 p0 2. 1 p0 3. 2 p0 3."
+
+
+def test_what_was_visited_is_left_out_by_its_exact_members(whole: KnowledgeGraph) -> None:
+    found = searching(whole).around((0,), {(1, 2, 3), (4, 5)})
+    assert {each.nodes for each in found.kept} == {(4, 5, 6), (7, 8, 9)}
+    assert found.seen == 1
+
+
+def test_coarse_pruning_keeps_the_highest_modularity(whole: KnowledgeGraph) -> None:
+    everything = searching(whole).around((0,), set())
+    few = searching(whole, coarse_k=1).around((0,), set())
+    assert few.kept == everything.kept[:1]
+    assert few.pruned == everything.kept[1:]
+    outside = small_graph(12, [(a - 1, b - 1) for a, _, b in WHOLE if a and b])
+    values = community_modularity(outside, louvain(outside, 3, 7))
+    assert few.kept[0].modularity == pytest.approx(values.max())
+    drawn = searching(whole, coarse_k=1, coarse="random")
+    assert drawn.around((0,), set()) == drawn.around((0,), set())
+    assert {
+        searching(whole, coarse_k=1, coarse="random", seed=s).around((0,), set()).kept[0].nodes for s in range(9)
+    } > {few.kept[0].nodes}
+
+
+def test_a_semantic_weight_lifts_what_is_near_to_the_question(whole: KnowledgeGraph) -> None:
+    wanted = WHOLE.index((0, 1, 7))
+
+    def closeness(relations: np.ndarray) -> np.ndarray:
+        return np.where(relations == wanted, 1.0, 0.0)
+
+    chosen = FastTogSettings(rho=1.0, max_community_size=3, coarse_k=1, semantic_weight=5.0)
+    found = LocalSearch(whole, chosen, closeness).around((0,), set())
+    assert found.kept[0].nodes == (7, 8, 9)
+
+
+def test_the_communities_of_the_index_are_kept_as_they_are(whole: KnowledgeGraph) -> None:
+    groups = np.array([-1, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4])
+    chosen = FastTogSettings(rho=1.0, max_community_size=3, detection="hierarchy")
+    found = LocalSearch(whole, chosen, hierarchy=groups).around((0,), set())
+    assert {each.nodes for each in found.kept} == {(1, 2), (3, 4), (7, 8, 9)}
+
+
+def test_groups_that_are_too_large_are_divided() -> None:
+    ring = small_graph(8, [(i, (i + 1) % 8) for i in range(8)])
+    found = within_groups(np.array([0] * 6 + [-1, -1]))(ring, 3, 7)
+    assert np.bincount(found).max() <= 3
+    assert not set(found[:6].tolist()) & set(found[6:].tolist())
+    assert len(within_groups(np.zeros(0, np.int64))(small_graph(0, []), 3, 7)) == 0

@@ -1,0 +1,266 @@
+"""DRIFT: how many calls, which questions first, what survives into the answer, and what a failure costs."""
+
+import asyncio
+import json
+import re
+from itertools import count
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer
+from conspectus.storage.errors import BudgetReached, ModelError
+from conspectus.storage.records import Document, Relation, Report
+
+from tests.conftest import Build
+from tests.marks import unmarked
+from tests.query.harbour import choosing
+from tests.query.serving import Maker, sent, served
+
+HYPOTHESIS, PRIMER = "Write a short passage that would answer", "You begin to answer"
+FOLLOW_UP, REDUCE = "You help to answer a question", "You answer a question about a collection of documents from the"
+QUESTION = "How did the Harbour Bank come into other hands?"
+
+
+def said(score: int, *points: tuple[str, list[int]], ask: tuple[str, ...] = ()) -> str:
+    """Return the reply to a primer or follow-up call."""
+    answer = [{"text": text, "sources": sources} for text, sources in points]
+    return json.dumps({"answer": answer, "score": score, "follow_ups": list(ask)})
+
+
+BEGUN = said(40, ("A bank stands in Port Alma.", [1]), ask=("Who was Otto Brand?",))
+FOUND = said(80, ("He sold his share.", [1]))
+
+
+def rules(
+    primer: Maker = BEGUN,
+    follow_up: Maker = FOUND,
+    answer: Maker = "It was sold [1].",
+    hypothesis: Maker = "A bank was founded and sold.",
+) -> list[Rule]:
+    return [Rule(hypothesis, HYPOTHESIS), Rule(primer, PRIMER), Rule(follow_up, FOLLOW_UP), Rule(answer, REDUCE)]
+
+
+def ask(context: Context, question: str = QUESTION) -> tuple[Answer, list[str]]:
+    told: list[str] = []
+    answer = asyncio.run(METHODS["drift"].answerer(context).answer(question, told.append))
+    return answer, told
+
+
+def shown(prompt: str) -> str:
+    found = re.search(r"\n(?:Reports|Material):\n\n(.*?)\n\n(?:Whole question|Question): ", unmarked(prompt), re.S)
+    assert found
+    return found[1]
+
+
+def smaller(prompt: str) -> str:
+    found = re.search(r"^Smaller question: (.*)$", prompt, re.M)
+    assert found
+    return found[1]
+
+
+def endless() -> Maker:
+    number = count()
+    return lambda request: said(
+        50, (f"Point {next(number)}.", [1]), ask=tuple(f"What of thing {next(number)}?" for _ in range(9))
+    )
+
+
+@pytest.mark.parametrize(("folds", "rounds", "follow_ups"), [(2, 2, 3), (1, 3, 2), (2, 0, 5), (1, 1, 0)])
+def test_the_calls_are_bounded(folds: int, rounds: int, follow_ups: int, context: Context, tmp_path: Path) -> None:
+    chosen = choosing(context, drift_search={"folds": folds, "rounds": rounds, "follow_ups": follow_ups})
+    with served(chosen, tmp_path, rules(endless(), endless())) as (opened, server):
+        answer, _ = ask(opened)
+        calls = [len(sent(server, each)) for each in (HYPOTHESIS, PRIMER, FOLLOW_UP, REDUCE)]
+    assert calls == [1, folds, rounds * follow_ups, 1]
+    assert answer.usage.calls + answer.usage.remembered == sum(calls)
+    assert sum(each.name.startswith("round") for each in answer.trace) == (rounds if follow_ups else 0)
+
+
+def test_a_reply_of_another_form_is_asked_for_once_more(harbour: Context, tmp_path: Path) -> None:
+    with served(harbour, tmp_path, rules("no JSON", "no JSON")) as (opened, server), pytest.raises(ModelError):
+        ask(opened)
+    bodies = [each.body["messages"] for each in server.requests if each.body]
+    assert [len(each) for each in bodies if each[0]["content"].startswith(PRIMER)] == [1, 1, 3, 3]
+    assert [len(each) for each in bodies if each[0]["content"].startswith(FOLLOW_UP)] == [1, 3]
+
+
+@pytest.mark.clock
+def test_calls_of_one_step_run_at_once(context: Context, tmp_path: Path) -> None:
+    chosen = choosing(context, drift_search={"folds": 4, "rounds": 1, "follow_ups": 6})
+    with served(chosen, tmp_path, rules(endless(), endless()), latency=0.3) as (opened, server):
+        ask(opened)
+        assert server.measures.in_flight_peak >= 4
+
+
+def test_the_questions_of_the_best_branch_come_first_and_none_twice(harbour: Context, tmp_path: Path) -> None:
+    primer = [
+        said(30, ("Little.", [1]), ask=("Who is Hugo Wren?", "Who was  otto brand")),
+        said(90, ("Much.", [1]), ask=("Who was Otto Brand?", QUESTION, "Who is Lena Fisk?")),
+    ]
+    follow_up = said(60, ("More.", [1]), ask=("Who is Lena Fisk?", "What is Port Alma?"))
+    chosen = choosing(harbour, drift_search={"follow_ups": 2})
+    with served(chosen, tmp_path, rules(primer, follow_up)) as (opened, server):
+        answer, _ = ask(opened)
+        asked = [smaller(each) for each in sent(server, FOLLOW_UP)]
+    assert set(asked[:2]) == {"Who was Otto Brand?", "Who is Lena Fisk?"}
+    assert len(asked) == len(set(asked)) == 4
+    assert QUESTION not in asked
+    assert set(asked[2:]) == {"What is Port Alma?", "Who is Hugo Wren?"}
+    assert [each.name for each in answer.trace] == ["primer", "round 1", "round 2", "reduce"]
+
+
+def test_a_question_its_follow_ups_and_its_answer(harbour: Context, tmp_path: Path) -> None:
+    def follow_up(request: FakeRequest) -> str:
+        found = re.search(r"\[(\d+)\] Otto Brand, Lena Fisk", shown(request.prompt))
+        assert found
+        return said(95, ("Otto Brand sold his share to Lena Fisk in 1920.", [int(found[1]), 998]), ("Baseless.", []))
+
+    def answer(request: FakeRequest) -> str:
+        assert shown(request.prompt).splitlines() == [
+            "- Otto Brand sold his share to Lena Fisk in 1920. [1]",
+            "- A bank stands in Port Alma. [2]",
+        ]
+        return "Otto Brand sold his share to Lena Fisk in 1920 [1]. It stands in Port Alma [2][3]."
+
+    chosen = choosing(harbour, drift_search={"folds": 1})
+    with served(chosen, tmp_path, rules(follow_up=follow_up, answer=answer)) as (opened, server):
+        found, told = ask(opened)
+        (follow,) = sent(server, FOLLOW_UP)
+    assert f"Whole question: {QUESTION}\n" in follow
+    assert "Smaller question: Who was Otto Brand?" in follow
+    assert "".join(told) == found.text
+    assert found.text.startswith("Otto Brand sold his share to Lena Fisk in 1920 [1]. It stands in Port Alma [2]")
+    assert found.citations[0].quote == "Otto Brand sold his share to Lena Fisk in 1920."
+    texts = {each.id: each.text for each in harbour.index.rows(Document)}
+    for each in found.citations:
+        assert texts[each.document_id][each.start : each.end] == each.quote
+    assert found.dropped_citations == 1 + 1, "998 of the follow-up, [3] of the answer"
+    assert "1 points that rested on nothing shown" in found.trace[1].detail
+    assert [each.source_id for each in found.evidence.relations]
+    assert found.evidence.reports[0].score == 40
+    assert found.method == "drift"
+    assert found.usage.units > 10
+    assert found.usage.context_tokens > 300
+
+
+def test_failed_calls_leave_out_their_branch_only(harbour: Context, tmp_path: Path) -> None:
+    broken = FakeReply("no", status=400)
+    whole = said(40, ("A bank.", [1]), ask=("Who was Otto Brand?", "Who is Lena Fisk?"))
+
+    def follow_up(request: FakeRequest) -> str | FakeReply:
+        return broken if "Lena Fisk?" in smaller(request.prompt) else said(70, ("He sold it.", [1]))
+
+    with served(harbour, tmp_path, rules([broken, whole], follow_up, hypothesis=broken)) as (opened, server):
+        found, _ = ask(opened)
+        assert "He sold it." in sent(server, REDUCE)[0]
+    assert found.known
+    primer, first = found.trace[0].detail, found.trace[1].detail
+    assert "without a hypothetical answer" in primer
+    assert "2 calls failed" in primer
+    assert "1 calls failed" in first
+
+
+def test_where_the_primer_gives_nothing_the_question_itself_is_searched(harbour: Context, tmp_path: Path) -> None:
+    for name, primer in (("failed", FakeReply("no", status=400)), ("empty", said(0))):
+        with served(harbour, tmp_path / name, rules(primer)) as (opened, server):
+            found, _ = ask(opened)
+            assert [smaller(each) for each in sent(server, FOLLOW_UP)] == [QUESTION]
+        assert found.known
+
+
+def test_where_every_call_fails_it_is_an_error_and_a_budget_holds(harbour: Context, tmp_path: Path) -> None:
+    broken = FakeReply("no", status=400)
+    with (
+        served(harbour, tmp_path / "all", rules(broken, broken, broken, broken)) as (opened, _),
+        pytest.raises(ModelError),
+    ):
+        ask(opened)
+    with served(harbour, tmp_path / "budget", rules()) as (opened, _):
+        llm = opened.settings.llm.model_copy(update={"max_tokens": 1500, "max_output_tokens": 500})
+        with pytest.raises(BudgetReached):
+            ask(Context(opened.index, opened.settings.model_copy(update={"llm": llm})))
+
+
+@pytest.mark.parametrize(
+    ("primer", "answer", "says"),
+    [
+        (said(0, ("A point.", [1])), "never asked", ""),
+        (said(50, ("A point.", [1])), "NOTHING", ""),
+        (said(50, ("A point.", [1])), "I believe so.", "I believe so."),
+        (said(50, ("A point.", [77])), "never asked", ""),
+    ],
+)
+def test_without_support_it_does_not_know(
+    primer: str, answer: str, says: str, harbour: Context, tmp_path: Path
+) -> None:
+    with served(harbour, tmp_path, rules(primer, said(0), answer)) as (opened, server):
+        found, told = ask(opened)
+        assert len(sent(server, REDUCE)) == ("never" not in answer)
+    assert found.text == UNKNOWN
+    assert not found.known
+    assert "".join(told) == (says or UNKNOWN)
+
+
+def test_settings_reach_the_prompts(context: Context, tmp_path: Path) -> None:
+    keys = {"reports": 6, "folds": 2, "words": 77, "follow_ups": 4, "context_tokens": 300}
+    many = said(50, *((f"Point {each} {'goes on ' * 20}.", [1]) for each in range(30)))
+    with served(choosing(context, drift_search=keys), tmp_path, rules(many)) as (opened, server):
+        found, _ = ask(opened, "Which novels are set in Oxford?")
+        primers, (reduce,) = sent(server, PRIMER), sent(server, REDUCE)
+    assert len(primers) == 2
+    assert "of the 6 nearest reports" in found.trace[0].detail
+    assert all("up to 4 questions" in each for each in primers)
+    assert all(len(shown(each)) < 2400 for each in primers)
+    assert "At most 77 words" in reduce
+    assert "of 30 notes" in found.trace[-1].detail
+    reports = {each.title for each in context.index.rows(Report)}
+    assert sum(f"# {each}\n" in "\n".join(primers) for each in reports) <= 6
+
+
+def test_the_same_question_costs_nothing_twice(harbour: Context, tmp_path: Path) -> None:
+    with served(harbour, tmp_path, rules()) as (opened, server):
+        first, _ = ask(opened)
+        calls = len(server.requests)
+        again, _ = ask(opened)
+        assert len(server.requests) == calls
+    assert again.text == first.text
+    assert again.usage.calls == 0
+    assert again.usage.remembered == first.usage.calls + first.usage.remembered
+
+
+def test_without_reports_or_without_chunks(build: Build, harbour: Context, tmp_path: Path) -> None:
+    small = build([("", "Hi.")])
+    assert not small.index.rows(Report)
+    assert not small.index.rows(Relation)
+    assert not ask(small, "Where is Oxford?")[0].known
+    with served(small, tmp_path / "small", rules()) as (opened, server):
+        found, _ = ask(opened, "Who says Hi?")
+        assert not sent(server, HYPOTHESIS)
+        assert not sent(server, PRIMER)
+    assert found.known
+    assert "the index has no reports" in found.trace[0].detail
+    with served(small, tmp_path / "none", rules()) as (opened, server):
+        opened.index.keep("rows chunks", list)
+        found, told = ask(opened)
+        assert not server.requests
+    assert found.text == "".join(told) == UNKNOWN
+    bare = Context(type(small.index).open(small.index.root), small.settings)
+    bare.index.keep("rows chunks", list)
+    assert ask(bare)[0].text == UNKNOWN
+
+
+def test_without_a_model_names_lead_on(context: Context) -> None:
+    found, told = ask(context, "Which English author published The Red House in 2012?")
+    assert found.method == "drift:offline"
+    assert found.known
+    assert "Mark Haddon" in found.text
+    assert "".join(told) == found.text
+    assert [each.name for each in found.trace] == ["link", "primer", "fold", "read"]
+    assert found.evidence.reports
+    assert 0 < found.usage.context_tokens <= context.settings.drift_search.context_tokens
+    none = choosing(context, drift_search={"follow_ups": 0})
+    assert "lead to nothing further" in str(ask(none)[0].trace)

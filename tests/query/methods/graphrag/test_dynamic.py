@@ -1,0 +1,110 @@
+"""Reports chosen from the roots down, by a model's ratings and by closeness."""
+
+import asyncio
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conspectus.prompts.fake import FakeReply, FakeRequest
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag.dynamic import ClosenessRater, DynamicReports, ModelRater
+from conspectus.query.methods.graphrag.map_input import Selected
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Community, Report
+
+from tests.query.serving import MAP, RATE, rules, sent, served
+
+QUESTION = "Which films are based on novels?"
+
+
+def by_chance(request: FakeRequest) -> str:
+    return str(hashlib.sha256(request.prompt.encode()).digest()[0] % 6)
+
+
+def select(context: Context) -> Selected:
+    model = context.model
+    assert model
+    return asyncio.run(DynamicReports(context, ModelRater(context, model)).select(QUESTION))
+
+
+def covered(context: Context, selected: Selected) -> list[str]:
+    of = {each.id: each for each in context.index.rows(Community)}
+    reports = [each.origin for each in selected.units]
+    assert all(isinstance(each, Report) for each in reports)
+    return [entity for each in reports if isinstance(each, Report) for entity in of[each.community_id].entity_ids]
+
+
+@pytest.mark.parametrize("threshold", [1, 2, 3, 5])
+def test_no_entity_is_covered_twice_whatever_is_rated(threshold: int, context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(rating=by_chance), dynamic_threshold=threshold) as (opened, server):
+        selected = select(opened)
+        rated = len(sent(server, RATE))
+    entities = covered(context, selected)
+    assert len(entities) == len(set(entities)) > 0
+    assert f"{rated} reports of" in str(selected.trace)
+
+
+def test_all_relevant_goes_down_to_the_leaves_and_none_looks_everywhere_once(context: Context, tmp_path: Path) -> None:
+    reports = {each.community_id: each for each in context.index.rows(Report)}
+    communities = [each for each in context.index.rows(Community) if each.same_as is None]
+    again = {each.id: each.same_as or each.id for each in context.index.rows(Community)}
+    divided = {again[each.parent_id] for each in communities if each.parent_id and each.id in reports}
+    with served(context, tmp_path / "all", rules(rating="5")) as (opened, server):
+        selected = select(opened)
+        assert len(sent(server, RATE)) == len(reports)
+    assert {each.origin.id for each in selected.units} == {
+        each.id for id_, each in reports.items() if id_ not in divided
+    }
+    with served(context, tmp_path / "none", rules(rating="0")) as (opened, server):
+        assert select(opened).units == ()
+        assert len(sent(server, RATE)) == len(reports)
+
+
+@pytest.mark.clock
+def test_the_selection_is_map_reduced_and_its_ratings_are_counted(context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(rating=by_chance), 0.05, dynamic_threshold=5) as (opened, server):
+        answer = asyncio.run(METHODS["global:dynamic"].answerer(opened).answer(QUESTION, print))
+        ratings, maps = len(sent(server, RATE)), len(sent(server, MAP))
+    assert answer.method == "global:dynamic"
+    assert answer.known
+    assert answer.usage.calls == ratings + maps + 1
+    assert 0 < answer.usage.units < ratings
+    assert server.measures.in_flight_peak > 3
+
+
+def test_what_could_not_be_rated_is_kept(context: Context, tmp_path: Path) -> None:
+    def rating(request: FakeRequest) -> str | FakeReply:
+        return "0" if by_chance(request) != "0" else FakeReply("no", status=400)
+
+    with served(context, tmp_path, rules(rating=rating)) as (opened, _):
+        selected = select(opened)
+    assert selected.units
+    assert "could not be rated and count as relevant" in selected.trace[0].detail
+    with (
+        served(context, tmp_path / "all", rules(rating=FakeReply("no", status=400))) as (opened, _),
+        pytest.raises(ModelError),
+    ):
+        select(opened)
+
+
+def test_without_a_model_closeness_rates(context: Context) -> None:
+    selector = DynamicReports(context, ClosenessRater(context))
+    near = asyncio.run(selector.select(QUESTION))
+    entities = covered(context, near)
+    assert len(entities) == len(set(entities)) > 0
+    vector = context.embedder.embed_query(QUESTION)
+    rows = np.array([each.row for each in near.units])
+    cosines = context.index.vectors("reports").scores(vector[None], rows)[0]
+    assert cosines.min() >= 0.2, "a fifth of the scale"
+    roots = {each.id for each in context.index.rows(Community) if each.level == 0}
+    whole = asyncio.run(selector.select("What are the main themes?"))
+    assert {each.origin.community_id for each in whole.units if isinstance(each.origin, Report)} <= roots
+    assert "about the whole" in whole.trace[0].detail
+    found = context.settings.global_search.model_copy(update={"dynamic_threshold": 5})
+    strict = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
+    answer = asyncio.run(METHODS["global:dynamic"].answerer(strict).answer(QUESTION, print))
+    assert not answer.known
+    assert answer.usage.units == 0

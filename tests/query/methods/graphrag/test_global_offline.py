@@ -1,0 +1,107 @@
+"""Map-reduce without a model: over reports, over what a walk finds, over all passages."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.types import Answer
+from conspectus.storage.index import Index
+from conspectus.storage.records import Community, Document, Report
+from conspectus.storage.text.names import words
+
+from tests.conftest import Build
+
+QUESTION = "Which films are based on novels?"
+
+
+def ask(context: Context, method: str, question: str = QUESTION) -> Answer:
+    return asyncio.run(METHODS[method].answerer(context).answer(question, lambda _: None))
+
+
+@pytest.mark.parametrize("method", ["global:c0", "global", "global:dynamic", "ts"])
+def test_it_answers_with_what_stands_in_the_documents(method: str, context: Context) -> None:
+    answer = ask(context, method)
+    assert answer.method == f"{method}:offline"
+    texts = {each.id: each.text for each in context.index.rows(Document)}
+    assert answer.known
+    for each in answer.citations:
+        assert texts[each.document_id][each.start : each.end] == each.quote
+        assert " ".join(each.quote.split()) in answer.text
+    places = [(each.document_id, each.start, each.end) for each in answer.citations]
+    assert len(places) == len(set(places))
+    scores = [each.score for each in answer.evidence.reports] + [each.score for each in answer.evidence.passages]
+    assert scores == sorted(scores, reverse=True)
+    assert 0 < len(scores) <= context.settings.global_search.reports
+    assert min(scores) > 0
+    assert answer.usage.calls == 0
+
+
+def test_units_and_tokens_are_accounted_for(context: Context) -> None:
+    every = ask(context, "ts")
+    assert every.usage.units == len(context.chunks)
+    assert every.usage.context_tokens == sum(each.n_tokens for each in context.chunks)
+    reports = {each.community_id: each for each in context.index.rows(Report)}
+    communities = context.index.rows(Community)
+    deepest = max(each.level for each in communities)
+    for wanted in range(4):
+        on_it = {each.same_as or each.id for each in communities if each.level == min(wanted, deepest)}
+        answer = ask(context, f"global:c{wanted}")
+        assert answer.usage.units == len(on_it & reports.keys())
+        assert answer.usage.context_tokens == sum(reports[each].n_tokens for each in on_it & reports.keys())
+        assert ("the hierarchy ends at" in answer.trace[0].detail) == (wanted > deepest)
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_no_entity_is_covered_by_two_reports_of_a_level(level: int, context: Context) -> None:
+    from conspectus.query.methods.graphrag.map_input import LevelReports
+
+    selected = asyncio.run(LevelReports(context, f"c{level}").select(QUESTION))
+    of = {each.id: each.entity_ids for each in context.index.rows(Community)}
+    reports = [each.origin for each in selected.units if isinstance(each.origin, Report)]
+    entities = [entity for each in reports for entity in of[each.community_id]]
+    assert len(entities) == len(set(entities)) > 0
+
+
+def test_statements_are_embedded_once(context: Context) -> None:
+    cold = Context(Index.open(context.index.root), context.settings)
+    first = ask(cold, "global:c0")
+    kept = {key for key in cold.index._kept if key.startswith("statements ")}
+    assert {f"statements {each.report.id}" for each in first.evidence.reports} == kept
+    assert ask(cold, "global:c0").text == first.text
+    passages = {each.chunk_id for each in ask(cold, "ts").evidence.passages}
+    assert {f"statements {each}" for each in passages} <= cold.index._kept.keys()
+
+
+@pytest.mark.parametrize("method", ["global:c0", "ts"])
+@pytest.mark.parametrize("most", [20, 60, 1000])
+def test_it_quotes_no_more_words_than_the_setting(method: str, most: int, context: Context) -> None:
+    found = context.settings.global_search.model_copy(update={"quoted_words": most})
+    chosen = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
+    quotes = [each.quote for each in ask(chosen, method).citations]
+    assert len(quotes) == 1 or sum(len(words(each)) for each in quotes) <= most
+    assert len(quotes) > 2 or most < 1000
+
+
+@pytest.mark.parametrize("method", ["global:c0", "global", "ts"])
+def test_what_the_documents_do_not_support_is_not_answered(method: str, context: Context) -> None:
+    foreign = ask(context, method, "How does the sprocket torque of a combine harvester depend on its gearbox?")
+    assert not foreign.known
+    assert not foreign.citations
+    assert "the documents support it by 0." in foreign.trace[-1].detail
+    assert ask(context, method, "Give an overview of it all.").known
+    found = context.settings.global_search.model_copy(update={"least_support": 1.51, "about_the_whole": 1.0})
+    strict = replace(context, settings=context.settings.model_copy(update={"global_search": found}))
+    assert not ask(strict, method).known
+    assert not ask(strict, method, "Give an overview of it all.").known
+
+
+@pytest.mark.parametrize("method", ["global:c0", "global:dynamic", "ts", "ss"])
+@pytest.mark.parametrize("text", ["Hi.", "…", "Mark Haddon lives in Oxford."])
+def test_tiny_indexes(method: str, text: str, build: Build) -> None:
+    context = build([("", text)])
+    for question in ("", "?!", "北京", "What are the main themes?", "Does Mark Haddon live in Oxford?"):
+        answer = ask(context, method, question)
+        assert answer.text
+        assert answer.usage.units <= 1

@@ -1,0 +1,233 @@
+"""Map-reduce with a model, over a real index and a real HTTP server that says what it is told to."""
+
+import asyncio
+import re
+from itertools import count
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import FakeReply, FakeRequest
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer
+from conspectus.storage.errors import BudgetReached, ModelError
+from conspectus.storage.records import Community, Document, Report
+from conspectus.storage.text.tokens import count_tokens
+
+from tests.marks import unmarked
+from tests.query.serving import MAP, NOTE, RATE, REDUCE, notes, rules, sent, served
+
+QUESTION = "What do the novels have in common?"
+
+
+def ask(context: Context, method: str = "global:c0") -> tuple[Answer, list[str]]:
+    said: list[str] = []
+    answer = asyncio.run(METHODS[method].answerer(context).answer(QUESTION, said.append))
+    return answer, said
+
+
+def shown(prompt: str) -> str:
+    """Return the reports of a map prompt, or the material of a reduce prompt."""
+    found = re.search(r"(?:Reports|Material):\n\n(.*)\n\nQuestion: ", unmarked(prompt), re.S)
+    assert found
+    return found[1]
+
+
+@pytest.mark.parametrize("method", ["global", "global:c0", "global:c3", "ts"])
+def test_every_unit_is_shown_once_and_no_window_passes_its_limit(method: str, context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(), context_tokens=1000) as (opened, server):
+        answer, _ = ask(opened, method)
+        windows = [shown(each) for each in sent(server, MAP)]
+    assert len(windows) > 3
+    assert all(count_tokens(each) <= 1000 for each in windows)
+    assert answer.usage.context_tokens == sum(map(count_tokens, windows))
+    if method == "ts":
+        texts = [each.text for each in context.chunks]
+    else:
+        of = {each.community_id: each.full_text for each in context.index.rows(Report)}
+        wanted = {"global": 1, "global:c0": 0, "global:c3": 3}[method]
+        level = min(wanted, max(each.level for each in context.index.rows(Community)))
+        on_it = {each.same_as or each.id for each in context.index.rows(Community) if each.level == level}
+        texts = [text for id_, text in of.items() if id_ in on_it]
+    together = "\n".join(windows)
+    assert all(together.count(f"\n{each}") == 1 for each in texts)
+    assert answer.usage.units == len(texts)
+    assert answer.method == method
+    assert answer.usage.calls + answer.usage.remembered == len(windows) + 1
+
+
+@pytest.mark.clock
+def test_the_map_is_parallel(context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(), latency=0.2, context_tokens=1000) as (opened, server):
+        ask(opened)
+        calls = len(sent(server, MAP))
+        assert server.measures.in_flight_peak == min(calls, opened.settings.llm.concurrency) > 5
+
+
+def test_zeros_are_dropped_and_the_rest_is_ordered_by_score(context: Context, tmp_path: Path) -> None:
+    turn = count()
+
+    def note(request: FakeRequest) -> str:
+        number = next(turn)
+        return notes((f"Point {number}.", 10 + number, [1]), (f"Zero {number}.", 0, [1]), (f"High {number}.", 90, [1]))
+
+    with served(context, tmp_path, rules(note), context_tokens=2000) as (opened, server):
+        answer, _ = ask(opened)
+        (reduce,) = sent(server, REDUCE)
+        calls = next(turn)
+    lines = [line.split(". [")[0] for line in shown(reduce).splitlines()]
+    assert lines[:calls] == sorted(f"- High {number}" for number in range(calls))
+    assert lines[calls:] == [f"- Point {number}" for number in reversed(range(calls))]
+    assert f"{calls} of score zero" in str(answer.trace)
+    assert answer.evidence.reports[0].score == 90
+    assert len(answer.evidence.reports) == calls
+
+
+def test_the_material_fills_its_window_and_no_more(context: Context, tmp_path: Path) -> None:
+    long = notes(*((f"Point {number} {'goes on ' * 20}.", 50, [1]) for number in range(30)))
+    with served(context, tmp_path, rules(long), context_tokens=600) as (opened, server):
+        ask(opened)
+        material = shown(sent(server, REDUCE)[0])
+    assert 500 < count_tokens(material) <= 600
+
+
+def test_citations_are_places_in_the_documents_and_what_is_said_is_the_answer(context: Context, tmp_path: Path) -> None:
+    note = notes(("One.", 80, [1, 2]), ("Two.", 70, [2, 3, 777]), ("Baseless.", 99, [888]), ("Nothing.", 98, []))
+    reply = "It is one [1]. It is two. [2][99] A third one [0], and [1, 3].\n"
+    with served(context, tmp_path, rules(note, reply), context_tokens=100_000) as (opened, server):
+        answer, said = ask(opened)
+        (reduce,) = sent(server, REDUCE)
+    assert "Baseless" not in reduce
+    assert "".join(said) == answer.text
+    assert len(said) > 5
+    assert re.fullmatch(r"It is one( ?\[\d+\])+. It is two.( ?\[\d+\])+ A third one, and( ?\[\d+\])+.", answer.text)
+    texts = {each.id: each.text for each in context.index.rows(Document)}
+    places = {span for each in context.index.rows(Report) for finding in each.findings for span in finding.citations}
+    for number, each in enumerate(answer.citations, start=1):
+        assert each.number == number
+        assert f"[{number}]" in answer.text
+        assert texts[each.document_id][each.start : each.end] == each.quote
+        assert (each.document_id, each.start, each.end) in {(at.document_id, at.start, at.end) for at in places}
+    assert answer.dropped_citations == 2 + 2, "[99] and [0] of the answer, 777 and 888 of the notes"
+    assert "2 that named no report" in str(answer.trace)
+
+
+def test_a_citation_is_of_the_finding_that_says_it(context: Context, tmp_path: Path) -> None:
+    reports = [each for each in context.index.rows(Report) if each.level == 0 and len(each.findings) > 2]
+    report = max(reports, key=lambda each: each.rating)
+    wanted = report.findings[-1]
+
+    def note(request: FakeRequest) -> str:
+        found = re.search(rf"^\[(\d+)\]\n# {re.escape(report.title)}$", request.prompt, re.M)
+        assert found
+        return notes(("This.", 80, [int(found[1])]))
+
+    with served(context, tmp_path, rules(note, f"{wanted.explanation} [1]"), context_tokens=100_000) as (opened, _):
+        answer, _ = ask(opened)
+    assert [" ".join(each.quote.split()) for each in answer.citations] == [wanted.explanation]
+
+
+@pytest.mark.parametrize(
+    ("note", "reply", "says"),
+    [
+        (notes(), "never asked", ""),
+        (notes(("A point.", 0, [1])), "never asked", ""),
+        (notes(("A point.", 50, [1])), "NOTHING", ""),
+        (notes(("A point.", 50, [1])), "I believe that it is so.", "I believe that it is so."),
+        (notes(("A point.", 50, [1])), "It is so [55].", "It is so."),
+    ],
+)
+def test_without_support_it_does_not_know(note: str, reply: str, says: str, context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(note, reply)) as (opened, server):
+        answer, said = ask(opened)
+        assert len(sent(server, REDUCE)) == ("never" not in reply)
+    assert answer.text == UNKNOWN
+    assert not answer.known
+    assert "".join(said) == (says or UNKNOWN)
+
+
+def test_that_it_does_not_know_is_said_in_the_language_of_the_question(context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(notes(("A point.", 50, [1])), "NOTHING: 文中没有答案。")) as (opened, _):
+        answer, said = ask(opened)
+    assert answer.text == "".join(said) == "文中没有答案。"
+    assert not answer.known
+
+
+def test_a_failed_call_leaves_out_its_window_only(context: Context, tmp_path: Path) -> None:
+    turn = count()
+
+    def note(request: FakeRequest) -> str | FakeReply:
+        if len(request.messages) > 1:
+            return "no JSON once more"
+        first = [FakeReply("refused", status=400), FakeReply("no JSON"), FakeReply(NOTE)]
+        return first[min(next(turn), 2)]
+
+    with served(context, tmp_path, rules(note), context_tokens=2000) as (opened, _):
+        answer, _ = ask(opened)
+    assert answer.known
+    assert "2 calls failed" in str(answer.trace)
+
+
+def test_a_reply_that_is_cut_off_gives_its_whole_points(context: Context, tmp_path: Path) -> None:
+    whole = notes(("A whole point.", 50, [1]), ("One that is cut.", 50, [1]))
+    note = FakeReply(whole[: whole.index("that is cut")], finish="length")
+    with served(context, tmp_path, rules(note), context_tokens=100_000) as (opened, server):
+        answer, _ = ask(opened)
+        assert shown(sent(server, REDUCE)[0]) == "- A whole point. [1]"
+    assert "1 replies cut off" in str(answer.trace)
+
+
+def test_where_every_call_fails_it_is_an_error(context: Context, tmp_path: Path) -> None:
+    with (
+        served(context, tmp_path, rules(FakeReply("no", status=400))) as (opened, _),
+        pytest.raises(ModelError),
+    ):
+        ask(opened)
+
+
+def test_a_budget_that_is_reached_is_an_error_at_once(context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(), context_tokens=1000) as (opened, _):
+        llm = opened.settings.llm.model_copy(update={"max_tokens": 5_000, "max_output_tokens": 1000})
+        poor = Context(opened.index, opened.settings.model_copy(update={"llm": llm}))
+        with pytest.raises(BudgetReached):
+            ask(poor)
+
+
+@pytest.mark.parametrize("method", ["global:c0", "global:dynamic", "ts", "ss"])
+def test_the_same_question_costs_nothing_twice(method: str, context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules()) as (opened, server):
+        first, _ = ask(opened, method)
+        calls = len(server.requests)
+        again, said = ask(opened, method)
+        assert len(server.requests) == calls > 0
+    assert again.text == first.text == "".join(said)
+    assert (again.usage.calls, again.usage.cost) == (0, 0.0)
+    assert again.usage.remembered == first.usage.calls + first.usage.remembered
+    assert (again.usage.units, again.usage.context_tokens) == (first.usage.units, first.usage.context_tokens)
+
+
+def test_seed_and_words_of_the_settings_reach_the_prompts(context: Context, tmp_path: Path) -> None:
+    chosen = {"map_words": 123, "reduce_words": 456, "context_tokens": 100_000}
+    prompts = []
+    for seed in (7, 8):
+        with served(context, tmp_path / str(seed), rules(), seed=seed, **chosen) as (opened, server):
+            ask(opened)
+            prompts.append(sent(server, MAP)[0])
+            assert "At most 123 words" in prompts[-1]
+            assert "At most 456 words" in sent(server, REDUCE)[0]
+    first, second = (re.split(r"\n\n(?=\[\d+\]\n)", shown(each)) for each in prompts)
+    bare = [{re.sub(r"^\[\d+\]", "", each) for each in texts} for texts in (first, second)]
+    assert bare[0] == bare[1]
+    assert first != second
+
+
+def test_prompts_hold_no_ids(context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules()) as (opened, server):
+        for method in ("global:dynamic", "ts", "ss"):
+            ask(opened, method)
+        prompts = "\n".join(each for kind in (MAP, REDUCE, RATE) for each in sent(server, kind))
+    for each in context.index.rows(Report):
+        assert each.id not in prompts
+        assert each.community_id not in prompts
+    assert all(each.id not in prompts for each in context.chunks)

@@ -1,0 +1,348 @@
+"""Local search: what it shows, within which budget, and what its answers rest on."""
+
+import asyncio
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag.local import LocalRetriever, find_context
+from conspectus.query.methods.graphrag.local_context import LocalContext
+from conspectus.query.methods.graphrag.local_selection import LocalSelection
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer
+from conspectus.storage.errors import BudgetReached, ModelError, SettingsError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Claim, Document, Entity, Relation, Report
+from conspectus.storage.settings import load_settings
+from conspectus.storage.text.tokens import count_tokens
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Build
+from tests.marks import unmarked
+from tests.query.harbour import choosing
+from tests.query.serving import Maker, sent, served
+
+LOCAL = "You answer a question from numbered material"
+QUESTION = "What did Otto Brand do to the Harbour Bank?"
+
+
+def ask(context: Context, question: str = QUESTION) -> tuple[Answer, list[str]]:
+    said: list[str] = []
+    answer = asyncio.run(METHODS["local"].answerer(context).answer(question, said.append))
+    return answer, said
+
+
+def rules(answer: Maker) -> list[Rule]:
+    return [Rule(answer, LOCAL)]
+
+
+def shown(prompt: str) -> str:
+    found = re.search(r"\nMaterial:\n\n(.*)\n\nQuestion: ", unmarked(prompt), re.S)
+    assert found
+    return found[1]
+
+
+def numbers(context: LocalContext, kind: type) -> list[int]:
+    return [place for place, each in enumerate(context.units, start=1) if isinstance(each.unit.origin, kind)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    limit=st.integers(256, 6000),
+    shares=st.tuples(st.integers(0, 100), st.integers(0, 100)).filter(lambda each: sum(each) <= 100),
+    question=st.sampled_from(
+        ["Which novels are set in Oxford?", "Who directed the film of the novel?", "", "北京大学"]
+    ),
+)
+def test_the_budget_and_its_shares_are_never_exceeded(
+    context: Context, limit: int, shares: tuple[int, int], question: str
+) -> None:
+    report_share, text_share = (each / 100 for each in shares)
+    chosen = {"context_tokens": limit, "report_share": report_share, "text_share": text_share}
+    found = find_context(choosing(context, local_search=chosen), question)
+    assert found.n_tokens == count_tokens(found.text) <= limit
+    assert found.n_tokens == sum(each.n_tokens for each in found.sections)
+    tokens = {each.name: each.n_tokens for each in found.sections}
+    text, reports = tokens.pop("Passages", 0), tokens.pop("Reports", 0)
+    assert reports <= report_share * limit
+    assert sum(tokens.values()) <= (1 - report_share - text_share) * limit + 1e-6
+    assert numbers(found, Chunk) or text_share * limit < 40
+    assert text <= limit - reports - sum(tokens.values())
+    for number, each in enumerate(found.units, start=1):
+        assert found.text.count(f"[{number}]") >= 1
+        assert each.unit.statements()
+    assert sum(each.kept for each in found.sections) == len(found.units)
+
+
+def test_the_default_shares_are_filled_where_there_is_enough(context: Context) -> None:
+    chosen = choosing(context, local_search={"context_tokens": 2000})
+    found = find_context(chosen, "Which novels are set in Oxford?")
+    tokens = {each.name: each.n_tokens for each in found.sections}
+    assert tokens["Passages"] >= 0.5 * 2000
+    assert found.n_tokens > 0.9 * 2000
+
+
+def test_a_budget_too_small_for_a_passage_shows_its_beginning(build: Build) -> None:
+    long = build([("Ships", " ".join(f"In {1500 + i} Oxford had {i} ships." for i in range(150)))])
+    found = find_context(choosing(long, local_search={"context_tokens": 256}), "How many ships had Oxford in 1501?")
+    (number,) = numbers(found, Chunk)
+    assert found.n_tokens <= 256
+    assert f"[{number}] Ships\nIn 15" in found.text
+
+
+def test_relations_between_linked_entities_come_first(harbour: Context) -> None:
+    few = choosing(harbour, local_search={"entities": 2, "relations": 10})
+    found = find_context(few, QUESTION)
+    linked = {each.unit.id for each in found.units if isinstance(each.unit.origin, Entity)}
+    assert [each.unit.origin.name for each in found.units if isinstance(each.unit.origin, Entity)] == [
+        "Harbour Bank",
+        "Otto Brand",
+    ] or len(linked) == 2
+    ends = [
+        len({each.unit.origin.source_id, each.unit.origin.target_id} & linked)
+        for each in found.units
+        if isinstance(each.unit.origin, Relation)
+    ]
+    assert ends == sorted(ends, reverse=True)
+    assert set(ends) <= {1, 2}
+    assert 1 in ends
+
+
+def test_others_that_several_linked_entities_lead_to_come_before_others(context: Context) -> None:
+    selection = LocalSelection(context, "Which novels and films are set in Oxford, England?")
+    known, linked = selection.knowledge, set(selection.entities.rows.tolist())
+    far = [next(end for end in known.ends[row].tolist() if end not in linked) for row in selection.outer_relations]
+    near_ends: dict[int, set[int]] = {}
+    for source, target in known.ends.tolist():
+        if (source in linked) != (target in linked):
+            near_ends.setdefault(target if source in linked else source, set()).add(
+                source if source in linked else target
+            )
+    links = [len(near_ends[end]) for end in far]
+    assert links == sorted(links, reverse=True)
+    assert len(selection.outer_relations) > 1
+
+
+def test_claims_are_shown_with_whether_they_hold_and_when(harbour: Context) -> None:
+    found = find_context(harbour, QUESTION)
+    (number,) = numbers(found, Claim)
+    assert (
+        f"[{number}] Otto Brand, Harbour Bank (theft, SUSPECTED, 1920): "
+        "Mary Quill said that Otto Brand took money of the Harbour Bank." in found.text
+    )
+    (stated,) = found.units[number - 1].unit.statements()
+    assert stated.text == "He took money of the Harbour Bank, Mary Quill said."
+
+
+def test_each_key_of_the_settings_counts(harbour: Context, context: Context) -> None:
+    def units(kind: type, **keys: object) -> int:
+        return len(numbers(find_context(choosing(harbour, local_search=keys), QUESTION), kind))
+
+    assert units(Entity, entities=3) == 3
+    assert units(Entity, entities=7) == 7
+    assert units(Claim, relations=0) == 0
+    few = choosing(context, local_search={"relations": 1, "entities": 4})
+    assert len(LocalSelection(few, "Which novels are set in Oxford?").outer_relations) == 4
+    levels = {
+        level: {each.level for each in _reports(choosing(context, local_search={"level": level}))}
+        for level in ("c0", "c1", "c2")
+    }
+    assert levels["c0"] == {0}
+    assert max(levels["c1"]) == 1
+    assert max(levels["c2"]) == 2
+    assert units(Report, report_share=0.0) == 0
+
+
+def _reports(context: Context) -> list[Report]:
+    selection = LocalSelection(context, "Which novels and films are set in Oxford?")
+    return [selection.knowledge.reports[row] for row in selection.reports.rows]
+
+
+def test_shares_above_one_are_refused() -> None:
+    with pytest.raises(SettingsError, match="report_share and text_share"):
+        load_settings(overrides={"local_search": {"report_share": 0.6, "text_share": 0.6}})
+
+
+def test_reports_are_ranked_by_how_many_linked_entities_they_hold(context: Context) -> None:
+    selection = LocalSelection(context, "Which novels and films are set in Oxford?")
+    ranked = [(-score, -selection.knowledge.reports[row].rating) for row, score in _pairs(selection)]
+    assert ranked == sorted(ranked)
+    assert sum(score for _, score in _pairs(selection)) <= len(selection.entities.rows)
+
+
+def _pairs(selection: LocalSelection) -> list[tuple[int, float]]:
+    return list(zip(selection.reports.rows.tolist(), selection.reports.scores.tolist(), strict=True))
+
+
+def test_every_entity_that_a_passage_holds_is_within_reach(harbour: Context, sample_context: Context) -> None:
+    for context in (harbour, sample_context):
+        known = LocalSelection(context, "x").knowledge
+        for row, entity in enumerate(known.entities):
+            selection = LocalSelection(context, f"Tell me about {entity.name}.")
+            holding = known.chunks_of_entity.of(row)
+            assert len(holding)
+            assert row in selection.entities.rows
+            assert np.isin(holding, selection.chunks.rows).all(), entity.name
+
+
+def test_a_question_and_its_answer(harbour: Context, tmp_path: Path) -> None:
+    def answer(request: FakeRequest) -> str:
+        material = shown(request.prompt)
+
+        def number(start: str) -> str:
+            found = re.search(rf"\[(\d+)\] {re.escape(start)}", material)
+            assert found
+            return found[0].split("]")[0] + "]"
+
+        claim, passage = number("Otto Brand, Harbour Bank (theft"), number("Harbour Bank\nMary Quill founded")
+        relation = number("Otto Brand, Lena Fisk")
+        return (
+            f"Mary Quill said that he took money of the bank {claim}, which is only suspected. "
+            f"She had founded the Harbour Bank in 1911 {passage}. "
+            f"He sold his share in 1920 to Lena Fisk {relation}[99]."
+        )
+
+    with served(harbour, tmp_path, rules(answer)) as (opened, server):
+        found, said = ask(opened)
+        (prompt,) = sent(server, LOCAL)
+    assert "At most 500 words" in prompt
+    assert prompt.endswith(f"Question: {QUESTION}")
+    assert (
+        found.text
+        == "".join(said)
+        == (
+            "Mary Quill said that he took money of the bank [1], which is only suspected. "
+            "She had founded the Harbour Bank in 1911 [2]. He sold his share in 1920 to Lena Fisk [3]."
+        )
+    )
+    assert [(each.document_id, each.quote) for each in found.citations] == [
+        ("Otto Brand", "He took money of the Harbour Bank, Mary Quill said."),
+        ("Harbour Bank", "Mary Quill founded the Harbour Bank in Port Alma in 1911."),
+        ("Otto Brand", "Otto Brand sold his share to Lena Fisk in 1920."),
+    ]
+    assert found.dropped_citations == 1
+    assert found.method == "local"
+    assert (found.usage.calls, found.usage.remembered) == (1, 0)
+    assert found.usage.context_tokens == count_tokens(shown(prompt))
+    evidence = found.evidence
+    assert found.usage.units == sum(
+        map(len, (evidence.passages, evidence.reports, evidence.entities, evidence.relations, evidence.claims))
+    )
+    assert [each.name for each in found.trace] == ["link", "context", "read"]
+    assert "the question names Harbour Bank, Otto Brand" in found.trace[0].detail
+
+
+def test_every_number_can_be_cited_and_every_citation_stands_in_a_document(context: Context, tmp_path: Path) -> None:
+    def answer(request: FakeRequest) -> str:
+        found = re.findall(r"^\[(\d+)\]", shown(request.prompt), re.M)
+        return " ".join(f"Oxford is number {each} [{each}]." for each in found)
+
+    with served(context, tmp_path, rules(answer)) as (opened, _):
+        found, _said = ask(opened, "Which novels and films are set in Oxford?")
+    texts = {each.id: each.text for each in context.index.rows(Document)}
+    assert found.dropped_citations == 0
+    assert len(found.citations) > 20
+    for each in found.citations:
+        assert texts[each.document_id][each.start : each.end] == each.quote
+        assert f"[{each.number}]" in found.text
+
+
+def test_records_are_stated_by_sentences_that_name_them(context: Context) -> None:
+    found = find_context(context, "Who wrote The Red House, the novel set in Oxford?")
+    (oxford,) = [each.unit for each in found.units if getattr(each.unit.origin, "name", "") == "Oxford"]
+    assert oxford.statements()
+    assert any("Oxford" in each.text for each in oxford.statements())
+    chunk_ids = {each.id for each in context.chunks}
+    for each in found.units:
+        assert set(each.unit.chunk_ids) <= chunk_ids
+        assert each.unit.chunk_ids
+
+
+@pytest.mark.parametrize(("reply", "says"), [("NOTHING", ""), ("He did.", "He did."), ("He did [99].", "He did.")])
+def test_without_support_it_does_not_know(reply: str, says: str, harbour: Context, tmp_path: Path) -> None:
+    with served(harbour, tmp_path, rules(reply)) as (opened, _):
+        found, said = ask(opened)
+    assert found.text == UNKNOWN
+    assert not found.known
+    assert "".join(said) == (says or UNKNOWN)
+
+
+def test_a_failed_call_is_an_error_and_a_budget_holds(harbour: Context, tmp_path: Path) -> None:
+    with served(harbour, tmp_path, rules(FakeReply("no", status=400))) as (opened, _), pytest.raises(ModelError):
+        ask(opened)
+    with served(harbour, tmp_path, rules("He did [1].")) as (opened, server):
+        llm = opened.settings.llm.model_copy(update={"max_tokens": 100})
+        poor = Context(opened.index, opened.settings.model_copy(update={"llm": llm}))
+        with pytest.raises(BudgetReached):
+            ask(poor)
+        assert not sent(server, LOCAL)
+
+
+def test_the_same_question_costs_nothing_twice_and_prompts_hold_no_ids(harbour: Context, tmp_path: Path) -> None:
+    with served(harbour, tmp_path, rules("He did [17].")) as (opened, server):
+        first, _ = ask(opened)
+        again, _ = ask(opened)
+        prompts = sent(server, LOCAL)
+    assert len(prompts) == 1
+    assert again.text == first.text
+    assert (again.usage.calls, again.usage.remembered) == (0, 1)
+    known = LocalSelection(harbour, QUESTION).knowledge
+    tables = (known.entities, known.relations, known.claims, known.reports, harbour.chunks)
+    assert not any(row.id in prompts[0] for table in tables for row in table)
+
+
+def test_words_of_the_settings_reach_the_prompt(harbour: Context, tmp_path: Path) -> None:
+    with served(choosing(harbour, local_search={"words": 77}), tmp_path, rules("He did [17].")) as (opened, server):
+        ask(opened)
+        assert "At most 77 words" in sent(server, LOCAL)[0]
+
+
+@pytest.mark.parametrize("texts", [[("", "…")], [("", "Hi.")]], ids=["no word", "no relation"])
+def test_an_index_that_knows_nothing_is_searched_all_the_same(
+    texts: list[tuple[str, str]], build: Build, tmp_path: Path
+) -> None:
+    small = build(texts)
+    assert not small.index.rows(Relation)
+    assert not small.index.rows(Report)
+    assert asyncio.run(LocalRetriever(small).retrieve("Who says Hi?", 5)).trace
+    assert not ask(small, "Where is Oxford?")[0].known
+    with served(small, tmp_path, rules("It says so [1].")) as (opened, _):
+        found, _said = ask(opened, "Who says Hi?")
+    assert found.known == (len(find_context(small, "Who says Hi?").units[0].unit.statements()) > 0)
+
+
+def test_an_index_without_a_chunk_is_answered_without_a_call(harbour: Context, tmp_path: Path) -> None:
+    with served(harbour, tmp_path, rules("never asked [1].")) as (opened, server):
+        opened.index.keep("rows chunks", list)
+        found, said = ask(opened)
+        assert asyncio.run(LocalRetriever(opened).retrieve(QUESTION, 5)).passages == ()
+        assert not server.requests
+    assert found.text == "".join(said) == UNKNOWN
+    assert "holds no chunk" in str(found.trace)
+
+
+def test_without_a_model_the_best_passages_are_quoted(context: Context) -> None:
+    found, said = ask(context, "Which English author published The Red House in 2012?")
+    assert found.method == "local:offline"
+    assert found.known
+    assert "Mark Haddon" in found.text
+    assert "".join(said) == found.text
+    assert found.evidence.entities
+    assert found.evidence.relations
+    assert found.evidence.reports
+    assert [each.name for each in found.trace] == ["link", "context", "read"]
+    assert 0 < found.usage.context_tokens <= context.settings.local_search.context_tokens
+
+
+def test_a_server_that_says_anything_harms_nothing(harbour: Context, tmp_path: Path) -> None:
+    with FakeServer() as server:
+        llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url}}).llm
+        opened = Context(Index.open(harbour.index.root), harbour.settings.model_copy(update={"llm": llm}))
+        opened.index.root = tmp_path
+        found, _ = ask(opened)
+    assert found.text == UNKNOWN or found.citations

@@ -1,0 +1,66 @@
+"""Naive vector search filled to the token limit, with and without a model."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.graphrag.map_input import NearestPassages
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer
+from conspectus.storage.text.tokens import count_tokens
+
+from tests.conftest import Build
+from tests.query.serving import REDUCE, rules, sent, served
+
+QUESTION = "Which films are based on novels?"
+
+
+def ask(context: Context) -> tuple[Answer, list[str]]:
+    said: list[str] = []
+    return asyncio.run(METHODS["ss"].answerer(context).answer(QUESTION, said.append)), said
+
+
+@pytest.mark.parametrize("limit", [256, 2000, 100_000])
+def test_the_nearest_passages_fill_the_window(limit: int, context: Context, tmp_path: Path) -> None:
+    with served(context, tmp_path, rules(answer="So it is [1]. And [2][999]."), context_tokens=limit) as (
+        opened,
+        server,
+    ):
+        answer, said = ask(opened)
+        (prompt,) = sent(server, REDUCE)
+    nearest = asyncio.run(DenseRetriever(context).retrieve(QUESTION, 1000)).passages
+    found = answer.evidence.passages
+    assert found == nearest[: len(found)]
+    assert answer.usage.units == len(found)
+    assert answer.usage.context_tokens <= limit
+    assert limit < 100_000 or len(found) == len(context.chunks)
+    if len(found) < len(nearest):
+        assert answer.usage.context_tokens + count_tokens(nearest[len(found)].text) + 20 > limit
+    assert all(each.text in prompt for each in found)
+    assert answer.text == "".join(said) == "So it is [1]. And [2]."
+    for number, each in enumerate(answer.citations):
+        assert each.quote in found[number].text
+        assert each.document_id == found[number].document_id
+    assert answer.dropped_citations == 1
+
+
+def test_without_a_model_sentences_of_the_same_passages_answer(context: Context) -> None:
+    answer, _ = ask(context)
+    scored, _ = NearestPassages(context).nearest(QUESTION)
+    assert answer.method == "ss:offline"
+    assert answer.known
+    assert [each.chunk_id for each in answer.evidence.passages] == [each.unit.id for each in scored]
+    assert answer.usage.units == len(scored)
+    assert 0 < answer.usage.context_tokens <= context.settings.global_search.context_tokens
+    texts = [each.unit.text for each in scored]
+    assert all(any(each.quote in text for text in texts) for each in answer.citations)
+
+
+def test_where_nothing_is_there_it_does_not_know(build: Build, tmp_path: Path) -> None:
+    context = build([("", "Hi.")])
+    with served(context, tmp_path, rules(answer="NOTHING")) as (opened, _):
+        answer, said = ask(opened)
+    assert answer.text == "".join(said) == UNKNOWN

@@ -1,0 +1,128 @@
+"""A trained prompt answers over an index."""
+
+import asyncio
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from subprocess import run
+
+import pytest
+import torch
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
+from conspectus.query.methods.gretriever.soft.answer import read_written
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, as_rows, write_learned
+from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
+from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer, AnswersAbout, AnswersAfter, nobody
+from conspectus.storage.errors import ConspectusError, MissingPart, SettingsError
+from conspectus.storage.settings import SoftPromptSettings, load_settings
+
+from tests.query.made_subgraphs import tiny
+
+QUESTION = "Who directed Grey Heron?"
+SHAPE = SoftShape(layers=1, heads=2, width=8, text_tokens=200, answer_tokens=5)
+
+
+def checkpoint(folder: Path, embedder: str, encoding_width: int) -> Path:
+    """What training leaves, without any training."""
+    frozen = tiny(folder / "llama")
+    torch.manual_seed(3)
+    write_learned(SoftPrompt(frozen, SHAPE, encoding_width), folder / LEARNED)
+    made = Made(str(folder / "llama"), frozen.signature, embedder, encoding_width, SHAPE)
+    (folder / REPORT).write_text(json.dumps({"made": as_rows(made)}), "utf-8")
+    return folder
+
+
+def with_prompt(context: Context, folder: Path, model: str = "") -> Context:
+    chosen = SoftPromptSettings(folder=str(folder), model=model)
+    return replace(context, settings=context.settings.model_copy(update={"soft_prompt": chosen}))
+
+
+def ask(context: Context, topics: tuple[str, ...] = ()) -> Answer:
+    answerer = METHODS["gretriever"].answerer(context)
+    assert isinstance(answerer, AnswersAbout)
+    said: list[str] = []
+    made = answerer.answer_about(QUESTION, topics, said.append) if topics else answerer.answer(QUESTION, said.append)
+    answer = asyncio.run(made)
+    assert said == [answer.text]
+    return answer
+
+
+def test_a_setting_makes_the_trained_prompt_answer(films_index: Context, tmp_path: Path) -> None:
+    embedder = films_index.embedder
+    folder = checkpoint(tmp_path, embedder.name, embedder.dimension)
+    context = with_prompt(films_index, folder)
+    answer = ask(context)
+    assert answer.method == "gretriever:soft"
+    assert answer.question == QUESTION
+    assert answer.names, "a random model writes something"
+    assert "the trained model writes" in answer.trace[-1].detail
+    assert answer.evidence.subgraph is not None
+    assert "Grey Heron" in answer.evidence.subgraph.text.nodes
+    assert (answer.usage.calls, answer.usage.units) == (0, len(answer.evidence.subgraph.nodes))
+    assert ask(context, ("Grey Heron",)).text == ask(context, ("Grey Heron",)).text
+    assert ask(films_index).method == "gretriever:offline"
+
+
+def test_a_conversation_keeps_the_subgraph_and_grows_it(films_index: Context, tmp_path: Path) -> None:
+    narrow = load_settings(overrides={"gretriever": {"top_k_edges": 1, "hops": 1, "edge_cost": 0.2}})
+    folder = checkpoint(tmp_path, films_index.embedder.name, films_index.embedder.dimension)
+    context = with_prompt(replace(films_index, settings=narrow), folder)
+    answerer = METHODS["gretriever"].answerer(context)
+    assert isinstance(answerer, AnswersAfter)
+    first = ask(context, ("Grey Heron",)).evidence.subgraph
+    assert first is not None
+    assert first.kept.nodes
+    question = "When was Salt Pans released?"
+    after = asyncio.run(answerer.answer_after(question, first.kept, nobody)).evidence.subgraph
+    alone = asyncio.run(answerer.answer(question, nobody)).evidence.subgraph
+    assert after is not None
+    assert alone is not None
+    assert "Grey Heron" in after.text.nodes
+    assert "Grey Heron" not in alone.text.nodes
+
+
+def test_an_answer_rests_on_the_edges_of_the_nodes_it_names(films_index: Context) -> None:
+    subgraph = retrieve_subgraph(films_index, QUESTION).subgraph
+    answer = read_written(films_index, subgraph, "ada mirren|Nobody")
+    assert answer.names == ("Ada Mirren", "Nobody")
+    assert answer.text.startswith("Ada Mirren, Nobody [1]")
+    assert {("Grey Heron", "Ada Mirren")} <= {(each.source, each.target) for each in answer.triples}
+    assert all("Ada Mirren" in (each.source, each.target) for each in answer.triples)
+    unfounded = read_written(films_index, subgraph, "Nobody")
+    assert (unfounded.text, unfounded.triples, unfounded.known) == ("Nobody", (), False)
+    assert read_written(films_index, subgraph, " | ").text == UNKNOWN
+
+
+def test_what_does_not_fit_is_told_in_one_line(films_index: Context, tmp_path: Path) -> None:
+    embedder = films_index.embedder
+    for context, error, said in (
+        (with_prompt(films_index, tmp_path), MissingPart, "holds no gretriever.json"),
+        (with_prompt(films_index, checkpoint(tmp_path / "a", "other", 384)), SettingsError, "encoded by other"),
+        (
+            with_prompt(films_index, checkpoint(tmp_path / "b", embedder.name, 384), str(tmp_path / "none")),
+            MissingPart,
+            "no causal model",
+        ),
+    ):
+        with pytest.raises(error, match=said) as caught:
+            ask(context)
+        assert isinstance(caught.value, ConspectusError)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("module", "package"), [("torch_geometric", "torch-geometric"), ("peft", "peft")])
+def test_a_missing_extra_is_named(module: str, package: str) -> None:
+    code = (
+        f"import sys; sys.modules[{module!r}] = None\n"
+        "from conspectus.query.methods.gretriever.extra import need\n"
+        f"need({module!r})"
+    )
+    done = run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.endswith(f"{package} is not installed: pip install 'conspectus[gretriever]'")

@@ -1,0 +1,201 @@
+"""G-Retriever over a small graph: what is found, what answers without a model, and what a model may cite."""
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import FakeReply, Rule
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
+from conspectus.query.methods.gretriever.solver import solve
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer, AnswersAbout, RetrievesAbout
+from conspectus.query.walk.graph import open_graph
+from conspectus.storage.settings import load_settings
+
+from tests.query.graph_serving import prompts, served
+
+QUESTION = "What genre is the film Grey Heron?"
+READ = "a part of a knowledge graph"
+
+
+def ask(context: Context, question: str = QUESTION, topics: Sequence[str] = ()) -> Answer:
+    answerer = METHODS["gretriever"].answerer(context)
+    assert isinstance(answerer, AnswersAbout)
+    made = answerer.answer_about(question, topics, _silent) if topics else answerer.answer(question, _silent)
+    return asyncio.run(made)
+
+
+def with_settings(context: Context, **keys: object) -> Context:
+    return Context(context.index, load_settings(overrides={"gretriever": keys}))
+
+
+def said(answer: str = "It is a drama.", **more: object) -> str:
+    return json.dumps({"answer": answer, "names": ["drama"], "nodes": [0], "edges": [0]} | more)
+
+
+def test_the_subgraph_is_around_what_the_question_names(films_index: Context) -> None:
+    found = retrieve_subgraph(films_index, QUESTION).subgraph
+    assert found.text.nodes[0] == "Grey Heron"
+    assert "Drama" in found.text.nodes
+    assert found.node_prizes[0] == 3.0
+    assert len(found.nodes) == len(found.text.nodes) == len(found.node_prizes)
+    assert len(found.relations) == len(found.text.edges) == len(found.edge_prizes)
+    graph = open_graph(films_index)
+    for row, edge in zip(found.relations, found.text.edges, strict=True):
+        assert graph.names[graph.sources[row]].replace("_", " ") == found.text.nodes[edge.source]
+        assert graph.names[graph.targets[row]].replace("_", " ") == found.text.nodes[edge.target]
+
+
+def test_it_reaches_as_far_as_it_may(films_index: Context) -> None:
+    near = retrieve_subgraph(with_settings(films_index, hops=1, top_k_edges=30), QUESTION).subgraph
+    far = retrieve_subgraph(with_settings(films_index, hops=2, top_k_edges=30), QUESTION).subgraph
+    assert near.beside[0] < far.beside[0]
+    assert "Pelluci" not in near.text.nodes
+
+
+def test_settings_decide_on_its_size(films_index: Context) -> None:
+    bare = {"top_k_nodes": 1, "fill": False}
+    few = retrieve_subgraph(with_settings(films_index, top_k_edges=1, **bare), QUESTION).subgraph
+    many = retrieve_subgraph(with_settings(films_index, top_k_edges=7, edge_cost=0.1), QUESTION).subgraph
+    dear = retrieve_subgraph(with_settings(films_index, top_k_edges=0, edge_cost=100, **bare), QUESTION).subgraph
+    assert 0 < len(few.relations) < len(many.relations)
+    assert few.text.edges[0].text == "has genre"
+    assert (dear.text.nodes, dear.relations) == (("Grey Heron",), ())
+    short = retrieve_subgraph(with_settings(films_index, top_k_edges=7, context_tokens=64), QUESTION)
+    assert 0 < len(short.subgraph.nodes) < len(many.nodes)
+    assert "left out for want of room" in short.trace[-1].detail
+
+
+def test_what_is_at_the_topics_fills_the_room_the_closest_first(films_index: Context) -> None:
+    chosen = {"top_k_nodes": 1, "top_k_edges": 1}
+    bare = retrieve_subgraph(with_settings(films_index, fill=False, **chosen), QUESTION).subgraph
+    full = retrieve_subgraph(with_settings(films_index, **chosen), QUESTION).subgraph
+    graph = open_graph(films_index)
+    topic = full.nodes[0]
+    assert set(bare.relations) < set(full.relations)
+    assert set(graph.edges_of([topic]).relation.tolist()) <= set(full.relations)
+    more = [each for each in full.relations if each not in bare.relations]
+    assert [full.edge_prizes[full.relations.index(each)] for each in more] == [0.0] * len(more)
+    short = retrieve_subgraph(with_settings(films_index, context_tokens=64, **chosen), QUESTION).subgraph
+    assert set(bare.relations) <= set(short.relations)
+    assert len(short.relations) < len(full.relations)
+
+
+def test_given_topics_lead_and_unknown_ones_are_told(films_index: Context) -> None:
+    found = retrieve_subgraph(films_index, "Who wrote it?", ["Salt_Pans", "Nowhere"])
+    assert found.subgraph.text.nodes[0] == "Salt Pans"
+    assert "lacks Nowhere" in found.trace[0].detail
+
+
+def test_the_same_question_finds_the_same(films_index: Context) -> None:
+    assert retrieve_subgraph(films_index, QUESTION) == retrieve_subgraph(films_index, QUESTION)
+
+
+def test_our_solver_can_be_named(films_index: Context) -> None:
+    assert "(own)" in retrieve_subgraph(with_settings(films_index, solver="own"), QUESTION).trace[-1].detail
+    assert solve.__doc__
+
+
+def test_a_retriever_finds_the_subgraph_too(films_index: Context) -> None:
+    retriever = find_retriever("gretriever", films_index)
+    assert isinstance(retriever, RetrievesAbout)
+    found = asyncio.run(retriever.retrieve(QUESTION, 5))
+    assert found.passages == ()  # the index holds a graph alone
+    assert found.subgraph == asyncio.run(retriever.retrieve_about(QUESTION, ["Grey Heron"], 5)).subgraph
+
+
+def test_without_a_model_the_best_supported_node_answers(films_index: Context) -> None:
+    answer = ask(films_index)
+    assert answer.method == "gretriever:offline"
+    assert answer.names == ("Drama",)
+    assert answer.text == "Drama [1]"
+    assert [(each.source, each.predicate, each.target) for each in answer.triples] == [
+        ("Grey Heron", "has_genre", "Drama")
+    ]
+    assert answer.usage.calls == 0
+    assert answer.usage.units == len(answer.evidence.subgraph.nodes if answer.evidence.subgraph else ())
+    assert answer.known
+
+
+def test_without_a_model_all_that_are_joined_alike_answer(films_index: Context) -> None:
+    answer = ask(films_index, "Which actors starred in Grey Heron?")
+    assert set(answer.names) == {"Otto Brand", "Lena Fisk"}
+    assert len(answer.triples) == 2
+
+
+def test_a_model_is_asked_once_and_cites_what_is_there(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [Rule(said(nodes=[0, 1, 99], edges=[0, 0, 77]), READ)]) as (context, server):
+        answer = ask(context)
+    assert len(server.requests) == answer.usage.calls == 1
+    assert (answer.method, answer.text, answer.names) == (
+        "gretriever",
+        "It is a drama. [1]",
+        ("Drama",),
+    )
+    assert [each.target for each in answer.triples] == ["Drama"]
+    assert answer.dropped_citations == 2
+    assert "2 of 3 cited nodes and 1 of 2 cited edges are valid; fully valid: no" in answer.trace[-1].detail
+    prompt = prompts(server)[0]
+    assert "node_id,node_attr\n0,Grey Heron\n" in prompt
+    assert "edge_id,src,edge_attr,dst\n0,0,has genre,1\n" in prompt
+    assert QUESTION in prompt
+
+
+def test_where_only_nodes_are_cited_their_edges_support_it(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [Rule(said(nodes=[0, 1], edges=[]), READ)]) as (context, _):
+        answer = ask(context)
+    assert [each.predicate for each in answer.triples] == ["has_genre"]
+    assert "fully valid: yes" in answer.trace[-1].detail
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"), [("zero_cot", "Let's think step by step"), ("cot_bag", "Let's construct a graph")]
+)
+def test_variants_ask_otherwise(prompt: str, words: str, films_index: Context, memo: Path) -> None:
+    replies = [Rule(said(thoughts="1 is the genre of 0"), words)]
+    with served(films_index, memo, replies, gretriever={"prompt": prompt}) as (context, server):
+        answer = ask(context)
+    assert len(server.requests) == 1
+    assert answer.names == ("Drama",)
+
+
+def test_the_question_alone_shows_no_graph(films_index: Context, memo: Path) -> None:
+    replies = [Rule(json.dumps({"answer": "Otto", "names": ["Otto"]}), "from what you know")]
+    with served(films_index, memo, replies, gretriever={"prompt": "question_only"}) as (context, server):
+        answer = ask(context)
+    assert "Drama" not in prompts(server)[0]
+    assert (answer.text, answer.names, answer.triples) == ("Otto", ("Otto",), ())
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("", "cannot be used"),
+        ("nothing of the kind", "cannot be used"),
+        ('{"answer": "Unknown."}', "does not know"),
+        (FakeReply(status=400), "no reply"),
+    ],
+)
+def test_bad_replies_are_no_answer(reply: str | FakeReply, why: str, films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [Rule(reply, READ)]) as (context, server):
+        answer = ask(context)
+    assert len(server.requests) == 1
+    assert answer.text == UNKNOWN
+    assert why in answer.trace[-1].detail
+    assert not answer.known
+
+
+def test_most_tokens_of_a_reply_are_asked_for(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [Rule(said(), READ)], gretriever={"max_tokens": 77}) as (context, server):
+        ask(context)
+    body = server.requests[0].body
+    assert body
+    assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
+def _silent(piece: str) -> None:
+    pass

@@ -1,0 +1,75 @@
+"""The nearest triples, as many as a budget holds."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
+from conspectus.query.walk.graph import open_graph
+from conspectus.storage.settings import load_settings
+from conspectus.storage.text.tokens import count_tokens
+
+from tests.query import films
+
+
+@pytest.fixture(scope="module")
+def graph_index(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    return films.build(tmp_path_factory.mktemp("films"), films.TRIPLES)
+
+
+def with_settings(context: Context, **keys: object) -> Context:
+    return Context(context.index, load_settings(overrides={"gretriever": keys}))
+
+
+def test_they_are_the_nearest_of_all(graph_index: Context) -> None:
+    found = nearest_triples(graph_index, "What genre is Grey Heron?")
+    assert [found.text.nodes[end] for end in (found.text.edges[0].source, found.text.edges[0].target)] == [
+        "Grey Heron",
+        "Drama",
+    ]
+    assert list(found.edge_prizes) == sorted(found.edge_prizes, reverse=True)
+    assert len(found.relations) == len(films.TRIPLES)  # all of so few fit
+
+
+def test_the_budget_bounds_them(graph_index: Context) -> None:
+    some = nearest_triples(with_settings(graph_index, context_tokens=64), "What genre is Grey Heron?")
+    lines = [triple_line(open_graph(graph_index), row) for row in some.relations]
+    assert 0 < len(lines) < len(films.TRIPLES)
+    assert sum(map(count_tokens, lines)) <= 64
+
+
+def test_so_many_are_compared_word_by_word(graph_index: Context) -> None:
+    few = nearest_triples(with_settings(graph_index, candidates=3), "What genre is Grey Heron?")
+    assert len(few.relations) == 3
+    assert "has genre" in few.text.edges[0].text
+
+
+def test_the_nearest_answers(graph_index: Context) -> None:
+    said: list[str] = []
+    answer = asyncio.run(METHODS["triples"].answerer(graph_index).answer("What genre is Grey Heron?", said.append))
+    assert (answer.names, answer.text, said) == (("Drama",), "Drama [1]", ["Drama [1]"])
+    assert [each.predicate for each in answer.triples] == ["has_genre"]
+    found = asyncio.run(find_retriever("triples", graph_index).retrieve("What genre is Grey Heron?", 3))
+    assert found.passages == ()
+    assert found.subgraph == answer.evidence.subgraph
+
+
+def test_where_the_question_names_the_target_the_source_answers(graph_index: Context) -> None:
+    answer = asyncio.run(METHODS["triples"].answerer(graph_index).answer("What lies in Ostrava?", print))
+    assert answer.names[0] in {"Pelluci", "Tarn"}
+
+
+def test_documents_state_triples_too(tmp_path: Path) -> None:
+    from conspectus.pipelines.index import build_index
+    from conspectus.storage.index import Index
+
+    (tmp_path / "a.txt").write_text("Ada Mirren directed Grey Heron in 1971. Otto Brand lives in Pelluci.", "utf-8")
+    build_index([tmp_path / "a.txt"], tmp_path / "index", load_settings())
+    context = Context(Index.open(tmp_path / "index"), load_settings())
+    for method in ("triples", "gretriever"):
+        found = asyncio.run(find_retriever(method, context).retrieve("What genre is Grey Heron?", 3))
+        assert found.subgraph
+        assert found.subgraph.relations
+        assert [each.title for each in found.passages] == [context.titles[context.chunks[0].document_id]]

@@ -1,0 +1,421 @@
+"""HippoRAG 1 and 2: the arithmetic of their papers, worked out by hand, by igraph, and on real indexes."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import igraph
+import numpy as np
+import pytest
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.hipporag.facts import Facts, nearest_facts, told
+from conspectus.query.methods.hipporag.graph import Edges, Memory, make_memory, open_memory
+from conspectus.query.methods.hipporag.hipporag import (
+    HippoRag1,
+    HippoRag2,
+    entity_walk,
+    fact_walk,
+    passage_closeness,
+    passage_scores,
+    phrase_seeds,
+)
+from conspectus.query.methods.hipporag.question_entities import entities_of, nearest_phrases
+from conspectus.query.types import Answer, Evidence
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.index import Index
+from conspectus.storage.records import Entity, Relation
+from conspectus.storage.settings import LlmSettings, PprSettings, load_settings
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.conftest import write_rows
+from tests.marks import unmarked
+
+EXACT = PprSettings(solver="exact")
+NO_EDGES = Edges(np.zeros((0, 2), np.int64), np.zeros(0))
+
+
+def test_hipporag_1_by_hand() -> None:
+    """Phrases 0 Stanford, 1 Thomas, 2 Alzheimer's; triples (1, works at, 0) and (1, studies, 2).
+
+    P = [[2, 0, 0], [1, 1, 0], [0, 1, 3]], so s = (1, 1/2, 1/2). Query nodes 0 and 2: equal probability times
+    specificity is (1, 0, 1/2), scaled r = (2/3, 0, 1/3).
+
+    PPR at damping 1/2 on the path 0 - 1 - 2, a step from 1 going each way with 1/2:
+        x0 = 1/2 (x1 / 2) + 1/2 * 2/3        x2 = 1/2 (x1 / 2) + 1/2 * 1/3        x1 = 1/2 (x0 + x2)
+        x0 + x2 = x1 / 2 + 1/2, so x1 = x1 / 4 + 1/4 = 1/3, x0 = 1/12 + 1/3 = 5/12, x2 = 1/12 + 1/6 = 3/12.
+
+    p = n' P = (2 * 5/12 + 4/12, 4/12 + 3/12, 3 * 3/12) = (14/12, 7/12, 9/12).
+    """
+    held = [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (2, 2), (2, 2)]
+    facts = Edges(np.array([[1, 0], [1, 2]]), np.ones(2))
+    memory = make_memory(3, 3, np.array(held), facts, NO_EDGES)
+    walk = entity_walk(memory, np.array([0, 2]), EXACT)
+    assert walk.scores == pytest.approx([5 / 12, 4 / 12, 3 / 12], abs=1e-9)
+    assert passage_scores(memory, walk) == pytest.approx([14 / 12, 7 / 12, 9 / 12], abs=1e-9)
+    pushed = entity_walk(memory, np.array([0, 2]), PprSettings())
+    assert passage_scores(memory, pushed) == pytest.approx([14 / 12, 7 / 12, 9 / 12], abs=1e-5)
+
+
+def test_hipporag_1_walks_over_synonyms_by_hand() -> None:
+    """Phrases 0 and 2 are joined by one triple with 1, which has a synonym 3 of cosine 0.5 (exact in binary).
+
+    From 0 alone, r = (1, 0, 0, 0). The edges of 1 weigh 1, 1 and 0.5, of 2.5 together:
+        x0 = 1/2 (x1 / 2.5) + 1/2 = x1 / 5 + 1/2      x2 = x1 / 5      x3 = 1/2 x1 / 5 = x1 / 10
+        x1 = 1/2 (x0 + x2 + x3) = x1 / 4 + 1/4 = 1/3
+    """
+    facts = Edges(np.array([[0, 1], [1, 2]]), np.ones(2))
+    memory = make_memory(4, 1, np.array([[0, 0]]), facts, Edges(np.array([[1, 3]]), np.array([0.5])))
+    walk = entity_walk(memory, np.array([0]), EXACT)
+    assert walk.scores == pytest.approx([1 / 15 + 1 / 2, 1 / 3, 1 / 15, 1 / 30], abs=1e-9)
+
+
+def test_hipporag_2_by_hand() -> None:
+    """Phrases u, v with one triple between them, passage A holding u, passage B holding v: the path A - u - v - B.
+
+    The triple is kept with score 1, so u and v have mass 1 / 1 passage = 1 each; the passages' scaled cosines are
+    1 and 0, times 0.05. Scaled to sum 1 (2.05 = 82/40 together): s_u = s_v = 20/41, s_A = 1/41, s_B = 0.
+
+    In units of 1/41, at damping 1/2:
+        A = u / 4 + 1/2        u = A / 2 + v / 4 + 10        v = u / 4 + B / 2 + 10        B = v / 4
+    Put A and B in: 7 u = 2 v + 82 and 7 v = 2 u + 80, so u = 734/45, v = 724/45, A = 206/45, B = 181/45
+    (together 1845/45 = 41).
+    """
+    memory = make_memory(2, 2, np.array([[0, 0], [1, 1]]), Edges(np.array([[0, 1]]), np.ones(1)), NO_EDGES)
+    phrases, mass = phrase_seeds(memory, Facts(np.array([0]), np.array([1.0])), 5)
+    assert (phrases.tolist(), mass.tolist()) == ([0, 1], [1.0, 1.0])
+    walk = fact_walk(memory, phrases, mass, 0.05 * np.array([1.0, 0.0]), EXACT)
+    assert walk.scores == pytest.approx(np.array([734, 724, 206, 181]) / 1845, abs=1e-9)
+
+
+def test_seeds_of_hipporag_2_by_hand() -> None:
+    """Facts (0, 1) with score 1.0 and (1, 2) with 0.4; phrase 0 stands in 1 passage, 1 in 2, 2 in 4.
+
+    Means of the fact scores: 1.0, 0.7, 0.4. Mass, each over its passages: 1.0, 0.35, 0.1. The two best by the mean
+    are 0 and 1.
+    """
+    held = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]
+    memory = make_memory(3, 4, np.array(held), Edges(np.array([[0, 1], [1, 2]]), np.ones(2)), NO_EDGES)
+    facts = Facts(np.array([0, 1]), np.array([1.0, 0.4]))
+    phrases, mass = phrase_seeds(memory, facts, 5)
+    assert phrases.tolist() == [0, 1, 2]
+    assert mass == pytest.approx([1.0, 0.35, 0.1])
+    phrases, mass = phrase_seeds(memory, facts, 2)
+    assert phrases.tolist() == [0, 1]
+    assert mass == pytest.approx([1.0, 0.35])
+
+
+DOCUMENTS = {
+    "river": ("", "The Tarn rises in Mora. The Tarn flows past Oxbow."),
+    "brewer": ("", "Ada Lindqvist was born in Mora. She founded Tarn Brewery."),
+    "brewery": ("", "Tarn Brewery stands in Oxbow. It has forty employees."),
+    "town": ("", "Mora is a town in Dalarna. Dalarna is known for red wooden horses."),
+    "other": ("", "Kestrel Mill grinds oats. Its owner is Tom Reyes."),
+}
+EXTRACTED = {
+    "river": (["Tarn", "Mora", "Oxbow"], [["Tarn", "rises in", "Mora"], ["Tarn", "flows past", "Oxbow"]]),
+    "brewer": (
+        ["Ada Lindqvist", "Mora", "Tarn Brewery"],
+        [["Ada Lindqvist", "was born in", "Mora"], ["Ada Lindqvist", "founded", "Tarn Brewery"]],
+    ),
+    "brewery": (
+        ["Tarn Brewery", "Oxbow"],
+        [["Tarn Brewery", "stands in", "Oxbow"], ["Tarn Brewery", "has", "forty employees"]],
+    ),
+    "town": (["Mora", "Dalarna"], [["Mora", "is a town in", "Dalarna"], ["Dalarna", "known for", "wooden horses"]]),
+    "other": (
+        ["Kestrel Mill", "Tom Reyes"],
+        [["Kestrel Mill", "grinds", "oats"], ["Tom Reyes", "owns", "the mill"]],
+    ),
+}
+QUESTION = "Where was the founder of Tarn Brewery born?"
+
+
+@pytest.fixture(scope="module")
+def tarn(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    """An index of a few passages from an extraction that was made elsewhere."""
+    from conspectus.pipelines.index import build_index
+
+    folder = tmp_path_factory.mktemp("tarn")
+    rows = [{"id": id_, "title": title, "text": text} for id_, (title, text) in DOCUMENTS.items()]
+    write_rows(folder / "corpus.jsonl", rows)
+    extracted = [{"id": id_, "entities": found[0], "triples": found[1]} for id_, found in EXTRACTED.items()]
+    write_rows(folder / "openie.jsonl", extracted)
+    overrides = {"extraction": {"openie": str(folder / "openie.jsonl")}, "ppr": {"solver": "exact"}}
+    settings = load_settings(overrides=overrides)
+    assert not build_index([folder / "corpus.jsonl"], folder / "index", settings).failures
+    return Context(Index.open(folder / "index"), settings)
+
+
+def by_igraph(graph: Adjacency, reset: np.ndarray) -> np.ndarray:
+    sources = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    once = sources < graph.indices
+    reference = igraph.Graph(graph.n_nodes, np.column_stack([sources, graph.indices])[once])
+    weights = graph.weights[once].astype(float).tolist()
+    found = reference.personalized_pagerank(
+        damping=0.5, reset=reset.tolist(), weights=weights, directed=False, implementation="prpack"
+    )
+    return np.array(found)
+
+
+@st.composite
+def memories(draw: st.DrawFn) -> Memory:
+    """Up to eight phrases in up to five passages, with any triples and synonyms among them."""
+    n_phrases, n_passages = draw(st.integers(1, 8)), draw(st.integers(1, 5))
+    phrase, passage = st.integers(0, n_phrases - 1), st.integers(0, n_passages - 1)
+
+    def edges(weight: st.SearchStrategy[float]) -> Edges:
+        pairs = st.tuples(phrase, phrase).filter(lambda pair: pair[0] != pair[1])
+        found = draw(st.lists(st.tuples(pairs, weight), max_size=12 if n_phrases > 1 else 0))
+        return Edges(np.array([pair for pair, _ in found], np.int64).reshape(-1, 2), np.array([w for _, w in found]))
+
+    held = [(each, draw(passage)) for each in range(n_phrases)]
+    held += draw(st.lists(st.tuples(phrase, passage), max_size=20))
+    synonyms = edges(st.integers(80, 100).map(lambda cosine: cosine / 100))
+    once = np.unique(np.sort(synonyms.ends, axis=1), axis=0, return_index=True)[1]
+    synonyms = Edges(synonyms.ends[once], synonyms.weights[once])
+    return make_memory(n_phrases, n_passages, np.array(held), edges(st.integers(1, 9).map(float)), synonyms)
+
+
+@given(memory=memories(), data=st.data())
+def test_both_walks_are_igraphs(memory: Memory, data: st.DataObject) -> None:
+    drawn = data.draw(st.lists(st.integers(0, memory.n_phrases - 1), min_size=1, unique=True))
+    rows = np.array(sorted(drawn))
+    reset = np.zeros(memory.n_phrases)
+    reset[rows] = memory.specificity[rows]
+    by_entities = entity_walk(memory, rows, EXACT).scores
+    assert by_entities == pytest.approx(by_igraph(memory.phrases, reset), abs=1e-6)
+    near = np.linspace(0, 0.05, memory.counts.shape[1])
+    reset = np.concatenate([reset, near])
+    by_facts = fact_walk(memory, rows, memory.specificity[rows], near, EXACT).scores
+    assert by_facts == pytest.approx(by_igraph(memory.whole, reset), abs=1e-6)
+
+
+def scores_of(context: Context, found: Evidence) -> dict[str, float]:
+    return {each.document_id: each.score for each in found.passages}
+
+
+def documents(context: Context) -> list[str]:
+    return [each.document_id for each in context.chunks]
+
+
+def test_hipporag_1_is_igraphs_walk_times_p(tarn: Context) -> None:
+    found = asyncio.run(HippoRag1(tarn).retrieve(QUESTION, 10))
+    memory = open_memory(tarn)
+    names = asyncio.run(entities_of(tarn, QUESTION)).names
+    assert "Tarn Brewery" in names
+    rows = nearest_phrases(tarn, names)
+    entities = tarn.index.rows(Entity)
+    assert {each.name for each in found.entities} == {entities[row].name for row in rows}
+    reset = np.zeros(memory.n_phrases)
+    reset[rows] = [1 / entities[row].frequency for row in rows]
+    expected = memory.counts.T @ by_igraph(memory.phrases, reset)
+    assert scores_of(tarn, found) == pytest.approx(
+        {id_: score for id_, score in zip(documents(tarn), expected, strict=True) if score > 1e-12}, abs=1e-6
+    )
+
+
+def test_hipporag_2_is_igraphs_walk_to_the_passages(tarn: Context) -> None:
+    found = asyncio.run(HippoRag2(tarn).retrieve(QUESTION, 10))
+    vector = tarn.embedder.embed_query(QUESTION)
+    memory = open_memory(tarn)
+    every = np.arange(tarn.index.manifest.rows["relations"])
+    cosines = tarn.index.vectors("relations").scores(vector[np.newaxis], every)[0].astype(float)
+    best = np.argsort(-cosines, kind="stable")[:5]
+    facts = nearest_facts(tarn, vector, 5)
+    assert facts.rows.tolist() == best.tolist()
+    assert facts.scores == pytest.approx((cosines[best] - cosines.min()) / (cosines.max() - cosines.min()), abs=1e-6)
+    assert [each.id for each in found.relations] == [tarn.index.rows(Relation)[row].id for row in best]
+    reset = np.zeros(memory.whole.n_nodes)
+    phrases, mass = phrase_seeds(memory, facts, 5)
+    reset[phrases] = mass
+    near = passage_closeness(tarn, vector)
+    assert (near.min(), near.max()) == (0.0, 1.0)
+    reset[memory.n_phrases :] = 0.05 * near
+    expected = by_igraph(memory.whole, reset)[memory.n_phrases :]
+    assert scores_of(tarn, found) == pytest.approx(dict(zip(documents(tarn), expected, strict=True)), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "question"),
+    [("ppr:hipporag1", "What has Tarn Brewery to do with Mora?"), ("ppr:hipporag2", QUESTION)],
+)
+def test_they_find_the_second_hop(method: str, question: str, tarn: Context) -> None:
+    retriever = METHODS[method].retriever
+    assert retriever
+    found = asyncio.run(retriever(tarn).retrieve(question, 2))
+    assert "brewer" in {each.document_id for each in found.passages}
+    pushing = replace(tarn, settings=tarn.settings.model_copy(update={"ppr": PprSettings()}))
+    pushed = asyncio.run(retriever(pushing).retrieve(question, 2))
+    assert [each.chunk_id for each in pushed.passages] == [each.chunk_id for each in found.passages]
+
+
+def test_a_question_that_names_nothing_falls_back_to_dense(tarn: Context) -> None:
+    found = asyncio.run(HippoRag1(tarn).retrieve("?!", 3))
+    assert found.passages == asyncio.run(DenseRetriever(tarn).retrieve("?!", 3)).passages
+    assert "nothing is linked" in {step.detail.split(":")[0] for step in found.trace if step.name == "fall back"}
+
+
+@pytest.fixture
+def replies() -> dict[str, object]:
+    """What the model says to a list of entities, and to a choice of facts."""
+    return {
+        "entities": {"entities": ["Tarn Brewery", "tarn brewery", "the founder of Tarn Brewery"]},
+        "facts": {"facts": [2, 1, 99]},
+    }
+
+
+@pytest.fixture
+def served(tarn: Context, replies: dict[str, object], tmp_path: Path) -> Iterator[tuple[Context, FakeServer]]:
+    """The index with a model that says what `replies` hold."""
+
+    def reply(request: FakeRequest) -> str:
+        said = replies["facts" if "\nFacts:\n" in request.prompt else "entities"]
+        return said if isinstance(said, str) else json.dumps(said)
+
+    with FakeServer(reply) as server:
+        index = Index.open(tarn.index.root)
+        index.root = tmp_path  # its memo is not the index's own
+        llm = LlmSettings(model="m", base_url=server.url, attempts=1)
+        yield Context(index, tarn.settings.model_copy(update={"llm": llm})), server
+
+
+def asked(server: FakeServer) -> list[str]:
+    """The prompts of all calls."""
+    calls = [each for each in server.requests if each.path.endswith("/chat/completions")]
+    return [each.body["messages"][0]["content"] for each in calls if each.body]
+
+
+def test_the_model_lists_the_entities(served: tuple[Context, FakeServer]) -> None:
+    context, server = served
+    found = asyncio.run(HippoRag1(context).retrieve(QUESTION, 3))
+    (prompt,) = asked(server)
+    assert f"Question: {QUESTION}" in prompt
+    assert {each.name for each in found.entities} == {"Tarn Brewery"}  # both are nearest to it
+    assert found.trace[0].detail == "the model lists Tarn Brewery, the founder of Tarn Brewery"
+    assert found.passages[0].document_id in {"brewer", "brewery"}
+
+
+def test_an_unusable_list_is_made_without_the_model(
+    served: tuple[Context, FakeServer], tarn: Context, replies: dict[str, object]
+) -> None:
+    context, _ = served
+    replies["entities"] = "I cannot say."
+    found = asyncio.run(HippoRag1(context).retrieve(QUESTION, 3))
+    assert found.trace[0].detail.startswith("the model's list is unusable")
+    assert found.passages == asyncio.run(HippoRag1(tarn).retrieve(QUESTION, 3)).passages
+
+
+def test_the_model_filters_the_facts(served: tuple[Context, FakeServer], tarn: Context) -> None:
+    context, server = served
+    found = asyncio.run(HippoRag2(context).retrieve(QUESTION, 3))
+    (prompt,) = asked(server)
+    facts = nearest_facts(tarn, tarn.embedder.embed_query(QUESTION), 5)
+    for number, sentence in enumerate(told(tarn, facts.rows), start=1):
+        assert f"\n{number}. {sentence}\n" in prompt + "\n"
+    assert [each.id for each in found.relations] == [tarn.index.rows(Relation)[row].id for row in facts.rows[:2]]
+    assert "the model keeps 2 of 5 facts" in {step.detail for step in found.trace}
+
+
+def test_no_fact_kept_is_dense_retrieval(
+    served: tuple[Context, FakeServer], tarn: Context, replies: dict[str, object]
+) -> None:
+    context, _ = served
+    replies["facts"] = {"facts": []}
+    found = asyncio.run(HippoRag2(context).retrieve(QUESTION, 3))
+    assert found.passages == asyncio.run(DenseRetriever(tarn).retrieve(QUESTION, 3)).passages
+    assert "no fact is kept: the nearest passages" in {step.detail for step in found.trace}
+
+
+@pytest.mark.parametrize("why", ["unusable reply", "setting"])
+def test_unfiltered_facts(
+    why: str, served: tuple[Context, FakeServer], tarn: Context, replies: dict[str, object]
+) -> None:
+    context, server = served
+    if why == "setting":
+        off = context.settings.hipporag.model_copy(update={"fact_filter": False})
+        context = replace(context, settings=context.settings.model_copy(update={"hipporag": off}))
+    replies["facts"] = "All of them."
+    found = asyncio.run(HippoRag2(context).retrieve(QUESTION, 3))
+    assert bool(asked(server)) == (why != "setting")
+    assert found.passages == asyncio.run(HippoRag2(tarn).retrieve(QUESTION, 3)).passages
+
+
+def test_settings_change_the_seeds(tarn: Context) -> None:
+    def scores(**values: object) -> dict[str, float]:
+        hipporag = tarn.settings.hipporag.model_copy(update=values)
+        context = replace(tarn, settings=tarn.settings.model_copy(update={"hipporag": hipporag}))
+        return scores_of(tarn, asyncio.run(HippoRag2(context).retrieve(QUESTION, 9)))
+
+    assert len({tuple(sorted(each.items())) for each in (scores(), scores(facts=1), scores(passage_weight=1.0))}) == 3
+
+
+@pytest.mark.parametrize("method", ["ppr:hipporag1", "ppr:hipporag2"])
+def test_what_retrieving_asked_is_part_of_the_answers_usage(method: str, served: tuple[Context, FakeServer]) -> None:
+    context, server = served
+    answer = asyncio.run(METHODS[method].answerer(context).answer(QUESTION, lambda piece: None))
+    assert answer.usage.calls == len(asked(server)) == 2
+
+
+@pytest.mark.parametrize("retriever", [HippoRag1, HippoRag2])
+def test_it_stops_on_the_budget(
+    retriever: type[HippoRag1] | type[HippoRag2], served: tuple[Context, FakeServer]
+) -> None:
+    context, server = served
+    llm = context.settings.llm.model_copy(update={"max_tokens": 10})
+    poor = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
+    with pytest.raises(BudgetReached):
+        asyncio.run(retriever(poor).retrieve(QUESTION, 3))
+    assert asked(server) == []
+
+
+def test_the_transcript_of_hipporag_2(served: tuple[Context, FakeServer], tarn: Context) -> None:
+    """Filter first, then the walk from what is kept, then one reading of its passages."""
+    context, server = served
+    answer = asyncio.run(METHODS["ppr:hipporag2"].answerer(context).answer(QUESTION, lambda piece: None))
+    filtering, reading = asked(server)
+    assert unmarked(filtering).split("\nFacts:\n")[1].startswith("1. ")
+    assert reading.startswith("You answer a question from numbered passages")
+    every = nearest_facts(tarn, tarn.embedder.embed_query(QUESTION), 5)
+    memory = open_memory(tarn)
+    kept = every.only([0, 1])
+    assert [each.name for each in answer.evidence.entities] == [
+        tarn.index.rows(Entity)[row].name for row in phrase_seeds(memory, kept, 5)[0]
+    ]
+    for number, passage in enumerate(answer.evidence.passages, start=1):
+        assert f"[{number}] {passage.title}".strip() + f"\n{passage.text}" in reading
+    assert [each.name for each in answer.trace] == ["facts", "filter", "seed", "walk", "read"]
+
+
+@pytest.mark.parametrize("budget", ["max_tokens", "max_cost"])
+def test_a_budget_that_ends_between_the_filter_and_the_reading(budget: str, served: tuple[Context, FakeServer]) -> None:
+    """What was asked is paid for once: with more to spend the run goes on where it stopped."""
+    context, server = served
+
+    def asking(**llm: object) -> Answer:
+        wanted = LlmSettings.model_validate(
+            context.settings.llm.model_dump()
+            | {"max_output_tokens": 50, "prices": {"m": {"input": 1.0, "output": 1.0}}}
+            | llm
+        )
+        poor = replace(context, settings=context.settings.model_copy(update={"llm": wanted}))
+        return asyncio.run(METHODS["ppr:hipporag2"].answerer(poor).answer(QUESTION, lambda piece: None))
+
+    whole = asking()
+    assert len(asked(server)) == 2
+    context.index.root = context.index.root / "poor"  # where nothing is remembered
+    with pytest.raises(BudgetReached, match="the next call may take") as refused:
+        asking(max_tokens=1)
+    most = int(refused.value.args[0].split("may take ")[1].split(".")[0].replace(",", ""))
+    limit = {"max_tokens": most, "max_cost": most / 1e6}[budget]  # enough for the first call alone
+    with pytest.raises(BudgetReached, match=budget):
+        asking(**{budget: limit})
+    assert len(asked(server)) == 3
+    assert asking().text == whole.text
+    assert len(asked(server)) == 4

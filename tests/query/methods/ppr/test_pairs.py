@@ -1,0 +1,111 @@
+"""The pair scores against a loop that does what their definition says."""
+
+import random
+
+import numpy as np
+import pytest
+from conspectus.query.methods.ppr.pairs import Floats, Pairs, pair_parts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def plane_length(x: float, y: float, g: float) -> float:
+    """Return the length of the projection on the plane of two unit vectors with cosine g of a unit vector that
+    has the cosines x and y with them: by least squares, not by the closed form."""
+    first = np.array([1.0, 0.0])
+    second = np.array([g, np.sqrt(1 - g * g)])
+    projection = np.linalg.solve(np.stack([first, second]), np.array([x, y]))
+    return float(np.linalg.norm(projection))
+
+
+def naive(
+    closeness: Floats, similarity: Floats, linked: np.ndarray, joined: np.ndarray, held: Floats, weights: Floats
+) -> tuple[list[float], list[float]]:
+    def cover(*passages: int) -> float:
+        return float(sum(w for term, w in enumerate(weights) if any(held[p, term] for p in passages)))
+
+    together, proof = [], []
+    for b in range(len(closeness)):
+        pairs = [
+            cover(a, b) * min(1.0, plane_length(closeness[a], closeness[b], min(max(similarity[a, b], -0.95), 0.95)))
+            for a in range(len(closeness))
+            if linked[a, b]
+        ]
+        together.append(float(max([cover(b) * max(0.0, closeness[b]), *pairs])))
+        proof.append(max((cover(a, b) for a in range(len(closeness)) if joined[a, b]), default=0.0))
+    return together, proof
+
+
+def links(chance: np.random.Generator, n: int, share: float) -> np.ndarray:
+    upper = np.triu(chance.random((n, n)) < share, 1)
+    return upper | upper.T
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
+    n, t = draw(st.integers(1, 7)), draw(st.integers(0, 5))
+    chance = np.random.default_rng(draw(st.integers(0, 10**6)))
+    vectors = chance.normal(size=(n + 1, draw(st.integers(2, 6))))
+    if draw(st.booleans()) and n > 1:
+        vectors[1] = vectors[0] + 1e-3  # nearly parallel
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    held = (chance.random((n, t)) < 0.4).astype(float)
+    weights = chance.random(t) + 0.01
+    return (
+        vectors[:n] @ vectors[n],
+        vectors[:n] @ vectors[:n].T,
+        links(chance, n, draw(st.sampled_from([0.0, 0.4, 1.0]))),
+        links(chance, n, draw(st.sampled_from([0.0, 0.4, 1.0]))),
+        held,
+        weights / max(weights.sum(), 1e-9),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(pools())
+def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> None:
+    found, (together, proof) = pair_parts(*pool), naive(*pool)
+    np.testing.assert_allclose(found.together, together, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.proof, proof, rtol=1e-9, atol=1e-9)
+
+
+@settings(max_examples=50, deadline=None)
+@given(pools(), st.randoms(use_true_random=False))
+def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], chance: random.Random) -> None:
+    closeness, similarity, linked, joined, held, weights = pool
+    order = list(range(len(closeness)))
+    chance.shuffle(order)
+    turned = pair_parts(
+        closeness[order],
+        similarity[order][:, order],
+        linked[order][:, order],
+        joined[order][:, order],
+        held[order],
+        weights,
+    )
+    for one, other in ((turned.together, pair_parts(*pool).together), (turned.proof, pair_parts(*pool).proof)):
+        np.testing.assert_allclose(one, other[order], rtol=1e-12, atol=1e-12)
+
+
+def two_halves() -> Pairs:
+    """0 names the bridge, 1 is about it, 2 is near to the question but holds half of it and no link."""
+    linked = np.zeros((3, 3), bool)
+    linked[0, 1] = linked[1, 0] = True
+    held = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+    return pair_parts(np.array([0.5, 0.4, 0.6]), np.eye(3), linked, linked, held, np.array([0.5, 0.5]))
+
+
+def test_two_halves_of_a_question_outrank_a_passage_that_says_one_of_them_better() -> None:
+    fit = np.hypot(0.5, 0.4)
+    assert two_halves().together.tolist() == pytest.approx([fit, fit, 0.5 * 0.6])
+    assert two_halves().proof.tolist() == [1.0, 1.0, 0.0]
+    assert two_halves().joint_with.tolist()[:2] == [1, 0]
+    assert two_halves().proof_with.tolist()[:2] == [1, 0]
+
+
+def test_an_empty_pool_and_a_question_without_terms() -> None:
+    none, no_links = np.zeros(0), np.zeros((0, 0), bool)
+    assert pair_parts(none, np.zeros((0, 0)), no_links, no_links, np.zeros((0, 2)), np.ones(2) / 2).together.size == 0
+    alone = np.zeros((1, 1), bool)
+    one = pair_parts(np.ones(1), np.ones((1, 1)), alone, alone, np.zeros((1, 0)), none)
+    assert (one.together.tolist(), one.proof.tolist()) == ([0.0], [0.0])

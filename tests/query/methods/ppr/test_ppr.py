@@ -1,0 +1,141 @@
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.methods.ppr.ppr import PprRetriever
+from conspectus.query.methods.ppr.seeds import personalization, text_scores, walk_from, word_scores
+from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.types import Passage
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.records import Entity
+from conspectus.storage.settings import PprSettings
+
+from tests.conftest import Build
+
+HOPS = (
+    "In which city does the author of The Red House live?",
+    "Where does the winner of the Whitbread Award live?",
+    "Which award did the author of The Red House win?",
+    "Where was C++ designed?",
+)
+
+
+def with_ppr(context: Context, **values: object) -> Context:
+    ppr = PprSettings.model_validate({**context.settings.ppr.model_dump(), **values})
+    return replace(context, settings=context.settings.model_copy(update={"ppr": ppr}))
+
+
+def retrieve(context: Context, question: str, k: int = 5) -> tuple[Passage, ...]:
+    return asyncio.run(PprRetriever(context).retrieve(question, k)).passages
+
+
+def seeds(context: Context, question: str) -> tuple[np.ndarray, np.ndarray]:
+    """The nodes that the walk starts from, and their mass."""
+    near = text_scores(context, word_scores(context, question), context.embedder.embed_query(question)[np.newaxis])
+    linked = open_linker(context).link(question)
+    return personalization(context, context.index.graph(), linked, near, context.settings.ppr.text_seeds)
+
+
+def test_push_and_exact_find_the_same(context: Context, questions: list[str]) -> None:
+    exact = with_ppr(context, solver="exact")
+    asked = [*questions, *HOPS]
+    same = [
+        [each.chunk_id for each in retrieve(context, question)] == [each.chunk_id for each in retrieve(exact, question)]
+        for question in asked
+    ]
+    assert np.mean(same) >= 0.95, [question for question, equal in zip(asked, same, strict=True) if not equal]
+
+
+def by_igraph(graph: Adjacency, reset: np.ndarray, damping: float) -> np.ndarray:
+    import igraph
+
+    sources = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    once = sources < graph.indices
+    edges = list(zip(sources[once].tolist(), graph.indices[once].tolist(), strict=True))
+    reference = igraph.Graph(graph.n_nodes, edges)
+    weights = graph.weights[once].astype(float).tolist()
+    found = reference.personalized_pagerank(damping=damping, reset=reset.tolist(), weights=weights, directed=False)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("damping", [0.5, 0.85])
+def test_the_walk_is_that_of_igraph(damping: float, context: Context, questions: list[str]) -> None:
+    graph = context.index.graph()
+    connected = np.flatnonzero(np.diff(graph.indptr))
+    for question in [*questions[:4], HOPS[0]]:
+        nodes, mass = seeds(context, question)
+        assert np.isin(nodes, connected).all()  # igraph has its own rule for a walk that cannot go on
+        reset = np.bincount(nodes, weights=mass, minlength=graph.n_nodes)
+        want = by_igraph(graph, reset, damping)
+        for solver, tolerance in (("exact", 1e-9), ("push", 1e-3)):
+            chosen = with_ppr(context, solver=solver, damping=damping).settings.ppr
+            walk = walk_from(graph, nodes, mass, chosen)
+            assert np.abs(walk.dense(graph.n_nodes) - want).sum() < tolerance
+            assert walk.top(10)[0].tolist() == np.lexsort((np.arange(len(want)), -want.round(12)))[:10].tolist()
+
+
+def test_the_seeds(context: Context) -> None:
+    """What is named, and what is near: each kind has its share of the mass, and nothing else has any."""
+    nodes, mass = seeds(context, "Which award did Mark Haddon win?")
+    row_of = {context.titles[chunk.document_id]: row for row, chunk in enumerate(context.chunks)}
+    assert nodes[0] == row_of["Mark Haddon"]
+    assert mass[0] == 1.0
+    entities = [context.index.rows(Entity)[node - len(context.chunks)].name for node in nodes[1:-5]]
+    assert entities == ["Mark Haddon"]
+    assert mass[1:-5].sum() == pytest.approx(0.5)
+    assert row_of["Whitbread Award"] in nodes[-5:]
+    assert mass[-5:].sum() == pytest.approx(1.0)
+    nodes, mass = seeds(context, "what is it called")
+    assert mass.sum() == pytest.approx(1.0)  # nothing is named: only text seeds
+    assert len(nodes) == context.settings.ppr.text_seeds
+
+
+@pytest.mark.parametrize("text_seeds", [1, 3, 1000])
+def test_any_number_of_text_seeds(text_seeds: int, context: Context) -> None:
+    assert retrieve(with_ppr(context, text_seeds=text_seeds), HOPS[0])
+
+
+@pytest.mark.parametrize("question", HOPS[:3])
+def test_evidence_of_two_hops_is_found(question: str, context: Context) -> None:
+    """Mark Haddon's article shares hardly a word with the questions, but the novel's names him."""
+    assert "Mark Haddon" in [each.title for each in retrieve(context, question, 3)]
+
+
+def test_a_chain_of_names_beats_words(build: Build) -> None:
+    passages = {
+        "The Glass Orchard": "The Glass Orchard is a film by Ilse Varga.",
+        "Ilse Varga": "Ilse Varga was born in Tihany.",
+        "Tihany": "Tihany is a village on a lake.",
+    } | {f"Film {name}": f"A director was born in the country of the film {name}." for name in "ABCDEFGH"}
+    context = build(passages.items())
+    found = retrieve(context, "Where was the director of The Glass Orchard born?", 2)
+    assert {each.title for each in found} == {"The Glass Orchard", "Ilse Varga"}
+
+
+def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
+    """A name that stands for more passages than `walk_graph.most_owners` says too little about each."""
+    name = open_linker(context).link("Who wrote The Red House?").names[0]
+    many = replace(name, chunk_ids=tuple(chunk.id for chunk in context.chunks[:11]))
+    near = text_scores(context, word_scores(context, "x"), context.embedder.embed_query("x")[np.newaxis])
+    _, mass = personalization(context, context.index.graph(), Linked((many,), ()), near, 5)
+    assert mass.sum() == pytest.approx(1.0)
+
+
+def test_text_scores_are_twice_the_cosine_plus_words(context: Context) -> None:
+    question = "Who directed the film?"
+    vector = context.embedder.embed_query(question)[np.newaxis]
+    found = text_scores(context, word_scores(context, question), vector)
+    words = context.bm25.scores("directed film").astype(float)
+    cosines = context.chunk_vectors.scores(vector, found.rows)[0].astype(float)
+    want = np.maximum(2 * cosines + words[found.rows] / words.max(), 0)
+    np.testing.assert_allclose(found.scores, want)
+    assert found.rows.tolist() == sorted(set(found.rows.tolist()))
+
+
+def test_the_trace_tells_what_was_done(context: Context) -> None:
+    trace = asyncio.run(PprRetriever(context).retrieve("Who wrote The Red House?", 5)).trace
+    assert [step.name for step in trace] == ["link", "seed", "walk", "pairs", "second hop"]
+    assert "The Red House" in trace[0].detail
+    assert trace[2].detail.startswith("push: ")

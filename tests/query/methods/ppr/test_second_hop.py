@@ -1,0 +1,121 @@
+"""Bridges: the question asked again with what its first passages name."""
+
+import numpy as np
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.methods.ppr.ppr import PprRetriever
+from conspectus.query.methods.ppr.second_hop import Bridge, First, find_bridges, matched_stretch, second_hop
+from conspectus.query.question.terms import is_telling, question_terms, stem
+from conspectus.query.types import Step
+from conspectus.storage.text.names import words
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import Build
+
+LAWS = "What time does the state where Kraus House is stop selling booze?"
+
+
+@pytest.fixture(scope="module")
+def states(build: Build) -> Context:
+    """The house names its state; the laws of both states are equally near to the question."""
+    passages = {
+        "Kraus House": "The Kraus House is a house in Kirkwood, Missouri, designed by Frank Lloyd Wright.",
+        "Alcohol laws of Missouri": "In Missouri, alcohol may be sold until 1:30 in the morning.",
+        "Alcohol laws of Utah": "In Utah, alcohol may be sold until 1 in the morning. Booze is sold by the state.",
+        "Missouri": "Missouri is a state.",
+        "Utah": "Utah is a state where one stops selling at one time.",
+    } | {f"Bar {letter}": f"Bar {letter} is a house that stops selling booze." for letter in "ABCDEFGH"}
+    return build(passages.items())
+
+
+def row_of(context: Context, title: str) -> int:
+    return next(row for row, chunk in enumerate(context.chunks) if context.titles[chunk.document_id] == title)
+
+
+def first(context: Context, question: str, title: str, standing: float = 1.0) -> First:
+    row, terms = row_of(context, title), question_terms(context, question)
+    return First(row, standing, terms, terms.held_by(np.array([row]))[0])
+
+
+def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> None:
+    found = {each.name: each for each in find_bridges(states, LAWS, [first(states, LAWS, "Kraus House", 0.5)], 12)}
+    assert found["Missouri"].question == "What time does the state where Missouri is stop selling booze?"
+    assert found["Missouri"].standing == 0.5
+    holders = {states.titles[states.chunks[row].document_id] for row in found["Missouri"].holders}
+    assert holders == {"Alcohol laws of Missouri", "Missouri"}
+    assert "Kraus House" not in found  # the question says it already
+
+
+def test_the_rarest_names_come_first_and_no_more_than_asked_for(states: Context) -> None:
+    every = find_bridges(states, LAWS, [first(states, LAWS, "Alcohol laws of Utah")], 12)
+    assert [len(each.holders) for each in every] == sorted(len(each.holders) for each in every)
+    assert find_bridges(states, LAWS, [first(states, LAWS, "Alcohol laws of Utah")], 1) == every[:1]
+    assert find_bridges(states, LAWS, [], 12) == []
+
+
+def test_a_passage_that_matches_nothing_leads_nowhere(states: Context) -> None:
+    assert find_bridges(states, "Who sang?", [first(states, "Who sang?", "Kraus House")], 12) == []
+
+
+def test_the_second_hop_finds_what_the_first_passage_leads_to(states: Context) -> None:
+    found = PprRetriever(states).search(LAWS, 5)
+    assert not isinstance(found, Step)
+    best = [states.titles[states.chunks[int(found.pool.rows[place])].document_id] for place in found.order()]
+    assert best.index("Alcohol laws of Missouri") < best.index("Alcohol laws of Utah")
+    laws = int(np.flatnonzero(found.pool.rows == row_of(states, "Alcohol laws of Missouri"))[0])
+    assert found.bridges[found.hop.by[laws]].name == "Missouri"
+    assert found.hop.gain[laws] > 0
+
+
+def test_without_first_passages_there_is_no_second_hop(states: Context) -> None:
+    ppr = states.settings.ppr.model_copy(update={"bridge_passages": 0})
+    alone = Context(states.index, states.settings.model_copy(update={"ppr": ppr}))
+    found = PprRetriever(alone).search(LAWS, 5)
+    assert not isinstance(found, Step)
+    assert found.bridges == ()
+    assert not found.led.any()
+    assert not found.hop.gain.any()
+    assert PprRetriever(alone).trace(found)[-1].detail == "the first passages name nothing that leads on"
+
+
+def naive_stretch(question: str, matches: dict[str, float]) -> float:
+    """Return the largest sum of a run of words, by trying all runs."""
+    values = [matches.get(stem(word.key), 0.0) if is_telling(word.key) else 0.0 for word in words(question)]
+    return max(sum(values[i:j]) for i in range(len(values) + 1) for j in range(i, len(values) + 1))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.sampled_from("the of film director city lake where is born wrote".split()), max_size=9).map(" ".join),
+    st.dictionaries(
+        st.sampled_from("film director city lake born wrote".split()),
+        st.floats(-1, 1).filter(lambda value: value == 0 or abs(value) > 1e-3),
+    ),
+)
+def test_the_stretch_is_the_run_of_the_largest_sum(question: str, matches: dict[str, float]) -> None:
+    found = matched_stretch(question, matches)
+    best = naive_stretch(question, matches)
+    if found is None:
+        assert best == 0
+        return
+    start, end = found
+    inside = [matches.get(stem(word.key), 0.0) for word in words(question[start:end]) if is_telling(word.key)]
+    assert sum(inside) == pytest.approx(best)
+    assert best > 0
+
+
+def bridge(name: str, standing: float, *holders: int) -> Bridge:
+    return Bridge(0, standing, name, f"... {name} ...", np.array(holders))
+
+
+def test_what_bridges_give_is_counted_by_hand() -> None:
+    rows, closeness = np.array([7, 3, 9, 5]), np.array([0.5, 0.4, 0.3, 0.2])
+    bridges = [bridge("one", 1.0, 3, 9), bridge("two", 0.5, 3, 7)]
+    cosines = np.array([[0.9, 0.6, 0.2, 0.9], [0.8, 1.0, 0.9, 0.9]])
+    found = second_hop(rows, closeness, bridges, cosines)
+    assert found.fit.tolist() == pytest.approx([0.4, 0.6, 0.2, 0.0])
+    assert found.gain.tolist() == pytest.approx([0.15, 0.3, 0.0, 0.0])
+    assert found.by.tolist() == [1, 0, 0, -1]
+    nothing = second_hop(rows, closeness, [], np.zeros((0, 4)))
+    assert (nothing.fit.tolist(), nothing.by.tolist()) == ([0.0] * 4, [-1] * 4)

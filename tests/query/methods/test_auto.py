@@ -1,0 +1,87 @@
+"""Which method `auto` chooses, in several languages, where a model answers."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.methods.auto import AutoAnswerer
+from conspectus.query.types import Answer, Say
+from conspectus.storage.settings import LlmSettings
+
+from tests.conftest import Build
+
+GERMAN = [
+    (
+        "Helene",
+        "Die Bark Helene fuhr 1854 unter dem Befehl von Emil Thode nach Valparaíso und kam im Nebel vom Kurs ab.",
+    ),
+    ("Fortuna", "Am 3. November 1861 sank die Brigg Fortuna nach einem Zusammenstoß vor der Elbmündung."),
+    ("Thode", "Das Seeamt entzog Kapitän Thode für zwei Jahre das Patent, weil er die Lichter nicht gesetzt hatte."),
+]
+CHINESE = [
+    ("海伦号", "海伦号于1854年由李明指挥，从上海驶往旧金山，在大雾中偏离了航线。"),
+    ("福星号", "1861年11月3日，福星号在长江口相撞后沉没。"),
+    ("李明", "海事法庭因为船长李明没有点灯，吊销了他的执照两年。"),
+]
+
+
+class Named:
+    """Answers with its name."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        say(self._name)
+        return Answer(question, self._name, self._name)
+
+
+def chosen(context: Context, question: str) -> str:
+    answer = asyncio.run(AutoAnswerer(context, Named("whole"), Named("parts")).answer(question, print))
+    assert answer.trace[0].name == "auto"
+    return answer.method
+
+
+@pytest.fixture(scope="module")
+def german(build: Build) -> Context:
+    return build(GERMAN)
+
+
+@pytest.fixture(scope="module")
+def chinese(build: Build) -> Context:
+    return build(CHINESE)
+
+
+def with_a_model(context: Context) -> Context:
+    return replace(context, settings=context.settings.model_copy(update={"llm": LlmSettings(model="m")}))
+
+
+@pytest.mark.parametrize(
+    ("question", "method"),
+    [
+        ("Welche Themen ziehen sich durch alle Texte?", "whole"),
+        ("Nenne die fünf wichtigsten Punkte aus allen Unterlagen.", "whole"),
+        ("Wer befehligte die Bark Helene?", "parts"),
+        ("Welche Strafe bekam Kapitän Thode?", "parts"),
+    ],
+)
+def test_a_german_question(question: str, method: str, german: Context) -> None:
+    assert chosen(with_a_model(german), question) == method
+
+
+def test_without_a_model_nothing_is_told_from_translations(german: Context) -> None:
+    assert chosen(german, "Nenne die fünf wichtigsten Punkte aus allen Unterlagen.") == "parts"
+
+
+@pytest.mark.parametrize(
+    ("question", "method"), [("贯穿所有文本的主题有哪些？", "whole"), ("福星号是什么时候沉没的？", "parts")]
+)
+def test_a_chinese_question(question: str, method: str, chinese: Context) -> None:
+    assert chosen(with_a_model(chinese), question) == method
+
+
+def test_an_english_question_needs_no_model(german: Context) -> None:
+    for context in (german, with_a_model(german)):
+        assert chosen(context, "What are the main themes of these documents?") == "whole"
+        assert chosen(context, "Who commanded the bark Helene?") == "parts"

@@ -1,0 +1,95 @@
+"""IRCoT over a real index and a real HTTP server: which step follows which, how many, and where it ends."""
+
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import FakeReply
+from conspectus.query.context import Context
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.storage.errors import BudgetReached
+
+from tests.conftest import Build
+from tests.query.thinking import CHAIN, PASSAGES, QUESTION, READ, THINK, ask, prompts, served, shown
+
+
+@pytest.fixture(scope="module")
+def coast(build: Build) -> Context:
+    return build(PASSAGES.items())
+
+
+def test_question_then_thoughts_then_answer(coast: Context, tmp_path: Path) -> None:
+    """The transcript: each thought is made from what all before it found, and is looked up; the answer is read last."""
+    with served(coast, tmp_path, CHAIN) as (opened, server):
+        answer = ask(opened)
+    *thoughts, reading = prompts(server)
+    assert [each.startswith(THINK) for each in thoughts] == [True] * 4
+    assert reading.startswith(READ)
+    assert [shown(each, "Question") for each in thoughts] == [QUESTION] * 4
+    assert [shown(each, "Thoughts so far") for each in thoughts] == [
+        "(none yet)", CHAIN[0], " ".join(CHAIN[:2]), " ".join(CHAIN[:3]),
+    ]  # fmt: skip
+    assert "Pelluci is a town" not in thoughts[0].split("Now yours.")[1]
+    assert "Ada Mirren lives in" in thoughts[1].split("Now yours.")[1]
+    assert "Pelluci is a town" in thoughts[2].split("Now yours.")[1]
+    assert f"Question: {QUESTION}" in reading
+    for title in ("Corvane lighthouse", "Ada Mirren", "Pelluci"):
+        assert f"{title}\n{PASSAGES[title]}" in reading
+    assert "So the answer is" not in reading, "the answer is read from passages, not from thoughts"
+    assert [each.name for each in answer.trace] == [
+        "bm25", "thought 1", "thought 2", "thought 3", "thought 4", "ircot", "read",
+    ]  # fmt: skip
+    assert answer.trace[2].detail.startswith(f"{CHAIN[1]} (")
+    assert answer.trace[5].detail == "thoughts: 4; the last thought says the answer"
+    assert (answer.method, answer.text) == ("ircot", "In Ostrava [1].")
+    (citation,) = answer.citations
+    assert citation.quote in PASSAGES[answer.evidence.passages[0].title]
+    assert answer.usage.calls == 5
+
+
+@pytest.mark.parametrize("max_steps", [1, 2, 3])
+def test_the_calls_are_bounded(max_steps: int, coast: Context, tmp_path: Path) -> None:
+    replies = [f"Thought number {number} goes on." for number in range(20)]
+    with served(coast, tmp_path, replies, max_steps=max_steps) as (opened, server):
+        answer = ask(opened)
+    assert [each.startswith(THINK) for each in prompts(server)] == [True] * max_steps + [False]
+    assert answer.usage.calls == max_steps + 1
+    assert answer.trace[-2].detail == f"thoughts: {max_steps}; {max_steps} thoughts are the most (ircot.max_steps)"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "the reply holds no sentence"), ("...", "the reply holds no sentence"),
+        ("<think>The answer is hidden", "the reply holds no sentence"),
+        ("x" * 2000, "the reply goes on for 2,000 characters without the end of a sentence"),
+        (CHAIN[0].upper(), "the model repeats itself"), (FakeReply(status=400), "400"),
+    ],
+)  # fmt: skip
+def test_a_thought_that_leads_no_further_ends_the_walk_and_not_the_run(
+    reply: str | FakeReply, reason: str, coast: Context, tmp_path: Path
+) -> None:
+    with served(coast, tmp_path, [CHAIN[0], reply]) as (opened, server):
+        answer = ask(opened)
+    assert answer.text == "In Ostrava [1]."
+    assert answer.trace[-2].name == "ircot"
+    assert answer.trace[-2].detail.startswith("thoughts: 1; no thought 2: ")
+    assert reason in answer.trace[-2].detail
+    assert "Ada Mirren" in [each.title for each in answer.evidence.passages]
+    assert sum(each.startswith(THINK) for each in prompts(server)) == 2
+
+
+def test_it_stops_on_the_budget(coast: Context, tmp_path: Path) -> None:
+    budget = {"max_tokens": 4500, "max_output_tokens": 100}
+    with served(coast, tmp_path, CHAIN, llm=budget) as (opened, server), pytest.raises(BudgetReached):
+        ask(opened)
+    assert 1 <= len(server.requests) < 5
+    with served(coast, tmp_path, CHAIN[len(server.requests) :], llm={"max_output_tokens": 100}) as (opened, rest):
+        answer = ask(opened)  # what was said is remembered, and is not asked again
+    assert answer.text == "In Ostrava [1]."
+    assert len(rest.requests) == 5 - len(server.requests)
+
+
+def test_an_index_without_passages_asks_no_model(build: Build, tmp_path: Path) -> None:
+    with served(build([("", "…")]), tmp_path, CHAIN) as (opened, server):
+        assert ask(opened).text == UNKNOWN
+    assert not server.requests

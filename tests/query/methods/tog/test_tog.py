@@ -1,0 +1,71 @@
+"""ToG with a scripted model and without one."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
+from conspectus.query.context import Context
+from conspectus.query.methods.tog.log import BEST_EFFORT
+
+from tests.query.graph_serving import prompts, served
+from tests.query.methods.tog.test_tog2 import RELATIONS, ask, every, naming
+
+ENTITIES, REASON, OWN = "numbered entities that it leads to", "You answer a question from paths", "from what you know"
+
+
+def all_of_them(request: FakeRequest) -> str:
+    numbers = [int(each) for each in re.findall(r"^(\d+)\. ", request.prompt, re.MULTILINE)]
+    return json.dumps({"entities": [{"number": each, "score": 9} for each in numbers]})
+
+
+def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> None:
+    replies = [
+        naming("directed by", "born in"),
+        Rule(all_of_them, ENTITIES),
+        Rule(["{No} {Ada Mirren directed it.}", "{Yes} {Pelluci} [1][2]"], REASON),
+    ]
+    with served(films_index, memo, replies) as (context, server):
+        answer = ask(context, method="tog")
+    assert answer.method == "tog"
+    assert answer.names == ("Pelluci",)
+    assert answer.usage.depth == 2
+    assert [each.target for each in answer.triples] == ["Ada Mirren", "Pelluci"]
+    assert "Grey Heron: directed by (forward)" in next(each for each in prompts(server) if ENTITIES in each)
+
+
+@pytest.mark.parametrize(("width", "depth"), [(2, 3), (2, 1), (3, 2)])
+def test_calls_reach_their_bound_where_no_answer_comes(width: int, depth: int, grid_index: Context, memo: Path) -> None:
+    topics = ["Place GG", "Place HH", "Place CC"][:width]
+    replies = [
+        Rule(every, RELATIONS),
+        Rule(all_of_them, ENTITIES),
+        Rule("{No} {nothing}", REASON),
+        Rule("{Atlantis}", OWN),
+    ]
+    with served(grid_index, memo, replies, tog={"width": width, "depth": depth}) as (context, server):
+        answer = ask(context, topics, "What lies farthest?", method="tog")
+    assert len(server.requests) == answer.usage.calls == 2 * width * depth + depth + 1
+    assert answer.text == f"Atlantis {BEST_EFFORT}"
+    assert answer.names == ("Atlantis",)
+
+
+@pytest.mark.parametrize("reply", ["", "none", FakeReply(status=400)])
+def test_bad_replies_end_the_branch_with_a_reason(reply: str | FakeReply, films_index: Context, memo: Path) -> None:
+    for rule in (RELATIONS, ENTITIES):
+        replies = [Rule(reply, rule), Rule(every, RELATIONS), Rule("{No} {nothing}", REASON), Rule("{unknown}", OWN)]
+        with served(films_index, memo / rule[:8], replies) as (context, _):
+            answer = ask(context, method="tog")
+        assert answer.evidence.walk
+        assert not answer.names
+        assert any(
+            "(" in each.outcome for each in answer.evidence.walk.decisions if each.stage in ("relations", "entities")
+        )
+
+
+def test_without_a_model(films_index: Context) -> None:
+    answer = ask(films_index, question="Who directed Night Ferry?", method="tog")
+    assert answer.method == "tog:offline"
+    assert answer.names == ("Hugo Wren",)
+    assert answer.triples

@@ -1,0 +1,286 @@
+"""ToG-2 with a scripted model and without one: transcripts, exact bounds, and what is done with bad replies."""
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.tog.log import BEST_EFFORT
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.types import Answer, AnswersAbout
+
+from tests.query.graph_serving import prompts, served
+
+TOPICS, RELATIONS = "entities of a knowledge graph whose names", "numbered relations of a knowledge graph"
+REASON, CLUE, SCORE = "paths of a knowledge graph", "should be looked up next", "numbered pieces of text"
+QUESTION = "Where was the director of Grey Heron born?"
+NO = "{No} {Ada Mirren directed Grey Heron.} [1]"
+
+Said = str | FakeReply | Sequence[str | FakeReply]
+
+
+def every(request: FakeRequest) -> str:
+    """Score all relations or pieces as helpful."""
+    numbers = [int(each) for each in re.findall(r"^(\d+)\. ", request.prompt, re.MULTILINE)]
+    return json.dumps({"relations": [{"number": each, "score": 9} for each in numbers]})
+
+
+def naming(*said: str) -> Rule:
+    def reply(request: FakeRequest) -> str:
+        lines = request.prompt.splitlines()
+        numbers = [
+            line.split(".")[0] for line in lines if re.match(r"\d+\. ", line) and any(each in line for each in said)
+        ]
+        return json.dumps({"relations": [{"number": int(each), "score": 8} for each in numbers]})
+
+    return Rule(reply, RELATIONS)
+
+
+def rules(
+    reason: Said = NO, topics: Said = '{"1": "Grey Heron"}', clue: Said = "Where was Ada Mirren born?"
+) -> list[Rule]:
+    return [Rule(topics, TOPICS), Rule(clue, CLUE), Rule(reason, REASON)]
+
+
+def ask(context: Context, topics: Sequence[str] = (), question: str = QUESTION, method: str = "tog2") -> Answer:
+    answerer = METHODS[method].answerer(context)
+    assert isinstance(answerer, AnswersAbout)
+    made = answerer.answer_about(question, topics, _silent) if topics else answerer.answer(question, _silent)
+    return asyncio.run(made)
+
+
+def _silent(piece: str) -> None:
+    pass
+
+
+def asked(server: FakeServer, about: str) -> list[str]:
+    return [each for each in prompts(server) if about in each]
+
+
+def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> None:
+    said = [NO, NO, "{Yes} {Pelluci} [1][2]"]
+    with served(films_index, memo, [*rules(said), naming("directed by", "born in")]) as (context, server):
+        answer = ask(context)
+    assert answer.method == "tog2"
+    assert answer.names == ("Pelluci",)
+    assert answer.text == "Pelluci [1][2]"
+    assert [(each.source, each.predicate, each.target) for each in answer.triples] == [
+        ("Grey Heron", "directed_by", "Ada Mirren"),
+        ("Ada Mirren", "born_in", "Pelluci"),
+    ]
+    assert answer.usage.calls == 9 - 1
+    assert answer.usage.depth == 2
+    steps = [each.stage for each in answer.evidence.walk.decisions] if answer.evidence.walk else []
+    assert steps == [
+        "topics",
+        "reasoning",
+        "clue",
+        "relations",
+        "entities",
+        "reasoning",
+        "clue",
+        "relations",
+        "entities",
+        "reasoning",
+    ]
+    first, second = asked(server, RELATIONS)
+    assert "Still to be found: (nothing)" in first
+    assert "Grey Heron: directed by (forward)" in first
+    assert "Still to be found: Where was Ada Mirren born?" in second
+    assert "Ada Mirren: born in (forward)" in second
+    last = asked(server, REASON)[-1]
+    assert "Ada Mirren directed Grey Heron." in last
+    assert "[2] Ada Mirren born in Pelluci" in last
+    assert last.count("Reply: {") == 2  # two demonstrations
+    assert answer.evidence.walk
+    assert [len(each.hops) for each in answer.evidence.walk.chains] == [2] * len(answer.evidence.walk.chains)
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"),
+    [
+        ({}, 3 * 3 + 2),
+        ({"clue": False}, 2 * 3 + 2),
+        ({"depth": 2}, 3 * 2 + 2),
+        ({"depth": 1, "clue": False}, 2 + 2),
+        ({"topic_prune": False}, 3 * 3 + 1),
+        ({"clue": False, "combined": False, "width": 2}, 2 * 3 + 3 + 2),
+        ({"combined": False, "width": 2}, 2 * 3 + 2 * 3 + 2),
+    ],
+)
+def test_calls_reach_their_bound_where_no_answer_comes(
+    settings: dict[str, object], most: int, grid_index: Context, memo: Path
+) -> None:
+    question = "What lies farthest from Place GG and Place HH?"
+    topics = '{"1": "Place GG", "2": "Place HH"}'
+    replies = [*rules("{No} {nothing} ", topics), Rule(every, RELATIONS)]
+    with served(grid_index, memo, replies, tog=settings) as (context, server):
+        answer = ask(context, ["Place GG", "Place HH"], question)
+    assert len(server.requests) == answer.usage.calls == most - answer.usage.remembered
+    assert answer.usage.depth == settings.get("depth", 3)
+    assert answer.text.endswith(BEST_EFFORT)
+
+
+def test_a_first_judgement_that_suffices_ends_the_walk(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, rules("{Yes} {Pelluci}")) as (context, server):
+        answer = ask(context)
+    assert len(server.requests) == 2
+    assert answer.usage.depth == 0
+    assert answer.text == UNKNOWN  # it rests on nothing that could be shown
+
+
+@pytest.mark.parametrize("reply", ["", "I cannot say.", "{Yes}", FakeReply(status=400)])
+def test_a_reasoning_that_cannot_be_used_is_told_and_the_walk_goes_on(
+    reply: str | FakeReply, films_index: Context, memo: Path
+) -> None:
+    with served(films_index, memo, [*rules(["{No} {}", reply, "{Yes} {Pelluci} [1]"]), Rule(every, RELATIONS)]) as (
+        context,
+        _,
+    ):
+        answer = ask(context)
+    assert answer.names == ("Pelluci",)
+    why = (
+        [each.outcome for each in answer.evidence.walk.decisions if each.stage == "reasoning"]
+        if answer.evidence.walk
+        else []
+    )
+    assert any(part in why[1] for part in ("empty", "neither", "no reply")), why
+
+
+@pytest.mark.parametrize("reply", ["", "none of them", '{"relations": 3}', '{"relations": []}', FakeReply(status=400)])
+def test_relations_that_cannot_be_read_end_the_branch_with_a_reason(
+    reply: str | FakeReply, films_index: Context, memo: Path
+) -> None:
+    with served(films_index, memo, [*rules(), Rule(reply, RELATIONS)]) as (context, server):
+        answer = ask(context)
+    assert answer.evidence.walk
+    ruled = [each for each in answer.evidence.walk.decisions if each.stage == "relations"]
+    assert len(ruled) == 1
+    assert "(" in ruled[0].outcome
+    assert answer.usage.depth == 0
+    assert len(asked(server, RELATIONS)) == 1
+
+
+def test_no_topics_are_a_search_of_everything(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, rules(topics="{}")) as (context, server):
+        answer = ask(context)
+    assert len(server.requests) == 2  # topics, and one judgement of the nearest passages
+    assert answer.usage.depth == 0
+
+
+def test_scores_of_0_to_1_and_of_0_to_10_are_one(films_index: Context, memo: Path) -> None:
+    low = '{"relations": [{"number": 1, "score": 0.9}, {"number": 2, "score": 0.1}]}'
+    with served(films_index, memo, [*rules(), Rule(low, RELATIONS)], tog={"depth": 1}) as (context, _):
+        answer = ask(context)
+    assert answer.evidence.walk
+    ruled = next(each for each in answer.evidence.walk.decisions if each.stage == "relations")
+    assert [each.score for each in ruled.considered if each.kept] == [0.9]  # 0.1 is below relation_threshold
+
+
+def test_without_a_model_it_finds_what_the_question_asks_for(films_index: Context) -> None:
+    for question, want in (
+        ("Where was the director of Grey Heron born?", {"Pelluci"}),
+        ("Who directed Night Ferry?", {"Hugo Wren"}),
+        ("When were the films directed by Ada Mirren released?", {"1971", "1974", "1979"}),
+        ("Who starred in films directed by Ada Mirren?", {"Otto Brand", "Lena Fisk", "Hugo Wren"}),
+    ):
+        answer = ask(films_index, question=question)
+        assert answer.method == "tog2:offline"
+        assert set(answer.names) == want, question
+        assert answer.triples
+        assert answer.known
+        assert answer.usage.calls == 0
+        assert answer.names[0] in answer.text
+
+
+def test_without_a_model_only_what_the_pruning_exposed_is_answered(films_index: Context) -> None:
+    answer = ask(films_index)
+    assert answer.evidence.walk
+    kept = {hop.relation for each in answer.evidence.walk.chains for hop in each.hops}
+    assert kept
+    seen = [each for each in answer.evidence.walk.decisions if each.stage == "relations"]
+    width = films_index.settings.tog.width
+    assert all(sum(one.kept for one in each.considered) <= width for each in seen)
+
+
+def test_a_graph_that_lacks_the_topic_says_that_it_does_not_know(films_index: Context) -> None:
+    answer = ask(films_index, ["Nobody"])
+    assert answer.text == UNKNOWN
+    assert not answer.names
+    assert "lacks Nobody" in answer.trace[0].detail
+
+
+def test_passages_of_documents(context: Context) -> None:
+    found = asyncio.run(find_retriever("tog2", context).retrieve("Who wrote the Analytical Engine notes?", 3))
+    assert len(found.passages) == 3
+    assert found.walk is not None
+    assert [each.score for each in found.passages] == sorted((each.score for each in found.passages), reverse=True)
+
+
+@pytest.mark.parametrize("scorer", ["embedding", "bm25", "rerank"])
+@pytest.mark.parametrize("first_stage", [0, 4])
+def test_every_scorer_ranks_passages(scorer: str, first_stage: int, context: Context) -> None:
+    tog = context.settings.tog.model_copy(update={"scorer": scorer, "first_stage": first_stage})
+    opened = Context(context.index, context.settings.model_copy(update={"tog": tog}))
+    assert asyncio.run(find_retriever("tog2", opened).retrieve("Who was Ada Lovelace?", 2)).passages
+
+
+def test_a_model_scores_pieces(films_index: Context, memo: Path) -> None:
+    pieces = Rule('{"pieces": [{"number": 2, "score": 9}]}', SCORE)
+    with served(films_index, memo, [pieces, *rules(), Rule(every, RELATIONS)], tog={"scorer": "model", "depth": 1}) as (
+        context,
+        server,
+    ):
+        answer = ask(context)
+    assert len(asked(server, SCORE)) == 1
+    assert answer.evidence.walk
+    entities = next(each for each in answer.evidence.walk.decisions if each.stage == "entities")
+    assert sum((each.score or 0) > 0 for each in entities.considered) == 1
+
+
+@pytest.mark.parametrize(("task", "word"), [("claims", "REFUTES"), ("slots", "[SEP]")])
+def test_claims_and_slots_have_prompts_of_their_own(task: str, word: str, films_index: Context, memo: Path) -> None:
+    rule = Rule("{Yes} {SUPPORTS} [1]", "knowledge graph and (?:from )?texts")
+    with served(films_index, memo, [rule, Rule('{"1": "Grey Heron"}', TOPICS)], tog={"task": task}) as (
+        context,
+        server,
+    ):
+        answer = ask(context, question="Grey Heron was directed by Ada Mirren.")
+    assert word in prompts(server)[-1]
+    assert answer.evidence.walk
+
+
+def test_samples_that_agree_need_no_walk(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [Rule("So the answer is: Pelluci.")], tog={"self_consistency": 4}) as (
+        context,
+        server,
+    ):
+        answer = ask(context)
+    assert answer.text == "Pelluci"
+    assert len(server.requests) == 4
+    temperatures = {each.body["temperature"] for each in server.requests if each.body}
+    assert temperatures == {0.7}
+
+
+def test_samples_that_differ_are_followed_by_the_walk(films_index: Context, memo: Path) -> None:
+    samples = Rule(["So the answer is: A.", "So the answer is: B.", "unknown"], "step by step", times=3)
+    with served(
+        films_index, memo, [samples, *rules(), Rule(every, RELATIONS)], tog={"self_consistency": 3, "depth": 1}
+    ) as (context, _):
+        answer = ask(context)
+    assert "too few" in " ".join(each.detail for each in answer.trace)
+    assert answer.usage.depth == 1
+
+
+def test_temperatures(films_index: Context, memo: Path) -> None:
+    with served(films_index, memo, [*rules(), Rule(every, RELATIONS)], tog={"depth": 1}) as (context, server):
+        ask(context)
+    for each in server.requests:
+        assert each.body
+        wanted = 0.0 if REASON in each.body["messages"][0]["content"] else 0.4
+        assert each.body["temperature"] == wanted

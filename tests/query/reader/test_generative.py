@@ -1,0 +1,101 @@
+"""Reading with a model, over a real index and a real HTTP server that says what it is told to."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.fake import FakeServer
+from conspectus.query.context import Context
+from conspectus.query.menu import METHODS
+from conspectus.query.methods.ppr.ppr import PprRetriever
+from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.reader.generative import ModelReader
+from conspectus.query.types import Answer
+from conspectus.storage.memo import Memo
+from conspectus.storage.settings import LlmSettings
+
+QUESTION = "Who wrote the novel The Red House?"
+
+
+def read(context: Context, reply: str, memo: Path | None = None) -> tuple[Answer, list[str], FakeServer]:
+    with FakeServer(reply, piece=4) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url), Memo(memo) if memo else None)
+        said: list[str] = []
+        reader = ModelReader("ppr", context, PprRetriever(context), model)
+        return asyncio.run(reader.answer(QUESTION, said.append)), said, server
+
+
+def test_every_citation_is_a_sentence_of_the_passage_that_the_model_named(sample_context: Context) -> None:
+    answer, said, server = read(sample_context, "Eva Brandt wrote it [1].")
+    assert answer.text == "Eva Brandt wrote it [1]."
+    assert "".join(said) == answer.text
+    assert len(said) > 3, "it is said as it is made"
+    (citation,) = answer.citations
+    assert citation.number == 1
+    first = answer.evidence.passages[0]
+    assert citation.quote in first.text
+    assert citation.document_id == first.document_id
+    assert answer.method == "ppr"
+    assert answer.usage.calls == 1
+    assert answer.usage.prompt_tokens > 50
+    (sent,) = server.requests
+    assert sent.body
+    prompt = sent.body["messages"][0]["content"]
+    assert QUESTION in prompt
+    for number, passage in enumerate(answer.evidence.passages, start=1):
+        assert f"[{number}] {passage.title}\n{passage.text}" in prompt
+    assert first.document_id not in prompt, "prompts hold no ids"
+    assert "uri" not in prompt
+
+
+def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Context) -> None:
+    answer, _, _ = read(sample_context, "It is so [1][77]. And so [0]. Or so [2].")
+    assert answer.text == "It is so [1]. And so. Or so [2]."
+    assert [each.number for each in answer.citations] == [1, 2]
+    assert answer.dropped_citations == 2
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["NOTHING", " NOTHING\n", "NOTHING: [99]", "NOTHING - [99].", "I believe that it was Goethe.", "Goethe [99]."],
+)
+def test_without_support_it_does_not_know(sample_context: Context, reply: str) -> None:
+    answer, said, _ = read(sample_context, reply)
+    assert answer.text == UNKNOWN
+    assert not answer.known
+    assert "NOTHING" not in "".join(said)
+
+
+@pytest.mark.parametrize("reply", ["NOTHING: Davon steht nichts darin.", "**NOTHING**\n\nDavon steht nichts darin."])
+def test_that_it_does_not_know_is_said_in_the_language_of_the_question(sample_context: Context, reply: str) -> None:
+    answer, said, _ = read(sample_context, reply)
+    assert answer.text == "".join(said) == "Davon steht nichts darin."
+    assert not answer.known
+    assert answer.citations == ()
+
+
+def test_the_same_question_costs_nothing_twice(sample_context: Context, tmp_path: Path) -> None:
+    memo = tmp_path / "memo.sqlite"
+    read(sample_context, "Eva Brandt [1].", memo)
+    answer, said, server = read(sample_context, "another", memo)
+    assert answer.text == "".join(said) == "Eva Brandt [1]."
+    assert server.requests == []
+    assert (answer.usage.calls, answer.usage.remembered, answer.usage.cost) == (0, 1, 0.0)
+
+
+@pytest.fixture
+def served(sample_context: Context) -> Iterator[Context]:
+    with FakeServer("Eva Brandt wrote it [1].") as server:
+        llm = LlmSettings(model="m", base_url=server.url)
+        yield replace(sample_context, settings=sample_context.settings.model_copy(update={"llm": llm}))
+
+
+@pytest.mark.parametrize("name", ["bm25", "dense", "hybrid", "ppr", "auto"])
+def test_where_a_model_is_configured_methods_read_with_it(served: Context, name: str) -> None:
+    answer = asyncio.run(METHODS[name].answerer(served).answer(QUESTION, print))
+    assert answer.method == ("ppr" if name == "auto" else name)
+    assert answer.text.startswith("Eva Brandt wrote it")
+    assert answer.usage.calls + answer.usage.remembered == 1  # the same passages make the same prompt
