@@ -3,7 +3,7 @@
     python benchmarks/steiner.py [--reference PYTHON]
 
 PYTHON is an interpreter that has pcst_fast and numpy < 2 (under numpy 2 the wheel of 1.0.10 gives wrong arrays); it
-is asked through `conspectus.query.methods.gretriever.solver`, and how many of its trees that took is told. Without one only our own figures
+is asked through our solver module, which says how many of its trees it took. Without one only our own figures
 are told. Seconds are those of the processor, so that what else runs counts little.
 """
 

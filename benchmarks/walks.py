@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 from conspectus.pipelines.evaluation.suites import read_suite, suite_index
 from conspectus.query.context import Context
-from conspectus.query.menu.hipporag import hipporag
+from conspectus.query.methods.hipporag import hipporag
 from conspectus.query.methods.hipporag.graph import open_memory
 from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2
 from conspectus.query.methods.ppr.ppr import PprRetriever

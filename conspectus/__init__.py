@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from conspectus.api import Chat, Index, add, build, import_graphrag, open_index, redo_merges, remove, undo_merges
-    from conspectus.api import open_index as open
+    from conspectus.api import open_index as open  # noqa: A004  (conspectus.open reads as gzip.open does)
     from conspectus.query.conversation.history import Conversation
     from conspectus.query.types import Answer, Citation, Evidence, Passage
     from conspectus.storage.errors import ConspectusError
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # noqa: ANN401
     # Importing any module of the package runs this file first, so it must import nothing itself.
     if name == "open":
         name = "open_index"

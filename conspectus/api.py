@@ -191,8 +191,8 @@ class Index:
         """Return why the `k` best passages were found, at most `paths` paths for each.
 
         `passage` asks for the one of that rank only, `chunk` for the one with that chunk id, found or not. UsageError
-        for a method that cannot be explained; `conspectus.render.explanation_svg.svg` draws what this returns. `where` and `access`
-        narrow the index (see `permitted`).
+        for a method that cannot be explained; `conspectus.render.explanation_svg` draws the result. `where` and
+        `access` narrow the index (see `permitted`).
         """
         from conspectus.filtered import narrow
         from conspectus.query.explain.explain import explain

@@ -4,7 +4,7 @@
     INDEX/versions/<version>/           manifest.json, *.parquet, vectors/, graph/
     INDEX/cache/memo.sqlite             results by content hash, never needed to read an index
 
-A reader that has a version open keeps it; a build that dies leaves the old version in force (`conspectus.storage.publishing`).
+A reader that has a version open keeps it; a build that dies leaves the old version in force (see `publishing`).
 No file is parsed before it is what the manifest says (`conspectus.storage.integrity`).
 """
 

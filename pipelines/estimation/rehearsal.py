@@ -1,6 +1,6 @@
 """A build rehearsed: the real steps of a build with a model, and made-up replies where none is remembered.
 
-Prompts, merging, communities and reports are those of the build itself (conspectus.pipelines.backends.llm), so that what
+Prompts, merging, communities and reports are those of the build itself, so that what
 changes there changes here.
 """
 

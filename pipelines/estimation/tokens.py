@@ -1,6 +1,6 @@
 """How many tokens a server will make of a text, where its tokenizer is not at hand.
 
-Our own counts (conspectus.storage.text.tokens) measure chunks; no server counts by them: a record's signs are one by one to a
+Our own counts measure chunks; no server counts by them: a record's signs are one by one to a
 WordPiece, and two or three at once to a byte-pair encoding. Here every kind of character has the weight that lies
 nearest to the o200k encoding of GPT-4o; `python benchmarks/estimate.py tokens` compares the two.
 """

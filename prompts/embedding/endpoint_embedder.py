@@ -105,7 +105,7 @@ class EndpointEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens of a text with its prefix, by our own cautious count (`conspectus.prompts.embedding.token_estimate`)."""
+        """Most tokens of a text with its prefix, by our own cautious count (see `token_estimate`)."""
         return int(self._embedding.max_input_tokens * _MARGIN)
 
     def embed(self, texts: Sequence[str]) -> Floats:

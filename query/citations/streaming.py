@@ -18,7 +18,7 @@ class Citing:
     """Takes an answer piece by piece and gives it back with its citations, as soon as each is certain.
 
     A sentence is cited by what stands before its marks, which may be before or behind the full stop. What is dropped
-    leaves no empty mark. Of a reply that begins with the word for nothing (see `conspectus.query.abstention`) what stands behind it
+    leaves no empty mark. Of a reply that begins with the word for nothing what stands behind it
     is given back, and `is_nothing` tells so.
     """
 

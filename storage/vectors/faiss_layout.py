@@ -1,6 +1,6 @@
 """What a FAISS file says of its own sizes, read before FAISS acts on it: FAISS trusts them.
 
-Only the two kinds that `conspectus.storage.vectors.faiss_index` writes are known. All numbers are little-endian, as FAISS writes
+Only the two kinds that `faiss_index` writes are known. All numbers are little-endian, as FAISS writes
 them (faiss/impl/index_write.cpp): a head (dimension, rows, two that are not used, trained, metric), and behind it the
 vectors of an exact index; of an IVF index its lists' number and probes, the index of their centroids, for each row the
 list and the place in it, and the lists: how long each is, then all vectors and row numbers.

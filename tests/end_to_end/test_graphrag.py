@@ -17,11 +17,11 @@ from conspectus.storage.manifest import current_version
 from conspectus.storage.records import Claim, Entity, Failure, Origin, Relation, Report
 from conspectus.storage.settings import load_settings
 from conspectus.storage.tables import TABLES
-from tests.pipelines.interchange.graphrag_tables import EXCERPT, small, write
 
 import conspectus as package
 from tests.command_line import conspectus
 from tests.contracts.test_answerers import check
+from tests.pipelines.exchange.graphrag_tables import EXCERPT, small, write
 from tests.query.thinking import READ, THINK
 
 QUESTION = "What was Marley to Scrooge?"

@@ -6,9 +6,9 @@ from pathlib import Path
 from conspectus.pipelines.exchange.graphrag.schema import TABLES
 from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
 from conspectus.storage.errors import ConspectusError
-from tests.pipelines.interchange.graphrag_tables import given_back, small, write
 
 from tests.fuzz.target import Target
+from tests.pipelines.exchange.graphrag_tables import given_back, small, write
 
 
 def targets(folder: Path) -> Iterator[Target]:

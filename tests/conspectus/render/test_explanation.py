@@ -7,7 +7,8 @@ import pytest
 from conspectus.query.explain.types import Explained, Explanation
 from conspectus.query.types import Passage, Step
 
-from conspectus import explaining, open_index
+from conspectus import open_index
+from conspectus.render import explanation as explaining
 from tests.command_line import conspectus
 from tests.conspectus.render.test_explanation_svg import NASTY, told
 

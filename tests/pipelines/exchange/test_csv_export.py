@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.exchange.csv_export import write_csv, write_spreadsheet_csv
-from tests.pipelines.interchange.made import entity, index_of
+
+from tests.pipelines.exchange.made import entity, index_of
 
 NAMES = [
     "=1+1",

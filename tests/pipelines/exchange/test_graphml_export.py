@@ -9,7 +9,8 @@ import pytest
 from conspectus.pipelines.exchange.graphml_export import write_graphml
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Entity, Relation
-from tests.pipelines.interchange.made import entity, graph_of, index_of, relation, triples
+
+from tests.pipelines.exchange.made import entity, graph_of, index_of, relation, triples
 
 A = entity('A "quoted" <b> & 北京大学', "PERSON", "NAME", description="first\nsecond ]]>")
 B = entity("b\x01c\ufffe\U0001f600", "ORG")

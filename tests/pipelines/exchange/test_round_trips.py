@@ -9,7 +9,8 @@ from conspectus.pipelines.steps.join_graph import origins
 from conspectus.storage.records import Entity, Relation
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.pipelines.interchange.made import graph_of, graphs, index_of, known
+
+from tests.pipelines.exchange.made import graph_of, graphs, index_of, known
 
 Rows = tuple[list[Entity], list[Relation]]
 _ANY = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\0\r"), max_size=20)

@@ -19,7 +19,7 @@ def test_formats_are_loaded_when_they_are_read() -> None:
     code = (
         f"import sys, conspectus.pipelines.steps.documents\nprint(*[name for name in {heavy!r} if name in sys.modules])"
     )
-    root = Path(__file__).parents[4]
+    root = Path(__file__).parents[3]
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout.split() == []
 

@@ -634,7 +634,7 @@ def test_killed_half_way_the_rerun_sends_the_other_half(tmp_path: Path) -> None:
 
     with FakeServer(echo, latency=latency) as server:
         command = [sys.executable, "-c", RUN, server.url, str(tmp_path / "memo.sqlite")]
-        killed = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+        killed = subprocess.Popen(command, cwd=Path(__file__).parents[3])
         deadline = time.monotonic() + 60
         while server.measures.statuses.get("200", 0) < 500 and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -644,7 +644,7 @@ def test_killed_half_way_the_rerun_sends_the_other_half(tmp_path: Path) -> None:
         assert server.measures.statuses["200"] == 500
         before = len(server.requests)
         server.change(latency=0.0)
-        subprocess.run(command, cwd=Path(__file__).parents[2], check=True, timeout=60)
+        subprocess.run(command, cwd=Path(__file__).parents[3], check=True, timeout=60)
         assert len(server.requests) - before == 500
 
 

@@ -100,9 +100,11 @@ def test_a_model_of_the_cache(folder: Path, tmp_path: Path) -> None:
     (hub / "refs").mkdir()
     (hub / "refs" / "main").write_text("a" * 40)
     (hub / "snapshots" / ("a" * 40)).symlink_to(folder)
-    program = "from conspectus.prompts.embedding.reranker import Reranker; print(Reranker('someone/small').scores('who', ['ships']).shape)"
+    program = (
+        "from conspectus.prompts.embedding.reranker import Reranker as R; R('someone/small').scores('who', ['ships'])"
+    )
     environment = {"HF_HUB_CACHE": str(tmp_path / "hub"), "PATH": "/usr/bin:/bin"}
-    root = Path(__file__).parent.parent.parent
+    root = Path(__file__).parents[3]
     run = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, env=environment, cwd=root
     )

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conspectus.query.conversation.history import Cited, Conversation, Turn, session
+from conspectus.query.conversation import session
+from conspectus.query.conversation.history import Cited, Conversation, Turn
 from conspectus.query.conversation.session import append_turn, read_session
 from conspectus.storage.errors import InputError, UsageError
 

@@ -11,7 +11,7 @@ from conspectus.storage.errors import InputError
 
 from tests.conftest import write_rows
 
-EXPLAGRAPHS = Path(__file__).parent.parent / "data" / "explagraphs"
+EXPLAGRAPHS = Path(__file__).parents[2] / "data" / "explagraphs"
 
 
 def test_explagraphs_is_pooled_and_divided() -> None:

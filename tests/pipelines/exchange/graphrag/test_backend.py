@@ -10,7 +10,8 @@ from conspectus.pipelines.failure_stats import DANGLING
 from conspectus.pipelines.steps.entities import entity_id
 from conspectus.storage.records import Chunk, Entity, Failure
 from hypothesis import given, settings
-from tests.pipelines.interchange.graphrag_tables import EXCERPT, any_tables, judged, small, with_rows
+
+from tests.pipelines.exchange.graphrag_tables import EXCERPT, any_tables, judged, small, with_rows
 
 
 def listed(found: Found, told: Told) -> Counter[str]:

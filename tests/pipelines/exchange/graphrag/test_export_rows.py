@@ -17,7 +17,8 @@ from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Entity, Mention, Origin
 from hypothesis import given, settings
-from tests.pipelines.interchange.graphrag_tables import any_tables, given_back, judged, small
+
+from tests.pipelines.exchange.graphrag_tables import any_tables, given_back, judged, small
 
 
 @settings(max_examples=150, deadline=None)

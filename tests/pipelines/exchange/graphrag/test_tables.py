@@ -11,7 +11,8 @@ import pytest
 from conspectus.pipelines.exchange.graphrag.schema import TABLES
 from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
 from conspectus.storage.errors import InputError
-from tests.pipelines.interchange.graphrag_tables import EXCERPT, small, write
+
+from tests.pipelines.exchange.graphrag_tables import EXCERPT, small, write
 
 
 def changed(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:

@@ -12,7 +12,8 @@ from conspectus.pipelines.exchange.kg.attributes import ToldThing, ToldTriple
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.text.normalise import entity_key
-from tests.pipelines.interchange.made import graph_of, known, triples
+
+from tests.pipelines.exchange.made import graph_of, known, triples
 
 KEYS = """<key id="d0" for="node" attr.name="entity_type" attr.type="string"/>
 <key id="d1" for="node" attr.name="description" attr.type="string"/>

@@ -158,7 +158,7 @@ def test_what_cannot_be_used_is_listed(corpus: Path, tmp_path: Path) -> None:
 
 
 def test_relations_that_no_passage_has_are_told(tmp_path: Path) -> None:
-    from tests.pipelines.interchange.made import entity, index_of, relation
+    from tests.pipelines.exchange.made import entity, index_of, relation
 
     a, b = entity("a"), entity("b")
     done = write_openie(index_of([a, b], [relation(a, "knows", b)]), tmp_path / "out.json")

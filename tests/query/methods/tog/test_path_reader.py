@@ -16,7 +16,7 @@ from conspectus.storage.settings import load_settings
 
 from tests.query.films import TRIPLES
 
-PAGES = Path(__file__).parents[3] / "examples" / "films" / "pages"
+PAGES = Path(__file__).parents[4] / "examples" / "films" / "pages"
 
 
 @pytest.fixture(scope="module")
