@@ -3,7 +3,7 @@
     python benchmarks/client.py              two minutes
     python benchmarks/client.py --minute 60 --minutes 2.5    limits in real minutes, not in such of six seconds: ten
 
-The server is `python -m conspectus.prompts.fake` in its own process. "CPU ms/call" is the processor time of this process
+The server is `python -m conspectus.prompts.fake`, a process of its own. "CPU ms/call" is processor time of this one
 for a call: bare is the openai package alone, ours the client over it (memo, limiter, tries, accounting).
 """
 
