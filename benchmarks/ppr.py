@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import igraph
 import numpy as np
+from conspectus.storage.arrays import Floats
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import EPSILON, forward_push, power_iteration
 from numpy.typing import NDArray
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from multiprocessing import Queue
     from multiprocessing.synchronize import Barrier
 
-Scores = NDArray[np.float64]
 Seeds = NDArray[np.int64]
 TOP = 20
 
@@ -53,14 +53,14 @@ def heavy_tailed_graph(n_nodes: int, n_edges: int, rng: np.random.Generator) -> 
     return Adjacency.from_edges(n_nodes, sources, targets, rng.integers(1, 6, n_edges))
 
 
-def igraph_solver(graph: Adjacency, damping: float) -> Callable[[Seeds], Scores]:
+def igraph_solver(graph: Adjacency, damping: float) -> Callable[[Seeds], Floats]:
     """Return igraph's PRPACK over the same edges."""
     rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
     once = rows < graph.indices
     reference = igraph.Graph(graph.n_nodes, np.column_stack([rows[once], graph.indices[once]]))
     weights = graph.weights[once].tolist()
 
-    def solve(seeds: Seeds) -> Scores:
+    def solve(seeds: Seeds) -> Floats:
         reset = np.zeros(graph.n_nodes)
         reset[seeds] = 1.0
         return np.array(
@@ -74,13 +74,13 @@ def igraph_solver(graph: Adjacency, damping: float) -> Callable[[Seeds], Scores]
 
 def scipy_solver(
     graph: Adjacency, damping: float, dtype: type[np.floating], tolerance: float
-) -> Callable[[Seeds], Scores]:
+) -> Callable[[Seeds], Floats]:
     """Return a bare power iteration over a transition matrix that is normalised once, beforehand."""
     adjacency = csr_array((graph.weights, graph.indices, graph.indptr)).astype(np.float64)
     inverse = np.divide(1.0, graph.strength, out=np.zeros(graph.n_nodes), where=graph.strength > 0)
     transition = (damping * adjacency @ diags_array(inverse)).tocsr().astype(dtype)
 
-    def solve(seeds: Seeds) -> Scores:
+    def solve(seeds: Seeds) -> Floats:
         restart = np.zeros(graph.n_nodes, dtype=dtype)
         restart[seeds] = 1 / len(seeds)
         scores, change = restart, np.inf
@@ -93,10 +93,10 @@ def scipy_solver(
     return solve
 
 
-def power_solver(graph: Adjacency, damping: float) -> Callable[[Seeds], Scores]:
+def power_solver(graph: Adjacency, damping: float) -> Callable[[Seeds], Floats]:
     """Return our power iteration."""
 
-    def solve(seeds: Seeds) -> Scores:
+    def solve(seeds: Seeds) -> Floats:
         restart = np.zeros(graph.n_nodes)
         restart[seeds] = 1.0
         return power_iteration(graph, restart, damping).scores
@@ -104,16 +104,16 @@ def power_solver(graph: Adjacency, damping: float) -> Callable[[Seeds], Scores]:
     return solve
 
 
-def push_solver(graph: Adjacency, damping: float, epsilon: float) -> Callable[[Seeds], Scores]:
+def push_solver(graph: Adjacency, damping: float, epsilon: float) -> Callable[[Seeds], Floats]:
     """Return our forward push, spread out for the comparison only."""
 
-    def solve(seeds: Seeds) -> Scores:
+    def solve(seeds: Seeds) -> Floats:
         return forward_push(graph, seeds, np.ones(len(seeds)), damping, epsilon).dense(graph.n_nodes)
 
     return solve
 
 
-def measure(name: str, solve: Callable[[Seeds], Scores], queries: list[Seeds], exact: list[Scores]) -> Row:
+def measure(name: str, solve: Callable[[Seeds], Floats], queries: list[Seeds], exact: list[Floats]) -> Row:
     """Return one row of the table; the first query is run once more beforehand, to warm the caches."""
     solve(queries[0])
     wall, cpu, agreement, error = [], [], [], []
@@ -127,7 +127,7 @@ def measure(name: str, solve: Callable[[Seeds], Scores], queries: list[Seeds], e
     return Row(name, 1e3 * np.median(wall), 1e3 * np.median(cpu), float(np.mean(agreement)), max(error))
 
 
-def best(scores: Scores) -> NDArray[np.int64]:
+def best(scores: Floats) -> NDArray[np.int64]:
     """Return the nodes of the highest scores; scores within 1e-12 tie, and the lower id wins."""
     return np.lexsort((np.arange(len(scores)), -scores.round(12)))[:TOP]
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from conspectus.storage.arrays import Floats
 from conspectus.storage.graph.steiner import prize_collecting_tree
 
-Floats = npt.NDArray[np.float64]
 Problem = tuple[str, npt.NDArray[np.int64], Floats, Floats]
 
 REFERENCE = """

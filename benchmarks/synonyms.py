@@ -19,20 +19,20 @@ import numpy as np
 import torch
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.settings import SynonymSettings, load_settings
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
 Pairs = set[tuple[int, int]]
 
 NEIGHBOURS = 2_047
 QUERIES, KEYS = 1_000, 10_000
 
 
-def vectors_of(names: list[str], kept: Path | None) -> Floats:
+def vectors_of(names: list[str], kept: Path | None) -> Vectors:
     """Return the unit vectors of the names, (n, d), from the file if it is there."""
     if kept and kept.is_file():
-        found: Floats = np.load(kept, allow_pickle=False)
+        found: Vectors = np.load(kept, allow_pickle=False)
         return found
     settings = load_settings()
     embedder = open_embedder(settings.embedding, settings.embedding_server)
@@ -42,7 +42,7 @@ def vectors_of(names: list[str], kept: Path | None) -> Floats:
     return made
 
 
-def by_hipporag(vectors: Floats, threshold: float, rows: int) -> Pairs:
+def by_hipporag(vectors: Vectors, threshold: float, rows: int) -> Pairs:
     """Return the pairs that HippoRAG's search finds for the first `rows` phrases among all."""
     every = torch.from_numpy(vectors)
     found: Pairs = set()
@@ -64,7 +64,7 @@ def by_hipporag(vectors: Floats, threshold: float, rows: int) -> Pairs:
     return found
 
 
-def by_us(vectors: Floats, rows: NDArray[np.int64], threshold: float, exact: bool) -> Pairs:
+def by_us(vectors: Vectors, rows: NDArray[np.int64], threshold: float, exact: bool) -> Pairs:
     """Return the pairs that `find_synonyms` finds among some rows, by all pairs or by partitions."""
     wanted = SynonymSettings(
         threshold=threshold, max_neighbours=NEIGHBOURS, exact_rows=max(len(vectors), 1) if exact else 1

@@ -22,13 +22,13 @@ from conspectus.query.methods.hipporag.graph import open_memory
 from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2
 from conspectus.query.methods.ppr.ppr import PprRetriever
 from conspectus.query.types import Step
+from conspectus.storage.arrays import Floats
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import forward_push, personalized_pagerank, power_iteration
 from conspectus.storage.index import Index
 from conspectus.storage.settings import load_settings
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
 TOP = 20
 
 

@@ -1,6 +1,72 @@
-"""What NumPy raises for files that are no arrays, or that say of themselves what cannot be."""
+"""Array aliases, compressed sparse rows, and what NumPy raises for a corrupt array file.
+
+The aliases name a use, not only a dtype: a signature says in its docstring which shape it wants.
+"""
 
 from tokenize import TokenError
 
-NO_ARRAY = (OSError, ValueError, TypeError, KeyError, EOFError, MemoryError, OverflowError, RecursionError, TokenError)
-"""A header is Python text: it may be cut off (TokenError), nested, or name sizes beyond all memory."""
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+"""Scores, weights, probabilities: everything that is computed with."""
+Vectors = npt.NDArray[np.float32]
+"""Embeddings as they are stored: one vector (d,) or one per row (n, d)."""
+Ints = npt.NDArray[np.int64]
+"""Counts, node numbers, offsets."""
+Rows = npt.NDArray[np.int64]
+"""Row numbers of a table."""
+Bools = npt.NDArray[np.bool_]
+"""Masks."""
+
+UNREADABLE_ARRAY = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    TokenError,
+)
+"""What `np.load` raises for a corrupt file.
+
+The header of an .npy file is Python text: it may be truncated (TokenError), nested too deeply (RecursionError), or
+state a size beyond all memory.
+"""
+
+
+def gather(indptr: Ints, rows: Rows) -> tuple[Ints, Ints]:
+    """Return where the entries of some rows of a compressed sparse matrix are stored, row after row.
+
+    Args:
+        indptr: (n + 1,) offsets; the entries of row i are `indptr[i]` to `indptr[i + 1]`.
+        rows: (k,) rows in any order, repeated or not.
+
+    Returns:
+        (counts (k,), entries (e,)): how many entries each row has, and their positions in the order of `rows`.
+
+    >>> gather(np.array([0, 1, 1, 4]), np.array([2, 0]))
+    (array([3, 1]), array([1, 2, 3, 0]))
+    """
+    starts = indptr[rows]
+    counts = indptr[rows + 1] - starts
+    return counts, _ranges(starts, counts)
+
+
+def gather_sorted(values: Ints, wanted: Ints) -> tuple[Ints, Ints]:
+    """Return where each wanted value occurs in an ascending array: (counts (k,), entries (e,)).
+
+    >>> gather_sorted(np.array([3, 3, 5]), np.array([5, 4, 3]))
+    (array([1, 0, 2]), array([2, 0, 1]))
+    """
+    starts = np.searchsorted(values, wanted, side="left")
+    counts = np.searchsorted(values, wanted, side="right") - starts
+    return counts, _ranges(starts, counts)
+
+
+def _ranges(starts: Ints, counts: Ints) -> Ints:
+    ends = np.cumsum(counts)
+    entries: Ints = np.arange(counts.sum(), dtype=np.int64) + np.repeat(starts - (ends - counts), counts)
+    return entries

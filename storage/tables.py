@@ -9,6 +9,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.records import (
     Chunk,
@@ -27,8 +28,6 @@ from conspectus.storage.records import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
 
 Record = TypeVar("Record")
@@ -214,7 +213,7 @@ def _builder(hint: Any) -> Any:  # noqa: ANN401
     return None
 
 
-def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "npt.NDArray[np.int64]":
+def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
     """Return the table row of each id; IndexCorrupt for an id that is not in its table."""
     import numpy as np
     from pyarrow import compute

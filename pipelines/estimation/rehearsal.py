@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.pipelines.backends.llm import ModelJudgement
 from conspectus.pipelines.estimation.asked import Observed, Probe, Rehearsed
 from conspectus.pipelines.estimation.habits import Habits
@@ -23,6 +22,7 @@ from conspectus.pipelines.steps.vectors import STAGE as EMBED
 from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text, report_text
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document
@@ -97,7 +97,7 @@ def _remembered_vectors(settings: Settings, memo: Memo) -> Embed:
     """Return what gives the vectors of names that the memo holds, and nothing near for others: nothing is embedded."""
     embedder = open_embedder(settings.embedding, settings.embedding_server)
 
-    def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def embed(texts: Sequence[str]) -> Vectors:
         keys = [digest(embedder.windows(text)[0]) for text in texts]
         held = memo.get_many(f"{EMBED} {embedder.name}", keys)
         size = max((len(each) // 4 for each in held.values()), default=1)

@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from math import fsum
 
-import numpy as np
-import numpy.typing as npt
 import regex
 from conspectus.query.citations.alignment import keeping
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
 
-Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+Embed = Callable[[Sequence[str]], Vectors]
 """Gives a unit vector for each text, (n, dimension)."""
 Weigh = Callable[[str], float]
 """Gives the weight of a word by its key; `Bm25.inverse_document_frequency` does."""

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.pipelines.evaluation.answers import Embed, Weigh, normalised, token_f1, word_coverage
 from conspectus.pipelines.evaluation.extraction_graphs import Edge, Node, TextGraph
+from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
 
-Floats = npt.NDArray[np.float32]
 Part = TypeVar("Part")
 Same = Callable[[str, str], bool]
 """Whether two names are taken for one."""
@@ -74,11 +73,11 @@ def check_facts(
     return checks
 
 
-def _edges_within(ends: npt.NDArray[np.int64], nodes: npt.NDArray[np.int64], n_nodes: int) -> npt.NDArray[np.int64]:
+def _edges_within(ends: Ints, nodes: Ints, n_nodes: int) -> Ints:
     """Return the rows of the edges on paths of HOPS edges from the nodes."""
     reached = np.zeros(n_nodes, bool)
     reached[nodes] = True
-    touched: npt.NDArray[np.bool_] = np.zeros(len(ends), bool)
+    touched: Bools = np.zeros(len(ends), bool)
     for _ in range(HOPS):
         touched = reached[ends[:, 0]] | reached[ends[:, 1]]
         reached[ends[touched].ravel()] = True
@@ -179,11 +178,11 @@ def count_triples(graph: TextGraph, true: Sequence[Edge], embed: Embed, same: Sa
     return TripleCounts(_counts(_matrix(mine, theirs, same)), _counts(straight | crossed), _counts(straight & alike))
 
 
-def _matrix(mine: Sequence[Part], theirs: Sequence[Part], same: Callable[[Part, Part], bool]) -> npt.NDArray[np.bool_]:
+def _matrix(mine: Sequence[Part], theirs: Sequence[Part], same: Callable[[Part, Part], bool]) -> Bools:
     return np.array([same(a, b) for a in mine for b in theirs], bool).reshape(len(mine), len(theirs))
 
 
-def _counts(same: npt.NDArray[np.bool_]) -> Counts:
+def _counts(same: Bools) -> Counts:
     return Counts(int(same.any(axis=1).sum()), same.shape[0], int(same.any(axis=0).sum()), same.shape[1])
 
 

@@ -9,9 +9,9 @@ from conspectus.pipelines.permitted.knowledge import Narrowed
 from conspectus.pipelines.steps.reports import NAMES_IN_TITLE, leading
 from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text
 from conspectus.prompts.embedding.embedder import Embedder
+from conspectus.storage.arrays import Rows, Vectors
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Community, Entity, Relation, Report
-from conspectus.storage.vectors.base import Floats, Rows
 from conspectus.storage.vectors.memory import held, picked
 from conspectus.storage.vectors.windowed import WindowedIndex
 
@@ -36,7 +36,7 @@ def narrowed_vectors(whole: WindowedIndex, wanted: Sequence[Wanted], n_rows: int
     kept, places = picked(whole, np.array([each.before for each in same], np.int64))
     pieces = [embedder.windows(each.text) for each in other]
     flat = [piece for each in pieces for piece in each]
-    made: Floats = embedder.embed(flat) if flat else np.zeros((0, whole.dimension), np.float32)
+    made: Vectors = embedder.embed(flat) if flat else np.zeros((0, whole.dimension), np.float32)
     owners = np.repeat(np.array([each.row for each in other], np.int64), [len(each) for each in pieces])
     return _merged(kept, np.array([each.row for each in same], np.int64)[places], made, owners, n_rows)
 
@@ -109,7 +109,7 @@ class NarrowedVectors:
         rows_of_old = np.array([row for row, _ in old], np.int64)[places]
         return _merged(vectors, rows_of_old, made, np.array([row for row, _ in new], np.int64), len(reports))
 
-    def _standing_for(self, reports: Sequence[Report], communities: Sequence[Community]) -> Floats:
+    def _standing_for(self, reports: Sequence[Report], communities: Sequence[Community]) -> Vectors:
         entity = {each.id: each for each in self._known.entities}
         entity_row = {id_: row for row, id_ in enumerate(entity)}
         chunk_row = {each.id: row for row, each in enumerate(self._known.chunks)}
@@ -142,13 +142,13 @@ class NarrowedVectors:
         return lambda each: replace(each, predicate=read[each.id][0], description=read[each.id][1])
 
 
-def _merged(left: Floats, rows_of_left: Rows, right: Floats, rows_of_right: Rows, n_rows: int) -> WindowedIndex:
+def _merged(left: Vectors, rows_of_left: Rows, right: Vectors, rows_of_right: Rows, n_rows: int) -> WindowedIndex:
     rows = np.concatenate([rows_of_left, rows_of_right])
     order = np.argsort(rows, kind="stable")
     return held(np.concatenate([left, right])[order], rows[order], n_rows)
 
 
-def _means(whole: WindowedIndex, rows: Sequence[Sequence[int]]) -> Floats:
+def _means(whole: WindowedIndex, rows: Sequence[Sequence[int]]) -> Vectors:
     """Return for each list of rows, none of them empty, the unit mean of their vectors: (n, d)."""
     if not rows:
         return np.zeros((0, whole.dimension), np.float32)
@@ -157,6 +157,6 @@ def _means(whole: WindowedIndex, rows: Sequence[Sequence[int]]) -> Floats:
     return _unit(np.add.reduceat(vectors, starts, axis=0))
 
 
-def _unit(vectors: Floats) -> Floats:
-    unit: Floats = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)).astype(np.float32)
+def _unit(vectors: Vectors) -> Vectors:
+    unit: Vectors = (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)).astype(np.float32)
     return unit

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.pipelines.backends.backend import Found
 from conspectus.pipelines.resolution.apply import applied, claims_applied
 from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
@@ -17,13 +16,13 @@ from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.model import LanguageModel
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Failure, Merge
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import sorted_by_id
 
-Floats = npt.NDArray[np.float32]
-Embed = Callable[[Sequence[str]], Floats]
+Embed = Callable[[Sequence[str]], Vectors]
 """Gives unit vectors (n, d) of n texts."""
 
 _NEAR_ENOUGH = 0.86

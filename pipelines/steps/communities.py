@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
-from conspectus.pipelines.steps.sentence_index import Rows, Sentences
+from conspectus.pipelines.steps.sentence_index import Sentences
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, behind, changed_nodes, updated_leiden
@@ -145,7 +145,7 @@ def _dividing(relations: Sequence[Relation], settings: CommunitySettings) -> Seq
 
 def edges_of(
     row_of: Mapping[str, int], relations: Sequence[Relation], named: Mapping[str, Rows] | None
-) -> tuple[Rows, Rows, npt.NDArray[np.float64]]:
+) -> tuple[Rows, Rows, Floats]:
     """Return what joins entities: the rows of both ends, and weights; a pair may stand there several times."""
     named_in: defaultdict[int, list[int]] = defaultdict(list)
     for id_, rows in named.items() if named else ():

@@ -11,6 +11,7 @@ from typing import Literal
 
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Claim, Entity, Finding, Mention, Relation, Report, Span
+from conspectus.storage.spans import span_in
 from conspectus.storage.text.tokens import count_each, count_tokens
 
 Kind = Literal["S", "E", "R", "C"]
@@ -124,12 +125,15 @@ class Elements:
         return _relation(row, told, self._name_of, self._standing(id_, row.chunk_ids))
 
     def _standing(self, owner: str, chunk_ids: Iterable[str] = ()) -> tuple[Span, ...]:
-        places = {_span(self.chunks[each.chunk_id], each.start, each.end) for each in self._mentions.get(owner, ())}
-        return tuple(sorted(places or {_span(self.chunks[id_], None, None) for id_ in chunk_ids}, key=in_text_order))
+        places = {span_in(self.chunks[each.chunk_id], each.start, each.end) for each in self._mentions.get(owner, ())}
+        return tuple(sorted(places or {span_in(self.chunks[id_], None, None) for id_ in chunk_ids}, key=in_text_order))
 
     def _linked(self, claims: Iterable[Claim]) -> Mapping[str, Sequence[Element]]:
         found = _measured(
-            [_claim(each, self._name_of, (_span(self.chunks[each.chunk_id], each.start, each.end),)) for each in claims]
+            [
+                _claim(each, self._name_of, (span_in(self.chunks[each.chunk_id], each.start, each.end),))
+                for each in claims
+            ]
         )
         claims_of: defaultdict[str, list[Element]] = defaultdict(list)
         for claim in sorted(found, key=lambda each: (each.order, each.text)):
@@ -160,12 +164,6 @@ def finding_text(finding: Finding) -> str:
 def in_text_order(span: Span) -> tuple[str, int, int, str]:
     """Sort spans by document, then by where they stand."""
     return (span.document_id, span.start, span.end, span.chunk_id)
-
-
-def _span(chunk: Chunk, start: int | None, end: int | None) -> Span:
-    if start is None or end is None:
-        return Span(chunk.document_id, chunk.id, chunk.start, chunk.end)
-    return Span(chunk.document_id, chunk.id, start, end)
 
 
 def _line(text: str) -> str:

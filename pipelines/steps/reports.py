@@ -8,8 +8,9 @@ communities get no longer reports than fine ones: they are fewer, which is what 
 from collections.abc import Sequence
 
 import numpy as np
-from conspectus.pipelines.steps.sentence_index import Rows, Sentences
+from conspectus.pipelines.steps.sentence_index import Sentences
 from conspectus.pipelines.steps.sentence_selection import most_telling
+from conspectus.storage.arrays import Rows
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Entity, Finding, Report
 from conspectus.storage.settings import ReportSettings

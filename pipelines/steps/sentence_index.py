@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+from conspectus.storage.arrays import Bools, Floats, Rows
 from conspectus.storage.records import Chunk, Document, Mention, Span
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
@@ -16,7 +16,6 @@ from conspectus.storage.text.tokens import count_each
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Rows = npt.NDArray[np.int64]
 
 _MOST_CHARACTERS = 400
 """A longer 'sentence' (a table, a list) is no fit quotation."""
@@ -35,8 +34,8 @@ class Sentences:
     texts: list[str]
     n_tokens: Rows
     weights: "csr_array"
-    idf: npt.NDArray[np.float64]
-    quotable: npt.NDArray[np.bool_]
+    idf: Floats
+    quotable: Bools
     of_entity: dict[str, Rows]
     of_relation: dict[str, Rows]
 
@@ -119,7 +118,7 @@ def _sorted(rows: dict[str, set[int]]) -> dict[str, Rows]:
     return {key: np.array(sorted(values), dtype=np.int64) for key, values in rows.items()}
 
 
-def _tf_idf(texts: Sequence[str]) -> "tuple[csr_array, npt.NDArray[np.float64]]":
+def _tf_idf(texts: Sequence[str]) -> "tuple[csr_array, Floats]":
     """Return unit rows of (1 + log tf) * log((1 + n) / df), one column a word, and the second factor of each column."""
     from scipy.sparse import csr_array
 

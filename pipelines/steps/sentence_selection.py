@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-from conspectus.pipelines.steps.sentence_index import Rows, Sentences
+from conspectus.pipelines.steps.sentence_index import Sentences
+from conspectus.storage.arrays import Floats, Rows
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -54,7 +54,7 @@ def most_telling(sentences: Sentences, of_members: Sequence[Rows], count: int, b
     return [int(rows[each]) for each in chosen]
 
 
-def _members(rows: Rows, of_members: Sequence[Rows]) -> "tuple[csr_array, npt.NDArray[np.float64]]":
+def _members(rows: Rows, of_members: Sequence[Rows]) -> "tuple[csr_array, Floats]":
     """Return which member stands in which row, 1 or 0 (n, members), and what each member is worth, 0.5 in all."""
     from scipy.sparse import csr_array
 
@@ -64,7 +64,7 @@ def _members(rows: Rows, of_members: Sequence[Rows]) -> "tuple[csr_array, npt.ND
     return csr_array((np.ones(counts.sum()), places), shape=(len(rows), len(found))), _halved(np.log2(1.0 + counts))
 
 
-def _words(sentences: Sentences, rows: Rows) -> "tuple[csr_array, npt.NDArray[np.float64]]":
+def _words(sentences: Sentences, rows: Rows) -> "tuple[csr_array, Floats]":
     """Return which word stands in which row, 1 or 0 (n, words), and what each word is worth, 0.5 in all."""
     from scipy.sparse import csr_array
 
@@ -74,6 +74,6 @@ def _words(sentences: Sentences, rows: Rows) -> "tuple[csr_array, npt.NDArray[np
     return holds, _halved(np.where(counts > 1, np.log2(1.0 + counts), 0.0) * sentences.idf)
 
 
-def _halved(worth: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    halved: npt.NDArray[np.float64] = 0.5 * worth / max(float(worth.sum()), 1e-12)
+def _halved(worth: Floats) -> Floats:
+    halved: Floats = 0.5 * worth / max(float(worth.sum()), 1e-12)
     return halved

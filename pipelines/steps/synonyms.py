@@ -13,12 +13,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
 from conspectus.storage.records import Synonym
 from conspectus.storage.settings import SynonymSettings
-
-Floats = npt.NDArray[np.float32]
-Ints = npt.NDArray[np.int64]
 
 # Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names: 25 s of CPU (all pairs 46 s), and 0.9997 of the
 # pairs above 0.8 are found; with 12 partitions 18 s and 0.997, with 20 33 s and 0.99997.
@@ -35,7 +32,7 @@ _PAIRS_AT_ONCE = 1 << 20
 
 
 def find_synonyms(
-    entity_ids: Sequence[str], names: Sequence[str], vectors: Floats, settings: SynonymSettings, seed: int
+    entity_ids: Sequence[str], names: Sequence[str], vectors: Vectors, settings: SynonymSettings, seed: int
 ) -> list[Synonym]:
     """Return the pairs with a cosine of at least `settings.threshold`, sorted by (source_id, target_id).
 
@@ -78,13 +75,13 @@ class _Pairs:
 
     left: Ints
     right: Ints
-    cosine: npt.NDArray[np.float64]
+    cosine: Floats
 
     @classmethod
     def none(cls) -> "_Pairs":
         return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
-    def where(self, kept: npt.NDArray[np.bool_] | Ints) -> "_Pairs":
+    def where(self, kept: Bools | Ints) -> "_Pairs":
         return _Pairs(self.left[kept], self.right[kept], self.cosine[kept])
 
     def and_(self, more: "_Pairs") -> "_Pairs":
@@ -121,11 +118,11 @@ def _numbered(keys: Iterable[Hashable]) -> Ints:
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
 
 
-def _all_pairs(vectors: Floats, least: float) -> Iterator[Ints]:
+def _all_pairs(vectors: Vectors, least: float) -> Iterator[Ints]:
     return _near_pairs(vectors, np.arange(len(vectors)), least)
 
 
-def _pairs_of_partitions(vectors: Floats, least: float, seed: int) -> Iterator[Ints]:
+def _pairs_of_partitions(vectors: Vectors, least: float, seed: int) -> Iterator[Ints]:
     """Yield the near pairs of each partition; a pair that shares several comes several times."""
     rows, partitions = _partitions(vectors, seed)
     order = np.argsort(partitions, kind="stable")
@@ -134,7 +131,7 @@ def _pairs_of_partitions(vectors: Floats, least: float, seed: int) -> Iterator[I
         yield from _near_pairs(vectors, rows[order[bounds[i] : bounds[i + 1]]], least)
 
 
-def _partitions(vectors: Floats, seed: int) -> tuple[Ints, Ints]:
+def _partitions(vectors: Vectors, seed: int) -> tuple[Ints, Ints]:
     """Return (row, partition) entries, rows ascending: the partitions that each vector lies deepest in.
 
     A partition is a random direction of plus and minus ones, and the depth the inner product with it.
@@ -154,7 +151,7 @@ def _partitions(vectors: Floats, seed: int) -> tuple[Ints, Ints]:
     return np.concatenate(rows), np.concatenate(partitions)
 
 
-def _near_pairs(vectors: Floats, rows: Ints, least: float) -> Iterator[Ints]:
+def _near_pairs(vectors: Vectors, rows: Ints, least: float) -> Iterator[Ints]:
     """Yield, as left * n + right, the pairs of the given rows (ascending) with a product of about `least`."""
     for i in range(0, len(rows), _BLOCK_ROWS):
         left = rows[i : i + _BLOCK_ROWS]
@@ -179,7 +176,7 @@ def _batches(codes: Iterator[Ints]) -> Iterator[Ints]:
         yield np.unique(np.concatenate(waiting))
 
 
-def _compared(vectors: Floats, codes: Ints) -> _Pairs:
+def _compared(vectors: Vectors, codes: Ints) -> _Pairs:
     """Return the pairs with their cosines, each summed in float64 by itself and then rounded."""
     left, right = np.divmod(codes, len(vectors))
     cosine = np.empty(len(codes))

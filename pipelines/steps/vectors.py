@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.pipelines.runner import Runner, shards
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.storage.arrays import Ints, Vectors
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
@@ -66,10 +66,10 @@ def report_text(report: Report) -> str:
 class Windows:
     """Vectors (n, d) float32, and for each the table row it belongs to (long texts have several windows)."""
 
-    vectors: npt.NDArray[np.float32]
-    rows: npt.NDArray[np.int64]
+    vectors: Vectors
+    rows: Ints
 
-    def first(self) -> npt.NDArray[np.float32]:
+    def first(self) -> Vectors:
         """Return the first window's vector of each text."""
         return self.vectors[np.unique(self.rows, return_index=True)[1]]
 
@@ -99,7 +99,7 @@ class Embedding:
         # Where there is no text, the empty one tells how long a vector is.
         return Windows(self._embed(flat or [""], embedder.name, step)[: len(flat)], rows)
 
-    def _embed(self, texts: Sequence[str], name: str, step: str) -> npt.NDArray[np.float32]:
+    def _embed(self, texts: Sequence[str], name: str, step: str) -> Vectors:
         kind = f"{STAGE} {name}"
         keys = [digest(text) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))

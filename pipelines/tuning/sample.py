@@ -9,15 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.pipelines.steps.chunks import split_document
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each, token_spans
 
-Floats = npt.NDArray[np.float32]
-Embed = Callable[[Sequence[str]], Floats]
+Embed = Callable[[Sequence[str]], Vectors]
 """Gives texts unit vectors, one row each."""
 
 _POOL = 10
@@ -40,7 +39,7 @@ def sample(
     return [pool[place] for place in representatives(vectors, [each.document_id for each in pool], count)]
 
 
-def representatives(vectors: Floats, owners: Sequence[str], count: int) -> list[int]:
+def representatives(vectors: Vectors, owners: Sequence[str], count: int) -> list[int]:
     """Return `count` rows that stand for all, best first; of one owner no more than its turn. Ties go by place."""
     likeness = np.maximum(vectors @ vectors.T, 0.0)
     covered = np.zeros(len(vectors), np.float32)

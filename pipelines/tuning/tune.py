@@ -24,7 +24,7 @@ from conspectus.pipelines.tuning.examples import (
     written,
     written_claims,
 )
-from conspectus.pipelines.tuning.sample import Embed, Floats, excerpt, sample
+from conspectus.pipelines.tuning.sample import Embed, excerpt, sample
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.gather import together
 from conspectus.prompts.client.usage import Spending
@@ -33,6 +33,7 @@ from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts
@@ -95,7 +96,7 @@ def _embedding(settings: Settings) -> Embed | None:
         return None
     embedder = open_embedder(settings.embedding, settings.embedding_server)
 
-    def embed(texts: Sequence[str]) -> Floats:
+    def embed(texts: Sequence[str]) -> Vectors:
         return embedder.embed([embedder.windows(each)[0] for each in texts])
 
     return embed

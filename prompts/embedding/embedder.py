@@ -4,13 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.embedding.endpoint_embedder import EndpointEmbedder
 from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
-
-Floats = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
@@ -31,7 +28,7 @@ class Embedder(Protocol):
         """Most tokens of a text, the marks that the model adds around it included."""
         ...
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         """Return a unit vector for each text, (n, dimension).
 
         A row depends on its own text only. Every text must fit (see `windows`); ValueError if one does not.
@@ -39,11 +36,11 @@ class Embedder(Protocol):
         """
         ...
 
-    def embed_query(self, text: str) -> Floats:
+    def embed_query(self, text: str) -> Vectors:
         """Return the unit vector (dimension,) of a question, at once and of whatever length."""
         ...
 
-    def embed_queries(self, texts: Sequence[str]) -> Floats:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
         ...
 

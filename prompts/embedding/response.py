@@ -9,19 +9,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from conspectus.prompts.client.retry import TryAgain
-
-Floats = npt.NDArray[np.float32]
+from conspectus.storage.arrays import Vectors
 
 
 @dataclass(frozen=True, slots=True)
-class Vectors:
+class EmbeddingReply:
     """Unit vectors (n, dimension), and the tokens that the server counted (None where it did not)."""
 
-    rows: Floats
+    rows: Vectors
     tokens: int | None
 
 
-def read_vectors(body: Mapping[str, Any], n_texts: int) -> Vectors:
+def read_vectors(body: Mapping[str, Any], n_texts: int) -> EmbeddingReply:
     """Return the vectors of a reply in the order of the texts that were sent, each of length 1.
 
     Floats and base64 (little-endian float32) are read. TryAgain where there is not one vector for each text, all of
@@ -39,7 +38,7 @@ def read_vectors(body: Mapping[str, Any], n_texts: int) -> Vectors:
     lengths = np.linalg.norm(found, axis=1, keepdims=True)
     if not (np.isfinite(lengths).all() and (lengths > 0).all()):
         raise _spoilt("a vector without a direction: its numbers are all zero, infinite or no numbers")
-    return Vectors((found / lengths).astype(np.float32), _tokens(body.get("usage")))
+    return EmbeddingReply((found / lengths).astype(np.float32), _tokens(body.get("usage")))
 
 
 def _in_order(data: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

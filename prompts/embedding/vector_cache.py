@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float32]
+from conspectus.storage.arrays import Vectors
 
 KEPT = 1024
 """Several steps of one answer look for the same question, and a conversation comes back to one."""
@@ -23,22 +21,22 @@ class KeptVectors:
     batch. Safe to share between threads.
     """
 
-    def __init__(self, make: Callable[[Sequence[str]], Sequence[Floats] | Floats], most: int = KEPT) -> None:
+    def __init__(self, make: Callable[[Sequence[str]], Sequence[Vectors] | Vectors], most: int = KEPT) -> None:
         self._make = make
         self._most = most
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Floats] = OrderedDict()
+        self._kept: OrderedDict[str, Vectors] = OrderedDict()
 
-    def of(self, text: str) -> Floats:
+    def of(self, text: str) -> Vectors:
         """Return the vector of a text, read-only."""
         return self._found([text])[text]
 
-    def of_all(self, texts: Sequence[str]) -> Floats:
+    def of_all(self, texts: Sequence[str]) -> Vectors:
         """Return (n, dimension) the vectors of texts, n above 0; those that are not kept are made together."""
         found = self._found(texts)
         return np.stack([found[each] for each in texts])
 
-    def _found(self, texts: Sequence[str]) -> dict[str, Floats]:
+    def _found(self, texts: Sequence[str]) -> dict[str, Vectors]:
         with self._lock:
             found = {each: self._kept[each] for each in texts if each in self._kept}
             for each in found:
@@ -48,7 +46,7 @@ class KeptVectors:
             found.update(zip(batch, self._keep(batch), strict=True))
         return found
 
-    def _keep(self, batch: Sequence[str]) -> Sequence[Floats]:
+    def _keep(self, batch: Sequence[str]) -> Sequence[Vectors]:
         made = list(self._make(batch))
         with self._lock:
             for each, vector in zip(batch, made, strict=True):

@@ -7,15 +7,15 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.fake.refused import Refused
 from conspectus.prompts.fake.tokens import Count, pieces
+from conspectus.storage.arrays import Ints, Vectors
 
 _PLACES = 8
 """The dimensions that a word stands in: enough that two words hardly ever stand in the same ones."""
 
 
-def embed(words: Sequence[str], dimensions: int) -> npt.NDArray[np.float32]:
+def embed(words: Sequence[str], dimensions: int) -> Vectors:
     """Return a unit vector: every word adds 1 or -1 in a few dimensions that its hash picks."""
     vector = np.zeros(dimensions, dtype=np.float32)
     for word in words:
@@ -28,7 +28,7 @@ def embed(words: Sequence[str], dimensions: int) -> npt.NDArray[np.float32]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _hashed(word: str, dimensions: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+def _hashed(word: str, dimensions: int) -> tuple[Ints, Vectors]:
     numbers = np.frombuffer(blake2b(word.encode(errors="replace"), digest_size=4 * _PLACES).digest(), dtype="<u4")
     return (numbers >> 1).astype(np.int64) % dimensions, np.where(numbers & 1, 1.0, -1.0).astype(np.float32)
 

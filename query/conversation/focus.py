@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, wording
 from conspectus.query.conversation.history import Cited, Conversation, Turn
 from conspectus.query.question.linking import Linker, Named, open_linker
+from conspectus.storage.arrays import Ints
 from conspectus.storage.records import Name
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME
@@ -67,7 +67,7 @@ def topics_of(context: Context, linker: Linker, turn: Turn) -> list[Topic]:
     return list(_distinct(each for each in mixed if _is_topic(each)))
 
 
-def cited_rows(context: Context, citations: Iterable[Cited]) -> npt.NDArray[np.int64]:
+def cited_rows(context: Context, citations: Iterable[Cited]) -> Ints:
     """Return the rows of the chunks that citations stand in, sorted; a citation that does not resolve has none."""
     rows = _rows_by_document(context)
     found = {

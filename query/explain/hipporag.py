@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.explain.labels import Naming
 from conspectus.query.explain.types import Explained, Hop, Node, Part, Path
@@ -12,6 +11,7 @@ from conspectus.query.methods.hipporag.facts import told
 from conspectus.query.methods.hipporag.graph import Memory, open_memory
 from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, Search
 from conspectus.query.types import Evidence
+from conspectus.storage.arrays import Ints
 from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
 from conspectus.storage.records import Relation, Synonym
 
@@ -140,7 +140,7 @@ class MemoryExplainer:
         ids = frozenset((self._node(source).id, self._node(end).id))
         if ids in self._synonyms:
             return "means nearly the same as"
-        facts: npt.NDArray[np.int64] = self._memory.facts
+        facts: Ints = self._memory.facts
         relations = self.context.index.rows(Relation)
         there = np.flatnonzero((facts[:, 0] == source) & (facts[:, 1] == end))
         back = np.flatnonzero((facts[:, 0] == end) & (facts[:, 1] == source))

@@ -5,13 +5,10 @@ from functools import lru_cache, partial
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.question.terms import Terms, is_telling, stem
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.text.names import words
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _CHUNKS_KEPT = 4096
 """Chunks whose stems are kept, some kilobytes each: one question looks at the same ones twice."""

@@ -3,10 +3,10 @@
 from importlib.resources import files
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import question_terms
+from conspectus.storage.arrays import Vectors
 
 _PASSAGES = 5
 """Passages whose words are looked at."""
@@ -49,8 +49,8 @@ def support(context: Context, question: str) -> float:
     return max(0.0, float(cosines[0][0])) + _COVERAGE_WEIGHT * float(held @ terms.weights)
 
 
-def _typical_questions(context: Context) -> npt.NDArray[np.float32]:
-    def load() -> npt.NDArray[np.float32]:
+def _typical_questions(context: Context) -> Vectors:
+    def load() -> Vectors:
         lines = files("conspectus.query.question").joinpath("global_questions.txt").read_text("utf-8").splitlines()
         return context.embedder.embed([line for line in lines if line])
 

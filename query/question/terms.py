@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.question.function_words import FUNCTION_WORDS
+from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.text.names import words
 
 _SAYS_NOTHING = FUNCTION_WORDS | {"same", "other", "s"}
@@ -34,10 +34,10 @@ class Terms:
     """A question's terms, by stem: `weights` (t,) are their shares of its meaning and sum to 1 (or there are none)."""
 
     stems: tuple[str, ...]
-    weights: npt.NDArray[np.float64]
-    holders: tuple[npt.NDArray[np.int64], ...]
+    weights: Floats
+    holders: tuple[Ints, ...]
 
-    def held_by(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def held_by(self, rows: Ints) -> Floats:
         """Return (len(rows), t): 1 where a chunk's title or text holds a term, else 0."""
         held = [np.isin(rows, holders).astype(np.float64) for holders in self.holders]
         return np.stack(held, axis=1) if held else np.zeros((len(rows), 0))

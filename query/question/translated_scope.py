@@ -6,9 +6,8 @@ closeness is worth nothing against a fixed number, but can be compared with that
 
 from importlib.resources import files
 
-import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
+from conspectus.storage.arrays import Vectors
 
 
 def closeness_in_translation(context: Context, question: str) -> float:
@@ -19,8 +18,8 @@ def closeness_in_translation(context: Context, question: str) -> float:
     return float((_typical_questions(context) @ context.embedder.embed_query(question)).max())
 
 
-def _typical_questions(context: Context) -> npt.NDArray[np.float32]:
-    def load() -> npt.NDArray[np.float32]:
+def _typical_questions(context: Context) -> Vectors:
+    def load() -> Vectors:
         lines = (
             files("conspectus.query.question")
             .joinpath("global_questions_translated.txt")

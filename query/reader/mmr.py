@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.reader.material import Statement
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.text.names import words
-
-Vectors = npt.NDArray[np.float32]
 
 _RELEVANCE = 0.7
 """What closeness to the question counts against likeness to what is quoted already."""

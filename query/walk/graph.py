@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from conspectus.query.types import CitedTriple
 from conspectus.query.walk.trace import Hop
+from conspectus.storage.arrays import Bools, Ints, Vectors, gather
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.tables import rows_of_ids
 from conspectus.storage.text.predicates import predicate_words
@@ -27,8 +28,6 @@ __all__ = [
     "sentence_of",
 ]
 
-Ints = npt.NDArray[np.int64]
-
 
 class Edges(NamedTuple):
     """Edges as arrays of one length: `at` the entity that each stands at, and what KnowledgeGraph has of it."""
@@ -37,7 +36,7 @@ class Edges(NamedTuple):
     neighbours: Ints
     predicate: npt.NDArray[np.int32]
     relation: Ints
-    outgoing: npt.NDArray[np.bool_]
+    outgoing: Bools
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +56,7 @@ class KnowledgeGraph:
     neighbours: Ints
     predicate: npt.NDArray[np.int32]
     relation: Ints
-    outgoing: npt.NDArray[np.bool_]
+    outgoing: Bools
     sources: Ints
     targets: Ints
     stated: npt.NDArray[np.int32]
@@ -77,10 +76,7 @@ class KnowledgeGraph:
     def edges_of(self, entities: Sequence[int] | Ints) -> Edges:
         """Return the edges at some entities, entity after entity in the order given."""
         rows = np.asarray(entities, dtype=np.int64)
-        starts = self.indptr[rows]
-        counts = self.indptr[rows + 1] - starts
-        offsets = np.cumsum(counts) - counts
-        entries = np.arange(counts.sum(), dtype=np.int64) + np.repeat(starts - offsets, counts)
+        counts, entries = gather(self.indptr, rows)
         return Edges(
             np.repeat(rows, counts),
             self.neighbours[entries],
@@ -212,10 +208,10 @@ def cited(graph: KnowledgeGraph, number: int, hop: Hop | int) -> CitedTriple:
     )
 
 
-def predicate_vectors(context: "Context") -> npt.NDArray[np.float32]:
+def predicate_vectors(context: "Context") -> Vectors:
     """Return the stored unit vectors of the words of all predicates, float32 (p, d), in the order of `predicates`."""
 
-    def load() -> npt.NDArray[np.float32]:
+    def load() -> Vectors:
         stored = context.index.vectors("predicates")
         return stored.mean_vectors(np.arange(stored.n_rows, dtype=np.int64))
 

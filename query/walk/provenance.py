@@ -9,6 +9,7 @@ from conspectus.query.context import Context
 from conspectus.query.types import Citation, CitedTriple
 from conspectus.query.walk.graph import KnowledgeGraph, cited
 from conspectus.storage.records import Mention, Relation, Span
+from conspectus.storage.spans import span_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,10 +46,7 @@ class Grounds:
         for place in self._by_relation.get(self.graph.relation_ids[relation], ()):
             mention = self._mentions.slice(place, 1).to_pylist()[0]
             chunk = self.context.chunks[self.context.chunk_rows[mention["chunk_id"]]]
-            start, end = mention["start"], mention["end"]
-            if start is None or end is None:
-                start, end = chunk.start, chunk.end
-            found.append(Span(chunk.document_id, chunk.id, start, end))
+            found.append(span_in(chunk, mention["start"], mention["end"]))
         return tuple(sorted(found, key=lambda each: (each.document_id, each.start, each.end)))
 
     def sources(self, relations: Sequence[int]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import NO_ARRAY
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Floats, Ints, Vectors, gather
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.edges import canonical_edges
 from numpy.typing import ArrayLike, NDArray
@@ -32,10 +32,10 @@ class Adjacency:
     Make one with `from_edges` or `load`; the constructor checks nothing.
     """
 
-    indptr: NDArray[np.int64]
+    indptr: Ints
     indices: NDArray[np.int32]
-    weights: NDArray[np.float32]
-    strength: NDArray[np.float64]
+    weights: Vectors
+    strength: Floats
 
     @property
     def n_nodes(self) -> int:
@@ -111,7 +111,7 @@ class Adjacency:
         _check_range(graph.indices[-1:], graph.n_nodes, folder)
         return graph
 
-    def edges_of(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+    def edges_of(self, nodes: Ints) -> tuple[Ints, Ints, Vectors]:
         """Return the edges of some nodes, row after row: (degrees (k,), neighbours (e,), weights (e,)).
 
         `degrees` counts each node's part of the other two, which follow the order of `nodes`.
@@ -123,10 +123,7 @@ class Adjacency:
         >>> path.edges_of(np.array([1, 0]))
         (array([2, 1]), array([0, 2, 1]), array([1. , 0.5, 1. ], dtype=float32))
         """
-        starts = self.indptr[nodes]
-        degrees = self.indptr[nodes + 1] - starts
-        offsets = np.cumsum(degrees)
-        entries = np.arange(degrees.sum()) + np.repeat(starts - (offsets - degrees), degrees)
+        degrees, entries = gather(self.indptr, nodes)
         neighbours = self.indices[entries].astype(np.int64)
         _check_range(neighbours, self.n_nodes)
         return degrees, neighbours, self.weights[entries]
@@ -143,7 +140,7 @@ class Adjacency:
 def _open(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    except NO_ARRAY as error:
+    except UNREADABLE_ARRAY as error:
         raise IndexCorrupt(f"{path}: cannot be read ({error}); build the index again") from error
     if not isinstance(mapped, np.ndarray) or mapped.dtype != dtype or mapped.ndim != 1:
         raise IndexCorrupt(f"{path}: not a one-dimensional array of {dtype}; build the index again")

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from conspectus.storage.arrays import Floats, Ints, Vectors
+from numpy.typing import ArrayLike
 
 MAX_NODES = 2**31 - 1
 
@@ -19,9 +20,9 @@ class Edges:
     """
 
     n_nodes: int
-    lower: NDArray[np.int64]
-    upper: NDArray[np.int64]
-    weights: NDArray[np.float32]
+    lower: Ints
+    upper: Ints
+    weights: Vectors
 
 
 def canonical_edges(n_nodes: int, sources: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> Edges:
@@ -65,7 +66,7 @@ def canonical_edges(n_nodes: int, sources: ArrayLike, targets: ArrayLike, weight
     return Edges(n_nodes, lower[start], upper[start], rounded)
 
 
-def node_ids(name: str, ids: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
+def node_ids(name: str, ids: ArrayLike, n_nodes: int) -> Ints:
     """Return `ids` as int64 (k,).
 
     Raises:
@@ -84,7 +85,7 @@ def node_ids(name: str, ids: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
     return array.astype(np.int64)
 
 
-def check_weights(name: str, weights: NDArray[np.float64]) -> None:
+def check_weights(name: str, weights: Floats) -> None:
     """Raise ValueError, naming `name`, unless every weight is finite and not negative."""
     if not np.isfinite(weights).all():
         raise ValueError(f"{name} must be finite")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from conspectus.storage.arrays import Bools, Floats
 from conspectus.storage.graph.edges import Edges
 from conspectus.storage.graph.leiden import Hierarchy, groups, hierarchy_of, modularity
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ _ROUNDS = 2
 """As often as `hierarchical_leiden` runs."""
 
 
-def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> NDArray[np.bool_]:
+def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> Bools:
     """Return bool (n,): which nodes of the graph `now` have another edge, or another weight of one, than `before`.
 
     `row_now` (nodes of `before`,) is which node of now each is, -1 for one that is gone.
@@ -46,7 +47,7 @@ def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> NDArray[np.bool
 def updated_leiden(
     edges: Edges,
     before: Sequence[Labels],
-    changed: NDArray[np.bool_],
+    changed: Bools,
     *,
     seed: int,
     max_cluster_size: int,
@@ -118,7 +119,7 @@ class _Part:
     nodes: Labels
     lower: Labels
     upper: Labels
-    weights: NDArray[np.float64]
+    weights: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class _Dividing:
 
     before: Sequence[Labels]
     sizes: Sequence[Labels]
-    changed: NDArray[np.bool_]
+    changed: Bools
     seed: int
     max_cluster_size: int
     resolution: float
@@ -155,7 +156,7 @@ class _Dividing:
             found = self._moved(part, np.arange(len(nodes)), np.ones(len(nodes), bool))
         return found if found.any() else None
 
-    def _moved(self, part: _Part, labels: Labels, free: NDArray[np.bool_]) -> Labels:
+    def _moved(self, part: _Part, labels: Labels, free: Bools) -> Labels:
         """Return connected communities after the free nodes have moved to where the modularity is highest."""
         start = _connected(part, labels)
         if not free.any():
@@ -176,7 +177,7 @@ class _Dividing:
         return _connected(part, np.asarray(partition.membership, np.int64))
 
 
-def _parts(whole: _Part, labels: Labels, settled: NDArray[np.bool_]) -> Iterator[_Part]:
+def _parts(whole: _Part, labels: Labels, settled: Bools) -> Iterator[_Part]:
     """Yield the communities that may still be split, each with the edges within it."""
     within = np.flatnonzero(labels[whole.lower] == labels[whole.upper])
     within = within[np.argsort(labels[whole.lower[within]], kind="stable")]
@@ -204,7 +205,7 @@ def _connected(part: _Part, labels: Labels) -> Labels:
     return _numbered(connected_components(joined, directed=False)[1].astype(np.int64))
 
 
-def _apart(labels: Labels, alone: NDArray[np.bool_]) -> Labels:
+def _apart(labels: Labels, alone: Bools) -> Labels:
     """Return the labels with those of some nodes replaced by labels of their own."""
     apart = labels.copy()
     apart[alone] = labels.max(initial=0) + 1 + np.flatnonzero(alone)

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
+from conspectus.storage.arrays import Ints
 from conspectus.storage.graph.edges import canonical_edges, check_weights, node_ids
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,7 @@ class Community:
     id: int
     level: int
     parent: int | None
-    members: NDArray[np.int64]
+    members: Ints
     oversized: bool
 
 
@@ -42,7 +43,7 @@ class Hierarchy:
     """
 
     communities: tuple[Community, ...]
-    levels: tuple[NDArray[np.int64], ...]
+    levels: tuple[Ints, ...]
 
     def at(self, level: int) -> tuple[Community, ...]:
         """Return the communities that stand on a level, by id; a level past the deepest is the deepest.
@@ -185,10 +186,10 @@ def modularity(
     return float(within - resolution * np.square(share / 2).sum())
 
 
-def hierarchy_of(labels: list[NDArray[np.int64]], max_cluster_size: int) -> Hierarchy:
+def hierarchy_of(labels: list[Ints], max_cluster_size: int) -> Hierarchy:
     """Return the hierarchy of these labellings, coarsest first, each of which refines the one before."""
-    levels: list[NDArray[np.int64]] = []
-    found: list[tuple[int, int | None, NDArray[np.int64]]] = []
+    levels: list[Ints] = []
+    found: list[tuple[int, int | None, Ints]] = []
     for level, labelling in enumerate(labels):
         standing = np.full(len(labelling), -1, dtype=np.int64)
         for members in groups(labelling):
@@ -207,7 +208,7 @@ def hierarchy_of(labels: list[NDArray[np.int64]], max_cluster_size: int) -> Hier
     return Hierarchy(communities, tuple(levels))
 
 
-def groups(labelling: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def groups(labelling: Ints) -> list[Ints]:
     """Return the nodes of each label, ascending; the groups by their smallest node."""
     order = np.argsort(labelling, kind="stable")
     ends = np.flatnonzero(np.diff(labelling[order])) + 1

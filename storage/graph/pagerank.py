@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.errors import NotConverged
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.edges import check_weights, node_ids
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 EPSILON = 2e-7
 """Waiting mass per neighbour that is worth a push. On the questions of three multi-hop sets the 20 best are those of
@@ -45,13 +46,13 @@ class PageRank:
         solver: which one ran.
     """
 
-    nodes: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    nodes: Ints
+    scores: Floats
     residual: float
     steps: int
     solver: Literal["power", "push"]
 
-    def top(self, k: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def top(self, k: int) -> tuple[Ints, Floats]:
         """Return the (at most) k best nodes and their scores, best first, equal scores by node id."""
         if k < 0:
             raise ValueError(f"k must not be negative, but is {k}")
@@ -63,7 +64,7 @@ class PageRank:
         best = candidates[order[:k]]
         return self.nodes[best], self.scores[best]
 
-    def dense(self, n_nodes: int) -> NDArray[np.float64]:
+    def dense(self, n_nodes: int) -> Floats:
         """Return the scores of nodes 0 .. n_nodes - 1, as float64 (n_nodes,)."""
         scores = np.zeros(n_nodes)
         scores[self.nodes] = self.scores
@@ -235,7 +236,7 @@ def forward_push(
     return PageRank(nodes, settled[nodes] + kept, max(residual - float(kept.sum()), 0.0), steps, "push")
 
 
-def _distinct(nodes: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.int64]:
+def _distinct(nodes: Ints, place: Ints) -> Ints:
     """Return each node once, in no special order; `place` is scratch space for every node of the graph.
 
     Half the time of a push would otherwise go into sorting.
@@ -245,7 +246,7 @@ def _distinct(nodes: NDArray[np.int64], place: NDArray[np.int64]) -> NDArray[np.
     return nodes[np.equal(place[nodes], own)]
 
 
-def _gather_seeds(seeds: NDArray[np.int64], mass: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _gather_seeds(seeds: Ints, mass: ArrayLike) -> tuple[Ints, Floats]:
     """Return the distinct seeds that have mass, ascending, and their shares, which sum to 1."""
     amounts = np.asarray(mass, dtype=np.float64)
     if amounts.shape != seeds.shape:
@@ -256,13 +257,13 @@ def _gather_seeds(seeds: NDArray[np.int64], mass: ArrayLike) -> tuple[NDArray[np
     return distinct[totals > 0], totals[totals > 0]
 
 
-def _distribution(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _distribution(name: str, values: Floats) -> Floats:
     """Return the values scaled to sum 1."""
     check_weights(name, values)
     largest = values.max(initial=0.0)
     if largest == 0:
         raise ValueError(f"{name} must have a value above 0")
-    scaled: NDArray[np.float64] = values / largest  # first, so that the sum cannot overflow
+    scaled: Floats = values / largest  # first, so that the sum cannot overflow
     scaled /= scaled.sum()
     return scaled
 

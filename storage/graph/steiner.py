@@ -5,15 +5,12 @@ the best part is kept (`subtree`), and where prizes are few other trees are trie
 """
 
 import numpy as np
-import numpy.typing as npt
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.steiner_growth import grow
 from conspectus.storage.graph.steiner_local_search import improved
 from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
 from conspectus.storage.graph.steiner_reduction import contract
 from numpy.typing import ArrayLike
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _MOST_PRIZES = 100
 """Prizes up to which other trees are tried: each looks at all of them."""

@@ -12,10 +12,7 @@ one and share what is left. It ends when one cluster grows at most.
 from heapq import heappop, heappush
 
 import numpy as np
-import numpy.typing as npt
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from conspectus.storage.arrays import Bools, Floats, Rows
 
 _NEGLIGIBLE = 1e-12
 """Part of all prizes that counts as nothing: an edge with less left to pay is paid but for rounding."""
@@ -66,7 +63,7 @@ class _Moats:
         self.heaps: list[list[tuple[float, int]] | None] = [None] * n
         self._begin(ends, costs, prizes > 0)
 
-    def _begin(self, ends: Rows, costs: Floats, active: npt.NDArray[np.bool_]) -> None:
+    def _begin(self, ends: Rows, costs: Floats, active: Bools) -> None:
         """Fill the heaps of the nodes that grow from the beginning: half an edge each, or all of it."""
         share = np.where(active[ends].all(axis=1), costs / 2, costs)
         allowed = np.where(active[ends.T], share, 0.0).reshape(-1)

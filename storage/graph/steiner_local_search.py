@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _MOST_JOINED = 1500
 """Prizes that are joined to trees, all trees together."""

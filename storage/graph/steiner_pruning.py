@@ -7,10 +7,7 @@ choices of the top.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from conspectus.storage.arrays import Floats, Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,10 +11,7 @@ special distance, over one node).
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from conspectus.storage.arrays import Bools, Floats, Rows
 
 _THIRDS = 16
 """Nodes that an edge is tried against: those behind the cheapest edges of its end that has fewer."""
@@ -80,7 +77,7 @@ def _worth_it(ends: Rows, costs: Floats, prizes: Floats) -> Rows:
     return worth
 
 
-def _needless(ends: Rows, costs: Floats, prizes: Floats) -> npt.NDArray[np.bool_]:
+def _needless(ends: Rows, costs: Floats, prizes: Floats) -> Bools:
     """Return which edges two edges before them undercut, which a third node with its prize joins: bool (k,).
 
     A tree with such an edge is no worse with one of the two, or with both and that node. These come before it, so that

@@ -5,15 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
-from conspectus.storage.arrays import NO_ARRAY
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Vectors
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.text.names import words
 
 if TYPE_CHECKING:
     import bm25s
 
-Scores = npt.NDArray[np.float32]
 
 _VOCABULARY = "vocab.index.json"
 _NO_WORDS = b"{}"
@@ -63,12 +61,12 @@ class Bm25:
             if (folder / _VOCABULARY).read_bytes() == _NO_WORDS:
                 return cls(None, n_rows)
             ranker = bm25s.BM25.load(folder, mmap=True, show_progress=False)
-        except (*NO_ARRAY, AttributeError) as error:
+        except (*UNREADABLE_ARRAY, AttributeError) as error:
             raise IndexCorrupt(f"{folder} is no BM25 index: {error}") from error
         _check(ranker, folder, n_rows)
         return cls(ranker, n_rows)
 
-    def scores(self, text: str) -> Scores:
+    def scores(self, text: str) -> Vectors:
         """Return the score of every row for the words of `text`; zeros where none is known."""
         if self._ranker is None:
             return np.zeros(self._n_rows, np.float32)
@@ -82,7 +80,7 @@ class Bm25:
         """The column of each known word."""
         return {} if self._ranker is None else self._ranker.vocab_dict
 
-    def rows_with(self, columns: Sequence[int]) -> npt.NDArray[np.int64]:
+    def rows_with(self, columns: Sequence[int]) -> Ints:
         """Return the rows that hold any of the words of these columns, ascending."""
         if self._ranker is None or not columns:
             return np.zeros(0, np.int64)

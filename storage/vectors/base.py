@@ -3,10 +3,7 @@
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float32]
-Rows = npt.NDArray[np.int64]
+from conspectus.storage.arrays import Rows, Vectors
 
 _BLOCK_ROWS = 1 << 16
 
@@ -28,7 +25,7 @@ class VectorIndex(Protocol):
         """The length of a vector."""
         ...
 
-    def search(self, queries: Floats, k: int) -> tuple[Floats, Rows]:
+    def search(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
         """Return the scores and the numbers of the rows nearest to each query, best first.
 
         `queries` is (q, dimension) with unit rows; both results are (q, min(k, n_rows)). Of two rows
@@ -36,19 +33,19 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def scores(self, queries: Floats, rows: Rows) -> Floats:
+    def scores(self, queries: Vectors, rows: Rows) -> Vectors:
         """Return the score of each query (down) and each of the given rows (across).
 
         Raises IndexError for a row that does not exist.
         """
         ...
 
-    def vectors(self, rows: Rows) -> Floats:
+    def vectors(self, rows: Rows) -> Vectors:
         """Return the (len(rows), dimension) vectors of the given rows; IndexError for one that does not exist."""
         ...
 
 
-def inner_products(queries: Floats, vectors: Floats) -> Floats:
+def inner_products(queries: Vectors, vectors: Vectors) -> Vectors:
     """Return the (q, n) inner products of (q, d) and (n, d), summed in float64 and rounded to float32."""
     left = queries.astype(np.float64)
     products = np.empty((len(queries), len(vectors)), dtype=np.float32)
@@ -58,7 +55,7 @@ def inner_products(queries: Floats, vectors: Floats) -> Floats:
     return products
 
 
-def best(scores: Floats, rows: Rows, k: int) -> tuple[Floats, Rows]:
+def best(scores: Vectors, rows: Rows, k: int) -> tuple[Vectors, Rows]:
     """Return the k highest scores with their rows, best first, the smaller row first where scores tie.
 
     >>> best(np.float32([0.5, 0.9, 0.5]), np.array([7, 8, 2]), 2)
@@ -72,7 +69,7 @@ def best(scores: Floats, rows: Rows, k: int) -> tuple[Floats, Rows]:
     return scores[order], rows[order]
 
 
-def checked_queries(queries: Floats, dimension: int) -> Floats:
+def checked_queries(queries: Vectors, dimension: int) -> Vectors:
     """Return the queries as contiguous float32 (q, dimension); raise ValueError for any other shape."""
     if queries.ndim != 2 or queries.shape[1] != dimension:
         raise ValueError(f"queries have shape {queries.shape}; this index takes (any, {dimension})")

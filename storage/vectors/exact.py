@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
+from conspectus.storage.arrays import Rows, Vectors
+from conspectus.storage.vectors.base import best, checked_queries, checked_rows, inner_products
 
 
 @dataclass(frozen=True)
 class ExactIndex:
     """A matrix (n, d) of unit rows; what every other index is tested against."""
 
-    matrix: Floats
+    matrix: Vectors
 
     @property
     def n_rows(self) -> int:
@@ -22,7 +23,7 @@ class ExactIndex:
         """The length of a vector."""
         return int(self.matrix.shape[1])
 
-    def search(self, queries: Floats, k: int) -> tuple[Floats, Rows]:
+    def search(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
         """Return scores and rows, both (q, min(k, n_rows)), best first; ties by the smaller row."""
         queries = checked_queries(queries, self.dimension)
         k = min(k, self.n_rows)
@@ -33,11 +34,11 @@ class ExactIndex:
             scores[i], rows[i] = best(inner_products(queries[i : i + 1], self.matrix)[0], everything, k)
         return scores, rows
 
-    def scores(self, queries: Floats, rows: Rows) -> Floats:
+    def scores(self, queries: Vectors, rows: Rows) -> Vectors:
         """Return the (q, len(rows)) scores; IndexError for a row that does not exist."""
         return inner_products(checked_queries(queries, self.dimension), self.vectors(rows))
 
-    def vectors(self, rows: Rows) -> Floats:
+    def vectors(self, rows: Rows) -> Vectors:
         """Return the (len(rows), d) vectors of the given rows; IndexError for a row that does not exist."""
-        found: Floats = self.matrix[checked_rows(rows, self.n_rows)]
+        found: Vectors = self.matrix[checked_rows(rows, self.n_rows)]
         return found

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from conspectus.storage.arrays import Rows, Vectors
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import Floats, Rows, best, checked_queries, checked_rows, inner_products
+from conspectus.storage.vectors.base import best, checked_queries, checked_rows, inner_products
 from conspectus.storage.vectors.faiss_layout import WrongLayoutError, check_layout
 
 # What one vector costs in training is what limits a build: on 200,000 x 384 this takes 11 s of one core.
@@ -56,7 +57,7 @@ class FaissIndex:
         """The length of a vector."""
         return int(self.index.d)
 
-    def search(self, queries: Floats, k: int) -> tuple[Floats, Rows]:
+    def search(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
         """Return scores and rows, both (q, min(k, n_rows)), best first; ties by the smaller row."""
         queries = checked_queries(queries, self.dimension)
         k = min(k, self.n_rows)
@@ -71,20 +72,20 @@ class FaissIndex:
                 scores[i], rows[i] = best(exact, candidates, k)
         return scores, rows
 
-    def scores(self, queries: Floats, rows: Rows) -> Floats:
+    def scores(self, queries: Vectors, rows: Rows) -> Vectors:
         """Return the (q, len(rows)) scores; IndexError for a row that does not exist."""
         return inner_products(checked_queries(queries, self.dimension), self.vectors(rows))
 
-    def vectors(self, rows: Rows) -> Floats:
+    def vectors(self, rows: Rows) -> Vectors:
         """Return the (len(rows), d) vectors of the given rows; IndexError for a row that does not exist."""
         rows = checked_rows(rows, self.n_rows)
         if rows.size == 0:
             return np.empty((0, self.dimension), dtype=np.float32)
         with _readable(self.path):
-            found: Floats = self.index.reconstruct_batch(rows)
+            found: Vectors = self.index.reconstruct_batch(rows)
         return found
 
-    def _candidates(self, queries: Floats, k: int) -> list[Rows]:
+    def _candidates(self, queries: Vectors, k: int) -> list[Rows]:
         """Return for each query rows among which its k best are, ties with the k-th included."""
         candidates = [np.empty(0, dtype=np.int64)] * len(queries)
         open_queries = np.arange(len(queries))
@@ -103,7 +104,7 @@ class FaissIndex:
             fetch, probes = min(self.n_rows, 2 * fetch), min(self.lists, 2 * probes)
         return candidates
 
-    def _nearest(self, queries: Floats, k: int, probes: int) -> tuple[Floats, Rows]:
+    def _nearest(self, queries: Vectors, k: int, probes: int) -> tuple[Vectors, Rows]:
         if not self.lists:
             near, rows = self.index.search(queries, k)
         else:
@@ -114,7 +115,7 @@ class FaissIndex:
         return near, rows
 
 
-def write_faiss(path: Path, vectors: Floats, *, exact_rows: int, seed: int) -> None:
+def write_faiss(path: Path, vectors: Vectors, *, exact_rows: int, seed: int) -> None:
     """Write the (n, d) vectors to a FAISS file: exact up to `exact_rows` rows, IVF lists beyond.
 
     The same vectors and seed give the same bytes. Raises OSError where the file cannot be written.

@@ -11,7 +11,7 @@ from struct import Struct
 from typing import IO
 
 import numpy as np
-import numpy.typing as npt
+from conspectus.storage.arrays import Ints
 
 _HEAD = Struct("<4siqqq?i")
 _SIZE = Struct("<Q")
@@ -80,7 +80,7 @@ def _ivf(file: IO[bytes], n_rows: int, dimension: int, end: int) -> None:
     file.seek(n_rows * (4 * dimension + 8), 1)
 
 
-def _spread(told: npt.NDArray[np.int64], lists: int) -> npt.NDArray[np.int64]:
+def _spread(told: Ints, lists: int) -> Ints:
     """Return the size of each list where those that are not empty are told as number, size, number, size, ..."""
     sizes = np.zeros(lists, np.int64)
     numbers = told[::2]
@@ -94,7 +94,7 @@ def _size(file: IO[bytes]) -> int:
     return int(_SIZE.unpack(_read(file, _SIZE.size))[0])
 
 
-def _numbers(file: IO[bytes], count: int, end: int) -> npt.NDArray[np.int64]:
+def _numbers(file: IO[bytes], count: int, end: int) -> Ints:
     if count * 8 > end - file.tell():
         raise WrongLayoutError("it is shorter than it says")
     return np.frombuffer(_read(file, count * 8), "<i8")

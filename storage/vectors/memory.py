@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.storage.vectors.base import Floats, Rows
+from conspectus.storage.arrays import Rows, Vectors, gather_sorted
 from conspectus.storage.vectors.faiss_index import FaissIndex
 from conspectus.storage.vectors.windowed import WindowedIndex
 
 
-def held(vectors: Floats, table_rows: Rows, n_rows: int) -> WindowedIndex:
+def held(vectors: Vectors, table_rows: Rows, n_rows: int) -> WindowedIndex:
     """Return the index over vectors (n, d) of the rows `table_rows` (ascending) of a table of `n_rows`.
 
     Every vector is compared, as in a small index on disk; scores are the same bit for bit.
@@ -21,10 +21,7 @@ def held(vectors: Floats, table_rows: Rows, n_rows: int) -> WindowedIndex:
     return WindowedIndex(FaissIndex(Path("memory"), index, 0, 0), np.asarray(table_rows, np.int64), n_rows)
 
 
-def picked(whole: WindowedIndex, rows: Rows) -> tuple[Floats, Rows]:
+def picked(whole: WindowedIndex, rows: Rows) -> tuple[Vectors, Rows]:
     """Return the vectors of some rows of a table, and for each the place in `rows` of the one that it belongs to."""
-    first = np.searchsorted(whole.table_rows, rows, side="left")
-    counts = np.searchsorted(whole.table_rows, rows, side="right") - first
-    starts = np.cumsum(counts) - counts
-    windows = np.repeat(first - starts, counts) + np.arange(counts.sum())
+    counts, windows = gather_sorted(whole.table_rows, rows)
     return whole.windows.vectors(windows), np.repeat(np.arange(len(rows)), counts)

@@ -10,10 +10,9 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
-from conspectus.storage.arrays import NO_ARRAY
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import Floats, Rows, VectorIndex, checked_queries, checked_rows
+from conspectus.storage.vectors.base import VectorIndex, checked_queries, checked_rows
 from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
 
 
@@ -47,7 +46,7 @@ class WindowedIndex:
         """The length of a vector."""
         return self.windows.dimension
 
-    def search(self, queries: Floats, k: int) -> tuple[Floats, Rows]:
+    def search(self, queries: Vectors, k: int) -> tuple[Vectors, Rows]:
         """Return scores and table rows, both (q, min(k, n_found)), best first; ties by the smaller row."""
         queries = checked_queries(queries, self.dimension)
         k = min(k, self.n_found)
@@ -72,28 +71,28 @@ class WindowedIndex:
             fetch = min(self.windows.n_rows, 2 * fetch)
         return scores, rows
 
-    def scores(self, queries: Floats, rows: Rows) -> Floats:
+    def scores(self, queries: Vectors, rows: Rows) -> Vectors:
         """Return the (q, len(rows)) scores; IndexError for a table row that does not exist."""
         rows = checked_rows(rows, self.n_rows)
         queries = checked_queries(queries, self.dimension)
-        best: Floats = np.full((len(queries), len(rows)), -1.0, dtype=np.float32)
+        best: Vectors = np.full((len(queries), len(rows)), -1.0, dtype=np.float32)
         every_window, starts, has_some = self._windows_of(rows)
         if has_some.any():
             scores = self.windows.scores(queries, every_window)
             best[:, has_some] = np.maximum.reduceat(scores, starts, axis=1)
         return best
 
-    def mean_vectors(self, rows: Rows) -> Floats:
+    def mean_vectors(self, rows: Rows) -> Vectors:
         """Return the (len(rows), d) unit mean of each table row's windows, zeros where it has none."""
         rows = checked_rows(rows, self.n_rows)
-        unit: Floats = np.zeros((len(rows), self.dimension), dtype=np.float32)
+        unit: Vectors = np.zeros((len(rows), self.dimension), dtype=np.float32)
         every_window, starts, has_some = self._windows_of(rows)
         if has_some.any():
             sums = np.add.reduceat(self.windows.vectors(every_window), starts, axis=0)
             unit[has_some] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         return unit
 
-    def _windows_of(self, rows: Rows) -> tuple[Rows, Rows, npt.NDArray[np.bool_]]:
+    def _windows_of(self, rows: Rows) -> tuple[Rows, Rows, Bools]:
         """Return the windows of some table rows, where those of each row that has some begin, and which have some."""
         first = np.searchsorted(self.table_rows, rows, side="left")
         counts = np.searchsorted(self.table_rows, rows, side="right") - first
@@ -104,7 +103,7 @@ class WindowedIndex:
 
 
 def write_windowed(
-    path: Path, vectors: Floats, table_rows: Rows, *, exact_rows: int, seed: int, every_row: bool = True
+    path: Path, vectors: Vectors, table_rows: Rows, *, exact_rows: int, seed: int, every_row: bool = True
 ) -> None:
     """Write `path` (FAISS, see `write_faiss`) and, beside it, the table row of each vector.
 
@@ -128,7 +127,7 @@ def open_windowed(path: Path, *, n_rows: int, dimension: int, probes: int, every
     try:
         # An array without entries cannot be mapped.
         table_rows = np.load(beside, mmap_mode="r" if n_rows and every_row else None, allow_pickle=False)
-    except NO_ARRAY as error:
+    except UNREADABLE_ARRAY as error:
         raise IndexCorrupt(f"{beside}: not a readable array: {error}") from error
     if table_rows.ndim != 1 or table_rows.dtype != np.int64 or not _in_order(table_rows, every_row):
         raise IndexCorrupt(f"{beside}: does not give the table row of each vector")

@@ -12,12 +12,12 @@ from conspectus.prompts.client.completions import Rate, read_completion
 from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_answer, read_choice
+from conspectus.query.methods import one_step
+from conspectus.query.methods.fasttog import policy_llm as fasttog_model
 from conspectus.query.methods.graphrag.drift_branch import Reply
 from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.methods.hipporag.facts import HelpfulFacts
 from conspectus.query.methods.hipporag.question_entities import QuestionEntities
-from conspectus.query.methods import one_step
-from conspectus.query.methods.fasttog import policy_llm as fasttog_model
 from conspectus.query.methods.tog import replies as tog_replies
 from conspectus.storage.errors import ConspectusError
 from pydantic import BaseModel

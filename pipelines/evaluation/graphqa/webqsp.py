@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.pipelines.evaluation.graphqa.splits import Found, LeftOut, Row, collected, failure, first_of, graph_of
 from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
 from conspectus.pipelines.evaluation.jsonl import lines_of, value_of
@@ -28,7 +27,6 @@ from conspectus.storage.settings import KgSettings
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel, ValidationError
 
-Ints = npt.NDArray[np.int64]
 _HOPS = 2
 _MOST_EDGES = 20_000
 _PARTS = (("train",), ("validation", "valid", "val", "dev"), ("test",))

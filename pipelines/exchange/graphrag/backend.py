@@ -19,7 +19,8 @@ from conspectus.pipelines.steps.entities import Knowledge, degrees_of, entity_id
 from conspectus.pipelines.steps.report_prompt import Cited
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.replies.reask import Retried
-from conspectus.storage.records import Chunk, Claim, Community, Document, Mention, Span
+from conspectus.storage.records import Chunk, Community, Document, Mention
+from conspectus.storage.spans import span_in
 
 
 @dataclass
@@ -145,25 +146,18 @@ class GraphragJudgement:
         places: dict[Kind, Cited] = {}
         for kind, table in (("entities", "entities"), ("relationships", "relationships")):
             for row, id_ in zip(getattr(self.tables, table), self.item_ids[table], strict=True):
-                spans = tuple(_span(chunk_of[each.chunk_id], each) for each in standing.get(id_, ()))
+                spans = tuple(
+                    span_in(chunk_of[mention.chunk_id], mention.start, mention.end) for mention in standing.get(id_, ())
+                )
                 if row.human_readable_id is not None and spans:
                     places.setdefault((kind, row.human_readable_id), Cited(spans, is_name=kind == "entities"))
         for claim_row, id_ in zip(self.tables.covariates, self.item_ids["covariates"], strict=True):
             if claim_row.human_readable_id is not None and id_:
-                span = _span(chunk_of[claims[id_].chunk_id], claims[id_])
+                claim = claims[id_]
+                span = span_in(chunk_of[claim.chunk_id], claim.start, claim.end)
                 places.setdefault(("claims", claim_row.human_readable_id), Cited((span,), is_name=False))
         for unit, chunk_id in zip(self.tables.text_units, self.texts.unit_chunks, strict=True):
             if unit.human_readable_id is not None and chunk_id is not None:
-                span = _whole(chunk_of[chunk_id])
+                span = span_in(chunk_of[chunk_id])
                 places.setdefault(("sources", unit.human_readable_id), Cited((span,), is_name=False))
         return places
-
-
-def _span(chunk: Chunk, stated: Mention | Claim) -> Span:
-    if stated.start is None or stated.end is None:
-        return _whole(chunk)
-    return Span(chunk.document_id, chunk.id, stated.start, stated.end)
-
-
-def _whole(chunk: Chunk) -> Span:
-    return Span(chunk.document_id, chunk.id, chunk.start, chunk.end)

@@ -17,10 +17,9 @@ import numpy.typing as npt
 from conspectus.pipelines.exchange.kg.attributes import ToldThing, ToldTriple, one_thing, one_triple
 from conspectus.pipelines.failure_stats import KG
 from conspectus.pipelines.readers.encodings import clean
+from conspectus.storage.arrays import Ints
 from conspectus.storage.records import Failure
 from conspectus.storage.text.normalise import entity_key
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

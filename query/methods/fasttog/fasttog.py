@@ -23,9 +23,10 @@ from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.query.reader.cited_answer import usage_of
 from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
-from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, predicate_vectors, predicate_words
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, predicate_words
 from conspectus.query.walk.provenance import Grounds, numbers_of, open_grounds
 from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.storage.arrays import Ints
 from conspectus.storage.records import Community, Entity
 
 

@@ -13,7 +13,6 @@ from conspectus.query.methods.fasttog.detection.graph import (
     Detection,
     Partition,
     SmallGraph,
-    Weights,
     community_modularity,
     members,
     numbered,
@@ -22,13 +21,14 @@ from conspectus.query.methods.fasttog.detection.graph import (
 from conspectus.query.methods.fasttog.detection.louvain import louvain
 from conspectus.query.methods.fasttog.detection.registry import DETECTIONS
 from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
-from conspectus.query.walk.graph import Ints, KnowledgeGraph
+from conspectus.query.walk.graph import KnowledgeGraph
+from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.settings.asking import FastTogSettings
 
 Members = tuple[int, ...]
 """The entity rows of a community, ascending: two communities with the same are the same."""
 
-Closeness = Callable[[Ints], Weights]
+Closeness = Callable[[Ints], Floats]
 """How near relations, given by their rows, are to the question: one number each, at most 1."""
 
 

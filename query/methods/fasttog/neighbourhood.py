@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from conspectus.query.walk.graph import Ints, KnowledgeGraph
+from conspectus.query.walk.graph import KnowledgeGraph
+from conspectus.storage.arrays import Bools, Floats, Ints
 
 _MOST_AT_ONCE = 1000
 """Edges of one entity that are read; of one that has more, each kind of relation gives as many as any other."""
@@ -56,7 +57,7 @@ def neighbourhood(
     return Neighbourhood(nodes, hops, graph.sources[relations], graph.targets[relations], relations)
 
 
-def _first(at: Ints, neighbours: Ints, kinds: Ints, draws: npt.NDArray[np.float64], room: int) -> Ints:
+def _first(at: Ints, neighbours: Ints, kinds: Ints, draws: Floats, room: int) -> Ints:
     """Return the different neighbours, or so many of them, taken from the relations in turn."""
     found = np.unique(neighbours)
     if len(found) <= room:
@@ -105,15 +106,15 @@ def _places(graph: KnowledgeGraph, row: int, seed: int) -> Ints:
     return np.concatenate(parts)
 
 
-def _kinds(predicate: npt.NDArray[np.int32], outgoing: npt.NDArray[np.bool_]) -> Ints:
+def _kinds(predicate: npt.NDArray[np.int32], outgoing: Bools) -> Ints:
     return predicate.astype(np.int64) * 2 + outgoing
 
 
-def _among(rows: Ints, nodes: Ints) -> npt.NDArray[np.bool_]:
+def _among(rows: Ints, nodes: Ints) -> Bools:
     return np.isin(rows, nodes)
 
 
-def _draws(rows: Ints, seed: int) -> npt.NDArray[np.float64]:
+def _draws(rows: Ints, seed: int) -> Floats:
     """Return a number in [0, 1) for each row: the same row and seed give the same one (SplitMix64)."""
     state = rows.astype(np.uint64) + np.uint64(seed % 2**32) * np.uint64(0x9E3779B97F4A7C15 % 2**63)
     state = state + np.uint64(0x9E3779B97F4A7C15)

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.methods.tog.span_vectors import Embed
 from conspectus.query.question.function_words import FUNCTION_WORDS
 from conspectus.query.walk.graph import spoken
-
-Floats = npt.NDArray[np.float64]
+from conspectus.storage.arrays import Floats, Ints, Vectors
 
 LEAST = 0.4
 """A match of a span and a predicate from which on they are taken to speak of the same."""
@@ -53,11 +51,11 @@ class Reading:
 
     spans: tuple[str, ...]
     words: tuple[int, ...]
-    first: npt.NDArray[np.int64]
-    last: npt.NDArray[np.int64]
+    first: Ints
+    last: Ints
     nearness: Floats
     most: tuple[float, ...]
-    vectors: npt.NDArray[np.float32]
+    vectors: Vectors
     said: Callable[[int], str]
     embed: Embed
     _kept: dict[tuple[int, tuple[int, ...]], list[Matched]] = field(default_factory=dict)
@@ -101,7 +99,7 @@ class Reading:
             for number, (span, part) in enumerate(zip(spans, parts, strict=True))
         ]
 
-    def _also(self, span: int, part: npt.NDArray[np.float32]) -> int:
+    def _also(self, span: int, part: Vectors) -> int:
         """Return the words that say another word of a predicate than the span does, and say it better."""
         single = [place for place, words in enumerate(self.words) if not words & (words - 1)]
         near = self.vectors[single] @ part.T
@@ -120,7 +118,7 @@ def read(
     question: str,
     subjects: Sequence[str],
     embed: Embed,
-    predicates: npt.NDArray[np.float32],
+    predicates: Vectors,
     said: Callable[[int], str],
 ) -> Reading:
     """Return the reading of a question about some subjects, given the unit vectors (p, d) and words of predicates."""

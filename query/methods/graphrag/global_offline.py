@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import NearestPassages, Selector
@@ -19,8 +18,7 @@ from conspectus.query.reader.extractive import UNKNOWN, read_found
 from conspectus.query.reader.material import ScoredUnit, Statement, Unit, evidence
 from conspectus.query.reader.mmr import diverse
 from conspectus.query.types import Answer, Say, Step, Usage
-
-Vector = npt.NDArray[np.float32]
+from conspectus.storage.arrays import Vectors
 
 
 class GlobalSearch:
@@ -73,7 +71,7 @@ class GlobalSearch:
         found, least = support(self._context, question), self._settings.least_support
         return f"the documents support it by {found:.2f}, the least is {least}", found >= least
 
-    def _map(self, vector: Vector, units: Sequence[Unit]) -> list[ScoredUnit]:
+    def _map(self, vector: Vectors, units: Sequence[Unit]) -> list[ScoredUnit]:
         """Score each unit 0-100 by closeness times weight, drop zeros, sort best first.
 
         A question about the whole is near to no report in particular; then how much of the corpus a report is
@@ -89,7 +87,7 @@ class GlobalSearch:
         ]
         return sorted((each for each in scored if each.score > 0), key=lambda each: (-each.score, each.unit.id))
 
-    def _reduce(self, vector: Vector, units: Sequence[Unit]) -> list[Statement]:
+    def _reduce(self, vector: Vectors, units: Sequence[Unit]) -> list[Statement]:
         """Return the statements that are near to the question and unlike each other, best first."""
         if not units:
             return []
@@ -97,11 +95,11 @@ class GlobalSearch:
         vectors = np.concatenate([self._vectors_of(unit) for unit in units])
         return diverse(statements, vectors, vector, self._settings.quoted_words)
 
-    def _vectors_of(self, unit: Unit) -> Vector:
+    def _vectors_of(self, unit: Unit) -> Vectors:
         """Return (n, dimension), kept with the open index: most questions about a whole look at the same units."""
         embedder = self._context.embedder
 
-        def embed() -> Vector:
+        def embed() -> Vectors:
             texts = [embedder.windows(each.text)[0] for each in unit.statements()]
             return embedder.embed(texts) if texts else np.zeros((0, embedder.dimension), np.float32)
 

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
+from conspectus.storage.arrays import Rows, gather
 from conspectus.storage.records import Claim, Community, Entity, Mention, Relation, Report, Span
+from conspectus.storage.spans import span_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,11 +35,8 @@ class Lists:
 
     def pairs(self, owners: Rows) -> tuple[Rows, Rows]:
         """Return (places in `owners`, values): the lists of some owners, one behind the other."""
-        counts = self.starts[owners + 1] - self.starts[owners]
-        places = np.repeat(np.arange(len(owners)), counts)
-        ends = np.cumsum(counts)
-        entries = np.arange(counts.sum()) + np.repeat(self.starts[owners] - (ends - counts), counts)
-        return places, self.values[entries]
+        counts, entries = gather(self.starts, owners)
+        return np.repeat(np.arange(len(owners)), counts), self.values[entries]
 
 
 class Knowledge:
@@ -86,7 +82,7 @@ class Knowledge:
     def span_of_claim(self, row: int) -> Span:
         """Return where a claim stands."""
         claim, chunk = self.claims[row], int(self.chunk_of_claim[row])
-        return self._span(chunk, -1 if claim.start is None else claim.start, -1 if claim.end is None else claim.end)
+        return span_in(self._chunks[chunk], claim.start, claim.end)
 
     def _spans(self, mentions: Rows, chunks: Rows) -> tuple[Span, ...]:
         kept = mentions[np.isin(self._mention_chunk[mentions], chunks)]
@@ -96,13 +92,7 @@ class Knowledge:
             self._mention_end[kept].tolist(),
             strict=True,
         )
-        return tuple(self._span(*each) for each in sorted(set(places)))
-
-    def _span(self, row: int, start: int, end: int) -> Span:
-        chunk = self._chunks[row]
-        if start < 0:
-            start, end = chunk.start, chunk.end
-        return Span(chunk.document_id, chunk.id, start, end)
+        return tuple(span_in(self._chunks[row], start, end) for row, start, end in sorted(set(places)))
 
     def _chunks_of(self, mentions: Lists) -> Lists:
         """Return the chunks behind mentions, each once an owner."""

@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.graph_tables import Knowledge, Rows, knowledge_of
+from conspectus.query.methods.graphrag.graph_tables import Knowledge, knowledge_of
 from conspectus.query.methods.ppr.seeds import text_scores, word_scores
 from conspectus.query.question.linking import Linked, open_linker
+from conspectus.storage.arrays import Floats, Ints, Rows
 from conspectus.storage.settings import LocalSettings
 from conspectus.storage.text.normalise import entity_key
-
-Floats = npt.NDArray[np.float64]
 
 _HELD = 0.5
 """What the entities that a passage holds count for, where closeness to the question counts up to 1."""
@@ -162,8 +160,8 @@ class LocalSelection:
         return np.unique(self.knowledge.relations_of.pairs(self.entities.rows)[1])
 
     @property
-    def _linked_ends(self) -> npt.NDArray[np.int64]:
-        found: npt.NDArray[np.int64] = np.isin(self.knowledge.ends[self._touching], self.entities.rows).sum(axis=1)
+    def _linked_ends(self) -> Ints:
+        found: Ints = np.isin(self.knowledge.ends[self._touching], self.entities.rows).sum(axis=1)
         return found
 
     def _degrees(self, rows: Rows) -> Floats:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.graph_tables import Knowledge, Rows
+from conspectus.query.methods.graphrag.graph_tables import Knowledge
 from conspectus.query.reader.material import Statement, Unit, sentences_of
+from conspectus.storage.arrays import Rows
 from conspectus.storage.records import Claim, Relation, Span
 from conspectus.storage.text.nlp import CONCEPT
 

@@ -3,10 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from conspectus.storage.arrays import Floats, Ints
 
 _LESS = 0.01
 """The published code's constant: a rank is worth at least this part less than the rank before it."""

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
@@ -20,11 +19,8 @@ from conspectus.query.types import Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.near_triples import around
 from conspectus.query.walk.topics import link_topics, rows_of
+from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.text.names import words
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Vector = npt.NDArray[np.float32]
 
 _MOST_OLD = 5
 """Nodes kept of earlier questions, the best, around which is looked too."""
@@ -94,7 +90,7 @@ def without_names(question: str, names: Sequence[str]) -> str:
 
 
 def edge_closeness(
-    context: Context, graph: KnowledgeGraph, vector: Vector, nameless: Vector, relations: Ints
+    context: Context, graph: KnowledgeGraph, vector: Vectors, nameless: Vectors, relations: Ints
 ) -> Floats:
     """Return the cosine of each relation with a question's vector, float64 (e,): of its own stored vector.
 
@@ -150,7 +146,7 @@ def _topics(
     return rows, Step("topics", f"given: {', '.join(topics)}{lacks}")
 
 
-def _near_nodes(context: Context, vector: npt.NDArray[np.float32], k: int) -> list[int]:
+def _near_nodes(context: Context, vector: Vectors, k: int) -> list[int]:
     stored = context.index.vectors("entities")
     if not stored.n_found:
         return []

@@ -9,14 +9,12 @@ from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
+from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.graph.steiner import prize_collecting_tree
 from conspectus.storage.graph.steiner_pruning import SteinerTree
 
 Solver = Literal["auto", "own", "pcst_fast"]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _NO_ROOT = -1
 _CLOSE = 1e-9

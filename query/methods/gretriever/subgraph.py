@@ -8,12 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.methods.gretriever.solver import Solver, solve
 from conspectus.query.walk.graph import KnowledgeGraph
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from conspectus.storage.arrays import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)

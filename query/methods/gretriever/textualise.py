@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
 from conspectus.query.walk.ids import is_id
 from conspectus.storage.text.tokens import count_tokens
-
-Ints = npt.NDArray[np.int64]
 
 _PAGE = 3
 """Edges of one predicate at one node that come before those of a lower prize: a long list does not push others out."""

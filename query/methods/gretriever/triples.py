@@ -7,7 +7,6 @@ import time
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.context import Context
@@ -21,10 +20,8 @@ from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Evidence, Say, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.text.tokens import count_tokens
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 _ROWS = 10_000
 """Triples whose vectors are added up together."""
@@ -130,7 +127,7 @@ def _tokens(found: FoundSubgraph) -> int:
     return sum(count_tokens(_line(text.nodes[each.source], each.text, text.nodes[each.target])) for each in text.edges)
 
 
-def _with_vectors(context: Context, vector: npt.NDArray[np.float32]) -> tuple[Ints, Floats]:
+def _with_vectors(context: Context, vector: Vectors) -> tuple[Ints, Floats]:
     stored = context.index.vectors("relations")
     if not stored.n_found:
         return np.empty(0, np.int64), np.empty(0)
@@ -138,9 +135,7 @@ def _with_vectors(context: Context, vector: npt.NDArray[np.float32]) -> tuple[In
     return np.asarray(rows[0], np.int64), np.asarray(cosines[0], np.float64)
 
 
-def _without_vectors(
-    context: Context, graph: KnowledgeGraph, vector: npt.NDArray[np.float32], most: int
-) -> tuple[Ints, Floats]:
+def _without_vectors(context: Context, graph: KnowledgeGraph, vector: Vectors, most: int) -> tuple[Ints, Floats]:
     stored = context.index.vectors("relations")
     alone = np.setdiff1d(np.arange(len(graph.sources)), np.asarray(stored.table_rows))
     if not len(alone):
@@ -156,16 +151,16 @@ def _without_vectors(
     return rows, np.asarray(embedder.embed(said) @ vector, np.float64)
 
 
-def _entity_vectors(context: Context, n: int) -> npt.NDArray[np.float32]:
+def _entity_vectors(context: Context, n: int) -> Vectors:
     """Return the stored vectors of all entities (n, d), zeros for those that have none."""
 
-    def load() -> npt.NDArray[np.float32]:
+    def load() -> Vectors:
         return context.index.vectors("entities").mean_vectors(np.arange(n, dtype=np.int64))
 
     return context.index.keep("entity vectors", load)
 
 
-def _lengths(context: Context, graph: KnowledgeGraph, entities: npt.NDArray[np.float32]) -> Floats:
+def _lengths(context: Context, graph: KnowledgeGraph, entities: Vectors) -> Floats:
     """Return the length of the sum of the vectors of each triple's parts, at least 1."""
     predicates = predicate_vectors(context)
     lengths = np.empty(len(graph.sources))

@@ -7,20 +7,17 @@ a model leaves out those that do not help ("recognition memory").
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.types import Step
+from conspectus.storage.arrays import Floats, Rows, Vectors
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.records import Entity, Relation
 from pydantic import BaseModel
 
 STEP = "fact_filter"
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 
 class HelpfulFacts(BaseModel):
@@ -42,7 +39,7 @@ class Facts:
         return Facts(self.rows[chosen], self.scores[chosen])
 
 
-def nearest_facts(context: Context, vector: npt.NDArray[np.float32], count: int) -> Facts:
+def nearest_facts(context: Context, vector: Vectors, count: int) -> Facts:
     """Return the `count` triples nearest to a question's vector (d,).
 
     Their scores are the cosines c scaled over all triples of the index, (c - min c) / (max c - min c); 1 where all

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
 from conspectus.storage.tables import rows_of_ids
@@ -24,9 +24,6 @@ from conspectus.storage.tables import rows_of_ids
 if TYPE_CHECKING:
     import pyarrow as pa
     from scipy.sparse import csr_array
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

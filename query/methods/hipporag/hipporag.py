@@ -8,7 +8,6 @@ Models" (arXiv 2502.14802). They stand here to be measured against; `ppr` is the
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines.dense import DenseRetriever
 from conspectus.query.methods.hipporag.facts import Facts, between, helpful_facts, nearest_facts, told
@@ -16,13 +15,11 @@ from conspectus.query.methods.hipporag.graph import Memory, open_memory
 from conspectus.query.methods.hipporag.question_entities import entities_of, nearest_phrases
 from conspectus.query.methods.ppr.seeds import walk_from
 from conspectus.query.types import Evidence, Step
+from conspectus.storage.arrays import Floats, Rows, Vectors
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import PageRank
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.settings import PprSettings
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,7 +167,7 @@ def phrase_seeds(memory: Memory, facts: Facts, most: int) -> tuple[Rows, Floats]
     return phrases[best], means[best] * memory.specificity[phrases[best]]
 
 
-def passage_closeness(context: Context, vector: npt.NDArray[np.float32]) -> Floats:
+def passage_closeness(context: Context, vector: Vectors) -> Floats:
     """Return (|P|,) the cosines of all passages with a question's vector, scaled to [0, 1]; 1 where all are equal."""
     every = np.arange(context.index.manifest.rows["chunks"])
     cosines = context.chunk_vectors.scores(vector[np.newaxis], every)[0].astype(np.float64)

@@ -9,13 +9,13 @@ its noun phrases. (With the noun phrases beside the names, "person" and "part" w
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.model import Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
 from conspectus.query.types import Step
+from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.text.annotators import open_annotator
 from conspectus.storage.text.nlp import CONCEPT, Annotator
@@ -54,7 +54,7 @@ async def entities_of(context: Context, question: str) -> Listed:
     return Listed(names, Step("entities", f"the model lists {_told(names)}"))
 
 
-def nearest_phrases(context: Context, names: tuple[str, ...]) -> npt.NDArray[np.int64]:
+def nearest_phrases(context: Context, names: tuple[str, ...]) -> Ints:
     """Return the rows of the phrases that are nearest to the names, ascending, each once: arg max of the cosine."""
     if not names or not context.index.manifest.rows["entities"]:
         return np.zeros(0, np.int64)

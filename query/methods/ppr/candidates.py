@@ -3,12 +3,9 @@
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.methods.ppr.seeds import TextScores, margins, share
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pagerank import PageRank
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _TAIL = 0.003
 """Score that the passage nearest in words and meaning has at the least, so that it is in the pool."""

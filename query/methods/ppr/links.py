@@ -1,16 +1,13 @@
 """Which passages are linked: by a name that both hold, or by a title."""
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.question.linking import Linked
+from conspectus.storage.arrays import Bools, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 
-Rows = npt.NDArray[np.int64]
-Links = npt.NDArray[np.bool_]
 
-
-def linked_by_names(graph: Adjacency, pool: Rows, question: Linked, n_chunks: int) -> Links:
+def linked_by_names(graph: Adjacency, pool: Rows, question: Linked, n_chunks: int) -> Bools:
     """Return (n, n): which passages share a name edge, or a name that the question does not hold."""
     from scipy.sparse import csr_array
 
@@ -20,12 +17,12 @@ def linked_by_names(graph: Adjacency, pool: Rows, question: Linked, n_chunks: in
     counts = np.where(np.isin(neighbours, asked), 0.0, 1.0)
     holds = csr_array((counts, neighbours, starts), shape=(len(pool), graph.n_nodes))
     names = holds[:, n_chunks:]
-    found: Links = ((holds[:, pool] + names @ names.T).toarray()) > 0
+    found: Bools = ((holds[:, pool] + names @ names.T).toarray()) > 0
     np.fill_diagonal(found, False)
     return found
 
 
-def joined_by_titles(context: Context, graph: Adjacency, pool: Rows) -> Links:
+def joined_by_titles(context: Context, graph: Adjacency, pool: Rows) -> Bools:
     """Return (n, n): of which passages of different documents one holds the other's title, or both bear the same."""
     degrees, neighbours, _ = graph.edges_of(pool)
     place = np.full(graph.n_nodes, -1)

@@ -7,11 +7,7 @@ the best passages of a walk, each is scored by the passages it is linked with.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
-Links = npt.NDArray[np.bool_]
+from conspectus.storage.arrays import Bools, Floats, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class Pairs:
 
 
 def pair_parts(
-    closeness: Floats, similarity: Floats, linked: Links, joined: Links, held: Floats, weights: Floats
+    closeness: Floats, similarity: Floats, linked: Bools, joined: Bools, held: Floats, weights: Floats
 ) -> Pairs:
     """Return what n passages make up in pairs.
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.candidates import best_chunks, led_mass, priors, with_others
 from conspectus.query.methods.ppr.links import joined_by_titles, linked_by_names
@@ -22,10 +21,8 @@ from conspectus.query.question.linking import Linked, open_linker
 from conspectus.query.question.phrases import Phrases, question_phrases
 from conspectus.query.question.terms import Terms, question_terms
 from conspectus.query.types import Evidence, Step
+from conspectus.storage.arrays import Floats, Rows, Vectors
 from conspectus.storage.graph.pagerank import PageRank
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _FLOOR = 1e-6
 """Walk score of a passage that the walk did not reach."""
@@ -47,7 +44,7 @@ class Asked:
     """A question with its vector (1, d), its terms and phrases, the BM25 scores of all chunks, and what it names."""
 
     question: str
-    vector: npt.NDArray[np.float32]
+    vector: Vectors
     terms: Terms
     phrases: Phrases
     words: Floats

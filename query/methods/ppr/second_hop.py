@@ -11,16 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import Terms, is_telling, stem
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.records import Entity
 from conspectus.storage.text.names import words
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _MOST_HOLDERS = 60
 """A name in more passages than this leads anywhere."""

@@ -3,16 +3,13 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.context import Context
 from conspectus.query.question.linking import Linked
 from conspectus.query.question.terms import telling_words
+from conspectus.storage.arrays import Floats, Rows, Vectors
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 from conspectus.storage.settings import PprSettings
-
-Floats = npt.NDArray[np.float64]
-Rows = npt.NDArray[np.int64]
 
 _NAME_MASS = 1.0
 _ENTITY_MASS = 0.5
@@ -32,7 +29,7 @@ class TextScores:
     scores: Floats
 
 
-def text_scores(context: Context, words: Floats, vector: npt.NDArray[np.float32]) -> TextScores:
+def text_scores(context: Context, words: Floats, vector: Vectors) -> TextScores:
     """Return the passages nearest in words or meaning, by 2 cosine + BM25 / best BM25, which are `word_scores`.
 
     The cosine counts as it is: where even the best is low, meaning is lost and words decide.

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.beam import Floats, Way
-from conspectus.query.walk.graph import Ints, KnowledgeGraph, open_graph, spoken
+from conspectus.query.methods.tog.beam import Way
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
 from conspectus.query.walk.ids import is_id
+from conspectus.storage.arrays import Floats, Ints
 
 KINDS = ("person", "place", "date", "thing")
 """What who, where and when ask for, and what is none of these."""

@@ -9,11 +9,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from conspectus.query.walk.graph import Edges, Ints, KnowledgeGraph
+from conspectus.query.walk.graph import Edges, KnowledgeGraph
 from conspectus.query.walk.trace import Chain, Hop
-
-Floats = npt.NDArray[np.float64]
+from conspectus.storage.arrays import Bools, Floats, Ints
 
 
 class Way(NamedTuple):
@@ -134,7 +132,7 @@ def chain_of(branch: Branch, entity: int, ended: str = "") -> Chain:
     return Chain(tuple((node,) for node in nodes), hops, ended)
 
 
-def _taken(edges: Edges, which: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Edges:
+def _taken(edges: Edges, which: Ints | Bools) -> Edges:
     return Edges(
         edges.at[which], edges.neighbours[which], edges.predicate[which], edges.relation[which], edges.outgoing[which]
     )

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.methods.tog.answer_types import Kinds
-from conspectus.query.methods.tog.beam import Branch, Floats, Option, Way
+from conspectus.query.methods.tog.beam import Branch, Option, Way
 from conspectus.query.methods.tog.question_predicates import Asked
 from conspectus.query.methods.tog.unmatched import Match, free_gains, taking
-from conspectus.query.walk.graph import Ints
+from conspectus.storage.arrays import Floats, Ints
 
 OUT_OF_TURN = 0.5
 """What it costs to match words before others that stand nearer to the topic, per unit of their weight."""

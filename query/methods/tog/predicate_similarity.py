@@ -3,7 +3,8 @@
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.local_search import Closeness
-from conspectus.query.walk.graph import Ints, KnowledgeGraph, predicate_vectors
+from conspectus.query.walk.graph import KnowledgeGraph, predicate_vectors
+from conspectus.storage.arrays import Ints
 
 
 def closeness_to(context: Context, graph: KnowledgeGraph, question: str) -> Closeness:

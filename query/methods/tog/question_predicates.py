@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from conspectus.query.methods.tog.beam import Floats
 from conspectus.query.methods.tog.span_vectors import Embed
 from conspectus.query.methods.tog.stems import stem_in
 from conspectus.query.question.function_words import ASKING, FUNCTION_WORDS, REQUESTS
 from conspectus.query.walk.graph import spoken
+from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
 from conspectus.storage.text.names import words
-
-Bools = npt.NDArray[np.bool_]
 
 LEAST = 0.25
 """A cosine up to which a span and a predicate have nothing to do with each other."""
@@ -54,7 +51,7 @@ class Asked:
     topic: Bools
     content: Bools
     spans: Bools
-    single: npt.NDArray[np.int64]
+    single: Ints
     near: Floats
     beside: Floats
     weight: Floats
@@ -82,7 +79,7 @@ def read(
     question: str,
     topics: Sequence[str],
     embed: Embed,
-    vectors: npt.NDArray[np.float32],
+    vectors: Vectors,
     predicates: Sequence[str],
 ) -> Asked:
     """Return the question read beside its topics, given the unit vectors (p, d) and the words of all predicates."""
@@ -118,7 +115,7 @@ def _nearness(
     text: Sequence[str],
     spans: Sequence[tuple[int, ...]],
     embed: Embed,
-    vectors: npt.NDArray[np.float32],
+    vectors: Vectors,
     predicates: Sequence[str],
 ) -> tuple[Floats, Floats]:
     if not spans or not predicates:

@@ -2,12 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.query.context import Context
+from conspectus.storage.arrays import Vectors
 
-Embed = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+Embed = Callable[[Sequence[str]], Vectors]
 """Gives the unit vectors (n, d) of n short texts, n above 0."""
 
 _MOST_KEPT = 50_000
@@ -17,7 +16,7 @@ def span_vectors(context: Context) -> Embed:
     """Return what gives the vectors of spans, remembered while the index is open; of a long one its first window's."""
     embedder = context.embedder
 
-    def make(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def make(texts: Sequence[str]) -> Vectors:
         return embedder.embed([embedder.windows(each)[0] for each in texts])
 
     return context.index.keep("span vectors", lambda: KeptVectors(make, _MOST_KEPT)).of_all

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
-from conspectus.query.methods.tog.beam import Floats
-from conspectus.query.methods.tog.question_predicates import Asked, Bools
+from conspectus.query.methods.tog.question_predicates import Asked
+from conspectus.storage.arrays import Bools, Floats, Ints
 
 _JOINS = frozenset("also the both a an their its his her that".split())
 
@@ -24,7 +23,7 @@ class Match:
         return float((self.explained * asked.weight).sum()) / asked.total
 
 
-def free_gains(asked: Asked, match: Match, out_of_turn: float) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+def free_gains(asked: Asked, match: Match, out_of_turn: float) -> tuple[Floats, Floats, Ints]:
     """Return for every predicate its best gain, what of that the order took away, and the span or -1, each (p,).
 
     The gain of a span is the share of the question's weight that its words have, times how it compares with the span's
@@ -75,7 +74,7 @@ def taking(asked: Asked, match: Match, predicate: int, span: int, held: float, *
     return Match(taken, explained, match.held + held)
 
 
-def _beside(asked: Asked, taken: Bools, inside: npt.NDArray[np.int64], same: Sequence[int]) -> list[int]:
+def _beside(asked: Asked, taken: Bools, inside: Ints, same: Sequence[int]) -> list[int]:
     found: list[int] = []
     for start, step in ((int(inside[0]), -1), (int(inside[-1]), 1)):
         place = start + step

@@ -1,7 +1,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from conspectus.pipelines.evaluation.answers import (
     exact_match,
@@ -12,6 +11,7 @@ from conspectus.pipelines.evaluation.answers import (
     without_marks,
     word_coverage,
 )
+from conspectus.storage.arrays import Vectors
 from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
@@ -88,7 +88,7 @@ def test_laws(answer: str, one: str, other: str) -> None:
     assert not exact_match(answer, [one]) or token_f1(answer, [one]) in (0, 1)
 
 
-def of_letters(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+def of_letters(texts: Sequence[str]) -> Vectors:
     """A unit vector of which letters stand in a text."""
     found = np.array([[letter in text for letter in "abcdefgh"] for text in texts], np.float32)
     return found / np.maximum(1e-9, np.linalg.norm(found, axis=1, keepdims=True))

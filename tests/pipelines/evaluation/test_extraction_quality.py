@@ -2,7 +2,6 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from conspectus.pipelines.evaluation.extraction_graphs import Edge, Node, TextGraph
 from conspectus.pipelines.evaluation.extraction_quality import (
@@ -16,9 +15,10 @@ from conspectus.pipelines.evaluation.extraction_quality import (
     same_name,
     sentence_graph,
 )
+from conspectus.storage.arrays import Vectors
 
 
-def bag_of_words(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+def bag_of_words(texts: Sequence[str]) -> Vectors:
     """A unit vector of which words stand in a text: the cosine is that of word sets."""
     bags = [set(re.findall(r"\w+", each.lower())) for each in texts]
     vocabulary = sorted(set().union(*bags, {""}))
@@ -32,7 +32,7 @@ class Embedder:
     def __init__(self) -> None:
         self._place: dict[str, int] = {}
 
-    def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    def __call__(self, texts: Sequence[str]) -> Vectors:
         found = np.zeros((len(texts), 200), np.float32)
         for row, text in enumerate(texts):
             for word in set(re.findall(r"\w+", text.lower())):

@@ -2,10 +2,10 @@ import random
 from collections import Counter
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.query.context import Context
+from conspectus.storage.arrays import Floats
 from conspectus.storage.records import Chunk, Document, Mention
 from conspectus.storage.text.names import words
 from hypothesis import given, settings
@@ -109,10 +109,10 @@ def made(bags: list[list[str]]) -> Sentences:
     return sentences_of(of, [chunk(each) for each in of], [])
 
 
-def tf_idf(texts: list[str]) -> npt.NDArray[np.float64]:
+def tf_idf(texts: list[str]) -> Floats:
     bags = [Counter(word.key for word in words(text)) for text in texts]
     vocabulary = sorted(set().union(*bags))
-    rows: npt.NDArray[np.float64] = np.zeros((len(bags), len(vocabulary)))
+    rows: Floats = np.zeros((len(bags), len(vocabulary)))
     for i, bag in enumerate(bags):
         for j, word in enumerate(vocabulary):
             if bag[word]:

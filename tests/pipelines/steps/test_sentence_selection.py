@@ -4,8 +4,9 @@ import random
 from math import log, log2
 
 import numpy as np
-from conspectus.pipelines.steps.sentence_index import Rows, Sentences, sentences_of
+from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
 from conspectus.pipelines.steps.sentence_selection import most_telling
+from conspectus.storage.arrays import Rows
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.text.names import words
 from hypothesis import given, settings

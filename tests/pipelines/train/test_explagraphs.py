@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from conspectus.pipelines.evaluation.graphqa.types import read_graphqa
 from conspectus.pipelines.train.gretriever.plan import Plan
@@ -14,11 +13,11 @@ from conspectus.pipelines.train.gretriever.train import train_gretriever
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
 from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.storage.arrays import Vectors
 
 from tests.tiny_llama import save_llama
 
 DATA = Path(__file__).parent.parent / "data" / "explagraphs_graphs.tsv.gz"
-Floats = npt.NDArray[np.float32]
 
 
 class Words:
@@ -33,19 +32,19 @@ class Words:
     def dimension(self) -> int:
         return len(self._places) + 1
 
-    def embed(self, texts: Sequence[str]) -> Floats:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.dimension), np.float32)
         vectors[:, -1] = 1
         for row, text in enumerate(texts):
             vectors[row, [self._places[word] for word in text.split() if word in self._places]] = 1
-        made: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        made: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return made
 
-    def embed_query(self, text: str) -> Floats:
-        vector: Floats = self.embed([text])[0]
+    def embed_query(self, text: str) -> Vectors:
+        vector: Vectors = self.embed([text])[0]
         return vector
 
-    def embed_queries(self, texts: Sequence[str]) -> Floats:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return self.embed(texts)
 
     def windows(self, text: str) -> list[str]:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from conspectus.pipelines.tuning.sample import Floats, excerpt, representatives, sample
+from conspectus.pipelines.tuning.sample import excerpt, representatives, sample
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document
 from conspectus.storage.settings import ChunkSettings
@@ -34,9 +35,9 @@ def test_a_sample_is_the_same_each_time_and_another_with_another_seed() -> None:
     )
 
 
-def letters(texts: object) -> Floats:
+def letters(texts: object) -> Vectors:
     counts = np.array([[text.count(sign) + 1 for sign in "abcdefghijklmnop0123456789"] for text in texts], np.float32)  # type: ignore[attr-defined]
-    unit: Floats = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+    unit: Vectors = counts / np.linalg.norm(counts, axis=1, keepdims=True)
     return unit
 
 

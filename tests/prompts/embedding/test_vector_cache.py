@@ -3,15 +3,16 @@ from collections.abc import Sequence
 
 import numpy as np
 from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
-from conspectus.prompts.embedding.vector_cache import KEPT, TOGETHER, Floats, KeptVectors
+from conspectus.prompts.embedding.vector_cache import KEPT, TOGETHER, KeptVectors
 from conspectus.query.context import Context
+from conspectus.storage.arrays import Vectors
 
 
 def recording() -> tuple[KeptVectors, list[list[str]]]:
     """Vectors of the lengths of questions, and the batches that they were made in."""
     batches: list[list[str]] = []
 
-    def make(texts: Sequence[str]) -> list[Floats]:
+    def make(texts: Sequence[str]) -> list[Vectors]:
         batches.append(list(texts))
         return [np.array([len(text)], np.float32) for text in texts]
 

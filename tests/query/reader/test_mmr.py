@@ -1,7 +1,7 @@
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.reader.material import Statement
 from conspectus.query.reader.mmr import diverse
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.records import Span
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ def said(i: int, text: str = "", at: int | None = None) -> Statement:
     return Statement(text or f"statement number {i}", (Span("d", f"c{i}", start, start + 5),))
 
 
-def unit(*numbers: float) -> npt.NDArray[np.float32]:
+def unit(*numbers: float) -> Vectors:
     found = np.array(numbers, np.float32)
     return found / np.linalg.norm(found)
 

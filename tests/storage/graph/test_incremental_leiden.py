@@ -3,12 +3,12 @@ from random import Random
 
 import networkx
 import numpy as np
+from conspectus.storage.arrays import Bools
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import behind, changed_nodes, updated_leiden
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 Weights = dict[tuple[int, int], float]
 
@@ -22,7 +22,7 @@ def fresh(edges: Edges, size: int = 4) -> Hierarchy:
     return hierarchical_leiden(edges.n_nodes, edges.lower, edges.upper, edges.weights, seed=1, max_cluster_size=size)
 
 
-def updated(edges: Edges, before: Hierarchy, changed: NDArray[np.bool_], size: int = 4) -> Hierarchy:
+def updated(edges: Edges, before: Hierarchy, changed: Bools, size: int = 4) -> Hierarchy:
     new = edges.n_nodes - len(before.levels[0])
     labels = [np.concatenate([each, np.full(new, -1, np.int64)]) for each in before.levels]
     return updated_leiden(edges, labels, changed, seed=1, max_cluster_size=size)

@@ -7,12 +7,12 @@ import igraph
 import networkx
 import numpy as np
 import pytest
+from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-Columns = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+Columns = tuple[Ints, Ints, Floats]
 
 
 @st.composite

@@ -3,14 +3,14 @@ from random import Random
 import igraph
 import numpy as np
 import pytest
+from conspectus.storage.arrays import Floats
 from conspectus.storage.errors import NotConverged
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import PageRank, forward_push, personalized_pagerank, power_iteration
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-Case = tuple[Adjacency, NDArray[np.float64], float]
+Case = tuple[Adjacency, Floats, float]
 
 
 @st.composite
@@ -25,12 +25,12 @@ def cases(draw: st.DrawFn) -> Case:
     return graph, np.array(restart), draw(st.sampled_from([0.0, 0.1, 0.5, 0.85]))
 
 
-def push(graph: Adjacency, restart: NDArray[np.float64], damping: float, epsilon: float) -> PageRank:
+def push(graph: Adjacency, restart: Floats, damping: float, epsilon: float) -> PageRank:
     seeds = np.flatnonzero(restart)
     return forward_push(graph, seeds, restart[seeds], damping, epsilon)
 
 
-def exact(graph: Adjacency, restart: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
+def exact(graph: Adjacency, restart: Floats, damping: float) -> Floats:
     """The stationary distribution of the whole chain, written out as a dense matrix and solved directly."""
     n_nodes = graph.n_nodes
     seeds = restart / restart.sum()
@@ -52,7 +52,7 @@ def heavy_tailed(seed: int, n_nodes: int = 600, n_edges: int = 2400) -> Adjacenc
     return Adjacency.from_edges(n_nodes, ends[0], ends[1], rng.random(n_edges) + 0.01)
 
 
-def prpack(graph: Adjacency, restart: NDArray[np.float64], damping: float) -> NDArray[np.float64]:
+def prpack(graph: Adjacency, restart: Floats, damping: float) -> Floats:
     rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
     once = rows < graph.indices
     reference = igraph.Graph(graph.n_nodes, np.column_stack([rows, graph.indices])[once])

@@ -3,15 +3,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from conspectus.storage.arrays import Floats
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import power_iteration
 from conspectus.storage.graph.ppr_paths import MassPath, begun_mass, carried, edge_weight, top_paths
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
-Case = tuple[Adjacency, NDArray[np.float64], float]
+Case = tuple[Adjacency, Floats, float]
 
 
 @st.composite
@@ -26,7 +26,7 @@ def cases(draw: st.DrawFn) -> Case:
     return graph, np.array(restart), draw(st.sampled_from([0.0, 0.3, 0.5, 0.85]))
 
 
-def steps_of(graph: Adjacency) -> NDArray[np.float64]:
+def steps_of(graph: Adjacency) -> Floats:
     """The row-normalised adjacency, written out."""
     dense = np.zeros((graph.n_nodes, graph.n_nodes))
     for row in range(graph.n_nodes):
@@ -35,7 +35,7 @@ def steps_of(graph: Adjacency) -> NDArray[np.float64]:
     return dense / np.maximum(dense.sum(axis=1, keepdims=True), 1e-300)
 
 
-def walks(steps: NDArray[np.float64], end: int, length: int) -> Iterator[tuple[int, ...]]:
+def walks(steps: Floats, end: int, length: int) -> Iterator[tuple[int, ...]]:
     """All walks of so many edges to a node."""
     if length == 0:
         yield (end,)
@@ -45,7 +45,7 @@ def walks(steps: NDArray[np.float64], end: int, length: int) -> Iterator[tuple[i
             yield (*walk, end)
 
 
-def begun(graph: Adjacency, restart: NDArray[np.float64], damping: float) -> dict[int, float]:
+def begun(graph: Adjacency, restart: Floats, damping: float) -> dict[int, float]:
     return begun_mass(graph, np.arange(graph.n_nodes), restart, damping)
 
 

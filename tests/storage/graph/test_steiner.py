@@ -4,17 +4,14 @@ from itertools import combinations
 
 import networkx as nx
 import numpy as np
-import numpy.typing as npt
 import pytest
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.steiner import prize_collecting_tree
 from conspectus.storage.graph.steiner_growth import grow
 from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
 from conspectus.storage.graph.steiner_reduction import contract
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-Rows = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 
 def random_problem(seed: int, most_nodes: int) -> tuple[Rows, Floats, Floats]:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.steiner import prize_collecting_tree
 from conspectus.storage.graph.steiner_growth import grow
 from conspectus.storage.graph.steiner_local_search import improved
@@ -10,7 +11,7 @@ from conspectus.storage.graph.steiner_reduction import contract
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.storage.graph.test_steiner import Floats, Rows, check_tree, random_problem
+from tests.storage.graph.test_steiner import check_tree, random_problem
 
 # Profits of pcst_fast 1.0.10 (no root, strong pruning), by `benchmarks/steiner.py --reference`, seeds from 0.
 RANKS = (36, 31, 33, 36, 35, 32, 31, 34, 35, 29, 37, 30, 30, 34, 25, 32, 39, 35, 34, 34)

@@ -5,20 +5,20 @@ from pathlib import Path
 import faiss
 import numpy as np
 import pytest
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import Floats
 from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.faiss_index import FaissIndex, open_faiss, write_faiss
 
 
-def clustered(n: int, seed: int = 0, dimension: int = 32) -> Floats:
+def clustered(n: int, seed: int = 0, dimension: int = 32) -> Vectors:
     chance = np.random.default_rng(seed)
     centres = chance.standard_normal((n // 20 + 1, dimension))
     rows = centres[chance.integers(0, len(centres), n)] + 0.5 * chance.standard_normal((n, dimension))
     return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
-def written(path: Path, vectors: Floats, exact_rows: int, probes: int = 8) -> FaissIndex:
+def written(path: Path, vectors: Vectors, exact_rows: int, probes: int = 8) -> FaissIndex:
     write_faiss(path, vectors, exact_rows=exact_rows, seed=7)
     return open_faiss(path, n_rows=len(vectors), dimension=vectors.shape[1], probes=probes)
 
@@ -80,7 +80,7 @@ def test_threads_share_an_open_index(tmp_path: Path, exact_rows: int) -> None:
     vectors = clustered(2000)
     index = written(tmp_path / "x.faiss", vectors, exact_rows)
     alone = index.search(vectors[:40], 5)
-    found: list[tuple[Floats, np.ndarray]] = []
+    found: list[tuple[Vectors, np.ndarray]] = []
     threads = [threading.Thread(target=lambda: found.append(index.search(vectors[:40], 5))) for _ in range(6)]
     for thread in threads:
         thread.start()

@@ -2,15 +2,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conspectus.storage.arrays import Rows, Vectors
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.vectors.base import Floats, Rows
 from conspectus.storage.vectors.exact import ExactIndex
 from conspectus.storage.vectors.windowed import WindowedIndex, open_windowed, write_windowed
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-def unit_rows(n: int, seed: int) -> Floats:
+def unit_rows(n: int, seed: int) -> Vectors:
     rows = np.random.default_rng(seed).standard_normal((n, 8)).astype(np.float32)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 

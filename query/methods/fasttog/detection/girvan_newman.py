@@ -7,7 +7,6 @@ of weighted networks": an edge's betweenness is divided by its weight.
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.methods.fasttog.detection.graph import (
     Partition,
     SmallGraph,
@@ -16,6 +15,7 @@ from conspectus.query.methods.fasttog.detection.graph import (
     largest,
     members,
 )
+from conspectus.storage.arrays import Floats, Ints
 
 _DIGITS = 9
 """Betweenness is compared to so many digits; of equal edges the first goes."""
@@ -56,7 +56,7 @@ def splits(graph: SmallGraph) -> Iterator[Partition]:
             yield found
 
 
-def _cross(links: npt.NDArray[np.float64], nodes: npt.NDArray[np.int64], crossed: npt.NDArray[np.float64]) -> None:
+def _cross(links: Floats, nodes: Ints, crossed: Floats) -> None:
     """Write the betweenness of the edges among the nodes of a component, Brandes' sums for all sources at once."""
     if len(nodes) < 2:
         return

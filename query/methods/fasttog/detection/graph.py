@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from conspectus.storage.arrays import Floats, Ints
 
 Partition = npt.NDArray[np.int64]
-Weights = npt.NDArray[np.float64]
 
 Detection = Callable[["SmallGraph", int | None, int], Partition]
 """(graph, most nodes of a community or None for any number, seed) -> partition; the same input gives the same one."""
@@ -24,19 +24,17 @@ class SmallGraph:
     """
 
     n_nodes: int
-    edges: npt.NDArray[np.int64]
-    weights: Weights
+    edges: Ints
+    weights: Floats
 
-    def adjacency(self) -> Weights:
+    def adjacency(self) -> Floats:
         """Return the symmetric matrix (n, n) of the weights."""
         matrix = np.zeros((self.n_nodes, self.n_nodes))
         matrix[self.edges[:, 0], self.edges[:, 1]] = self.weights
         return matrix + matrix.T
 
 
-def small_graph(
-    n_nodes: int, pairs: npt.NDArray[np.int64] | Sequence[tuple[int, int]], weights: Weights | None = None
-) -> SmallGraph:
+def small_graph(n_nodes: int, pairs: Ints | Sequence[tuple[int, int]], weights: Floats | None = None) -> SmallGraph:
     """Return the simple undirected graph of pairs of nodes: loops go, and of equal edges the heaviest stays.
 
     >>> small_graph(3, [(1, 0), (0, 1), (2, 2), (1, 2)]).edges.tolist()
@@ -51,7 +49,7 @@ def small_graph(
     return SmallGraph(n_nodes, np.stack(np.divmod(keys, max(n_nodes, 1)), axis=1), heaviest)
 
 
-def numbered(labels: Sequence[int] | npt.NDArray[np.int64]) -> Partition:
+def numbered(labels: Sequence[int] | Ints) -> Partition:
     """Return a partition with its communities numbered in the order of their first nodes.
 
     >>> numbered([7, 3, 7]).tolist()
@@ -68,13 +66,13 @@ def largest(partition: Partition) -> int:
     return int(np.bincount(partition).max()) if len(partition) else 0
 
 
-def members(partition: Partition) -> list[npt.NDArray[np.int64]]:
+def members(partition: Partition) -> list[Ints]:
     """Return the nodes of each community, ascending."""
     order = np.argsort(partition, kind="stable")
     return np.split(order, np.cumsum(np.bincount(partition))[:-1]) if len(partition) else []
 
 
-def community_modularity(graph: SmallGraph, partition: Partition) -> Weights:
+def community_modularity(graph: SmallGraph, partition: Partition) -> Floats:
     """Return Q(c) of each community, float64 (k,): Σin − Σtot² / 2m.
 
     With L edges inside, Σin = 2L; Σtot is the sum of the degrees, m the number of edges (their weights, where they

@@ -4,8 +4,8 @@ Ng, Jordan and Weiss 2001, "On Spectral Clustering: Analysis and an algorithm".
 """
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.query.methods.fasttog.detection.graph import Partition, SmallGraph, best_of, largest, numbered
+from conspectus.storage.arrays import Floats
 
 _ROUNDS = 20
 _DIGITS = 9
@@ -28,7 +28,7 @@ def spectral(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> P
     return np.arange(size, dtype=np.int64)
 
 
-def _eigenvectors(graph: SmallGraph) -> npt.NDArray[np.float64]:
+def _eigenvectors(graph: SmallGraph) -> Floats:
     """Return the eigenvectors (n, n) of D^-½ A D^-½, those of the largest eigenvalues first."""
     adjacency = graph.adjacency()
     degree = adjacency.sum(axis=1)
@@ -37,7 +37,7 @@ def _eigenvectors(graph: SmallGraph) -> npt.NDArray[np.float64]:
     return np.asarray(vectors[:, ::-1], np.float64)
 
 
-def _clusters(vectors: npt.NDArray[np.float64], count: int, seed: int) -> Partition:
+def _clusters(vectors: Floats, count: int, seed: int) -> Partition:
     """Return the clusters of k-means with k = `count`, started by k-means++ (Arthur and Vassilvitskii 2007)."""
     rows = vectors[:, :count]
     length = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -62,7 +62,7 @@ def _clusters(vectors: npt.NDArray[np.float64], count: int, seed: int) -> Partit
     return numbered(found)
 
 
-def _distances(rows: npt.NDArray[np.float64], centres: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _distances(rows: Floats, centres: Floats) -> Floats:
     """Return the squared distances (n, k)."""
     squares = (rows**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1)[None, :]
     return np.asarray(np.maximum(squares - 2 * rows @ centres.T, 0.0), np.float64)

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.storage.arrays import Ints, Vectors
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 
-Floats = npt.NDArray[np.float32]
-Encode = Callable[[Sequence[str]], Floats]
+Encode = Callable[[Sequence[str]], Vectors]
 """Gives a vector for each text, float32 (n, d)."""
 
 
@@ -20,9 +19,9 @@ Encode = Callable[[Sequence[str]], Floats]
 class EncodedGraph:
     """A graph as arrays: encodings of nodes (n, d) and edges (m, d), and the ends of the edges, int64 (2, m)."""
 
-    nodes: Floats
-    ends: npt.NDArray[np.int64]
-    edges: Floats
+    nodes: Vectors
+    ends: Ints
+    edges: Vectors
 
 
 _KIND = "graph encodings"
@@ -40,7 +39,7 @@ class RememberedEncodings:
     def __init__(self, embedder: Embedder, memo: Path | None = None) -> None:
         self._embedder = embedder
         self._memo = Memo(memo) if memo else None
-        self._known: dict[str, Floats] = {}
+        self._known: dict[str, Vectors] = {}
 
     @property
     def name(self) -> str:
@@ -52,7 +51,7 @@ class RememberedEncodings:
         """The length of a vector."""
         return self._embedder.dimension
 
-    def __call__(self, texts: Sequence[str]) -> Floats:
+    def __call__(self, texts: Sequence[str]) -> Vectors:
         """Return float32 (n, width), a vector for each text."""
         self.prepare(texts)
         return np.stack([self._known[each] for each in texts]) if texts else np.zeros((0, self.width), np.float32)
@@ -82,10 +81,10 @@ class RememberedEncodings:
             self._memo.put_many(kind, {keys[text]: vector.tobytes() for text, vector in made.items()})
 
 
-def _one(windows: Sequence[Floats]) -> Floats:
+def _one(windows: Sequence[Vectors]) -> Vectors:
     if len(windows) == 1:
         return windows[0]
-    total: Floats = np.stack(windows).sum(axis=0)
+    total: Vectors = np.stack(windows).sum(axis=0)
     return (total / np.linalg.norm(total)).astype(np.float32)
 
 

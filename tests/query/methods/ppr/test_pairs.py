@@ -4,7 +4,8 @@ import random
 
 import numpy as np
 import pytest
-from conspectus.query.methods.ppr.pairs import Floats, Pairs, pair_parts
+from conspectus.query.methods.ppr.pairs import Pairs, pair_parts
+from conspectus.storage.arrays import Floats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
