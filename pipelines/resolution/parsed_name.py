@@ -2,7 +2,6 @@
 
 import html
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,10 +13,9 @@ from conspectus.pipelines.resolution.wordlists import (
     GENERATIONS,
     HEADINGS,
     HONORIFICS,
-    NUMBER_WORDS,
     POST_NOMINALS,
-    SPELT,
 )
+from conspectus.storage.text.words import NUMBER_WORDS, transliterated
 
 _WORD = re.compile(r"&|[^\W_]+(?:[’'`][^\W\d_]+)*(?:\.(?=[^\W\d_]\.))?[+#]*", re.UNICODE)
 _INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}(?:[^\W\d_]\b)?|\b[^\W\d_](?:\.[^\W\d_])+\b")
@@ -73,20 +71,6 @@ class Form:
         return begins and (self.words[1] in {"i", "v", "x"} or number_of(self.words[1]) is not None)
 
 
-@lru_cache(maxsize=100_000)
-def folded(text: str) -> str:
-    """Return a text in lower case, its letters without accents and in the Latin alphabet where a table knows them.
-
-    >>> folded("Ångström"), folded("Чайковский")
-    ('angstrom', 'chaikovskii')
-    """
-    if text.isascii():
-        return text.lower()
-    known = "".join(SPELT.get(sign, sign) for sign in unicodedata.normalize("NFKC", text).casefold())
-    plain = "".join(each for each in unicodedata.normalize("NFKD", known) if not unicodedata.combining(each))
-    return "".join(SPELT.get(sign, sign) for sign in plain)
-
-
 @lru_cache(maxsize=200_000)
 def form_of(name: str) -> Form:
     """Return what a name is made of.
@@ -103,7 +87,7 @@ def form_of(name: str) -> Form:
     found = _QUALIFIER.fullmatch(head)
     if found:
         head, inside = found["head"], found["inside"]
-        qualifier = "" if _is_acronym_of(inside, head) else " ".join(folded(inside).split())
+        qualifier = "" if _is_acronym_of(inside, head) else " ".join(transliterated(inside).split())
     called = ""
     quoted = _QUOTED.fullmatch(head)
     if quoted:  # Vakhtang "Vic" Darchinyan
@@ -156,7 +140,7 @@ def form_of(name: str) -> Form:
 
 
 def _plain(surface: str) -> str:
-    plain = folded(surface).replace(".", "").replace("’", "'").replace("`", "'")
+    plain = transliterated(surface).replace(".", "").replace("’", "'").replace("`", "'")
     # A possessive is no plural: the Lion's, the Lions.
     owns = plain.endswith("'s")
     return plain.replace("'", "") if not owns else f"{plain[:-2].replace(chr(39), '')}'s"

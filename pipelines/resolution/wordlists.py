@@ -1,6 +1,6 @@
 """Small lists of words that say something about a name: its bearer's rank, its legal form, its number.
 
-Keys are as `folded` gives them: case-folded, without accents.
+Keys are as `transliterated` returns them: lower case, no accents.
 """
 
 MALE = frozenset({"mr", "mister", "sir", "lord", "king", "prince", "father", "brother", "uncle", "monsieur", "herr",
@@ -57,17 +57,6 @@ ABBREVIATIONS = {
 SMALL_WORDS = frozenset({"of", "the", "and", "for", "in", "on", "at", "to", "de", "la", "du", "des", "der", "und", "et",
                          "a", "an", "&", "by", "del", "di"})  # fmt: skip
 """Words that an acronym may leave out."""
-
-NUMBER_WORDS = {
-    word: str(value)
-    for value, pair in enumerate(
-        "zero zeroth,one first,two second,three third,four fourth,five fifth,six sixth,seven seventh,eight eighth,"
-        "nine ninth,ten tenth,eleven eleventh,twelve twelfth,thirteen thirteenth,fourteen fourteenth,"
-        "fifteen fifteenth,sixteen sixteenth,seventeen seventeenth,eighteen eighteenth,nineteen nineteenth,"
-        "twenty twentieth".split(",")
-    )
-    for word in pair.split()
-}
 
 NO_FIRST_NAMES = frozenset({
     "gmina", "mount", "lake", "river", "fort", "port", "camp", "cape", "san", "santa", "saint", "new", "old", "north",
@@ -141,17 +130,6 @@ WELL_KNOWN = {
     "ussr": "soviet union", "union of soviet socialist republics": "soviet union",
 }  # fmt: skip
 """Names of states and unions that every text takes for known, by their folded words."""
-
-SPELT = {
-    "а": "a", "б": "b", "в": "v", "г": "g", "д": "d", "е": "e", "ё": "yo", "ж": "zh", "з": "z", "и": "i", "й": "i",
-    "к": "k", "л": "l", "м": "m", "н": "n", "о": "o", "п": "p", "р": "r", "с": "s", "т": "t", "у": "u", "ф": "f",
-    "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ъ": "", "ы": "y", "ь": "", "э": "e", "ю": "yu", "я": "ya",
-    "і": "i", "ї": "i", "є": "ye", "ґ": "g", "ў": "u", "ј": "j", "љ": "lj", "њ": "nj", "ћ": "c", "ђ": "dj", "џ": "dz",
-    "α": "a", "β": "v", "γ": "g", "δ": "d", "ε": "e", "ζ": "z", "η": "i", "θ": "th", "ι": "i", "κ": "k", "λ": "l",
-    "μ": "m", "ν": "n", "ξ": "x", "ο": "o", "π": "p", "ρ": "r", "σ": "s", "ς": "s", "τ": "t", "υ": "y", "φ": "ph",
-    "χ": "ch", "ψ": "ps", "ω": "o", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d",
-}  # fmt: skip
-"""Cyrillic and Greek letters, and Latin ones that no decomposition reaches, as English spells them."""
 
 # Longest first: each is looked for where the one before was not.
 SOUNDS = (

@@ -4,7 +4,6 @@ A sentence that says more than its source, or cites the wrong one, mostly names 
 that names nothing is far from it in meaning. The threshold is measured by benchmarks/citations.py.
 """
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,26 +11,13 @@ from functools import cache
 import numpy as np
 import regex
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
-from conspectus.query.question.function_words import FUNCTION_WORDS
-from conspectus.query.question.terms import stem
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 from conspectus.storage.text.names import words
 from conspectus.storage.text.regex_annotator import RegexAnnotator
 from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.words import FUNCTION_WORDS, NUMBER_WORDS, stem, without_accents
 
 _NUMBER = regex.compile(r"(?<![\p{L}\p{N}])\d+(?:,\d{3})*(?:\.\d+)?")
-_IN_WORDS = {
-    **{
-        name: place
-        for place, name in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
-    },
-    **{
-        name: place
-        for place, name in enumerate(
-            "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), start=1
-        )
-    },
-}
 _OPENERS = frozenset(
     "accordingly additionally after also although another because before besides both currently despite during each "
     "either eventually every finally furthermore hence however if initially instead it its later like many meanwhile "
@@ -62,7 +48,7 @@ def missing(sentence: str, sources: Sequence[Source]) -> tuple[str, ...]:
     text = " ".join(f"{each.above} {each.quote}" for each in sources)
     held = {_folded(word.key) for word in words(text)}
     values = {_value(each) for each in _NUMBER.findall(text)}
-    values |= {float(value) for name, value in _IN_WORDS.items() if name in held}
+    values |= {float(value) for name, value in NUMBER_WORDS.items() if name in held}
     names = [(each.start, _without_opener(each.text)) for each in _ANNOTATOR.annotate(sentence).phrases]
     lost = [(start, name) for start, name in names if _lacks(name, held)]
     lost += [(each.start(), each[0]) for each in _NUMBER.finditer(sentence) if _value(each[0]) not in values]
@@ -85,8 +71,7 @@ def _lacks(name: str, held: set[str]) -> bool:
 
 def _folded(key: str) -> str:
     """Return a word's key without accents and plural, which one text writes and another leaves out."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", key) if not unicodedata.combining(each))
-    return stem(unicodedata.normalize("NFC", plain))
+    return stem(without_accents(key))
 
 
 def _value(number: str) -> float:

@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.question.terms import Terms, is_telling, stem
+from conspectus.query.question.terms import Terms, is_telling
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.text.names import words
+from conspectus.storage.text.words import stem
 
 _CHUNKS_KEPT = 4096
 """Chunks whose stems are kept, some kilobytes each: one question looks at the same ones twice."""

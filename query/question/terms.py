@@ -4,29 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.question.function_words import FUNCTION_WORDS
 from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.text.names import words
+from conspectus.storage.text.words import FUNCTION_WORDS, stem
 
 _SAYS_NOTHING = FUNCTION_WORDS | {"same", "other", "s"}
 """Words that do not say what a question is about."""
-
-
-def stem(word: str) -> str:
-    """Return a word without its plural or third-person s (Harman 1991, the S stemmer).
-
-    >>> [stem(word) for word in ("cities", "horses", "wrote", "class", "was")]
-    ['city', 'horse', 'wrote', 'class', 'was']
-    """
-    if len(word) < 4:
-        return word
-    if word.endswith("ies") and word[-4] not in "ae":
-        return f"{word[:-3]}y"
-    if word.endswith("es") and word[-3] not in "aeo":
-        return word[:-1]
-    if word.endswith("s") and word[-2] not in "us":
-        return word[:-1]
-    return word
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.query.question.aliases import alias_rows
-from conspectus.query.question.function_words import FUNCTION_WORDS, PARTICLES, REQUESTS
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.ids import is_id
 from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
+from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS
 
 _RARE = 300
 """A word that so many names hold tells of none of them."""

@@ -15,9 +15,9 @@ from itertools import pairwise
 
 import numpy as np
 from conspectus.query.methods.tog.span_vectors import Embed
-from conspectus.query.question.function_words import FUNCTION_WORDS
 from conspectus.query.walk.graph import spoken
 from conspectus.storage.arrays import Floats, Ints, Vectors
+from conspectus.storage.text.words import FUNCTION_WORDS
 
 LEAST = 0.4
 """A match of a span and a predicate from which on they are taken to speak of the same."""

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
-from conspectus.query.question.terms import Terms, is_telling, stem
+from conspectus.query.question.terms import Terms, is_telling
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.records import Entity
 from conspectus.storage.text.names import words
+from conspectus.storage.text.words import stem
 
 _MOST_HOLDERS = 60
 """A name in more passages than this leads anywhere."""

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.methods.tog.span_vectors import Embed
-from conspectus.query.methods.tog.stems import stem_in
-from conspectus.query.question.function_words import ASKING, FUNCTION_WORDS, REQUESTS
 from conspectus.query.walk.graph import spoken
 from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
 from conspectus.storage.text.names import words
+from conspectus.storage.text.words import ASKING, FUNCTION_WORDS, REQUESTS, stem_in
 
 LEAST = 0.25
 """A cosine up to which a span and a predicate have nothing to do with each other."""

@@ -3,30 +3,11 @@ import math
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.question.terms import question_terms, stem, telling_words
+from conspectus.query.question.terms import question_terms, telling_words
 from conspectus.storage.text.names import words
+from conspectus.storage.text.words import stem
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-
-@pytest.mark.parametrize(
-    ("word", "stemmed"),
-    [
-        ("cities", "city"), ("horses", "horse"), ("novels", "novel"), ("directs", "direct"), ("boxes", "boxe"),
-        ("class", "class"), ("bus", "bus"), ("virus", "virus"), ("wrote", "wrote"), ("was", "was"), ("us", "us"),
-        ("as", "as"), ("s", "s"), ("", ""), ("shoes", "shoe"), ("goes", "goe"), ("aies", "aie"), ("c++", "c++"),
-        ("北京", "北京"),
-    ],
-)  # fmt: skip
-def test_the_s_stemmer(word: str, stemmed: str) -> None:
-    assert stem(word) == stemmed
-
-
-@given(st.text(max_size=12))
-def test_a_stem_is_hardly_shorter_than_its_word(word: str) -> None:
-    found = stem(word)
-    assert len(word) - 2 <= len(found) <= len(word)
-    assert found[:-1] == word[: max(0, len(found) - 1)]
 
 
 @pytest.fixture(scope="module")

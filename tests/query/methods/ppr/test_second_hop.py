@@ -5,9 +5,10 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.ppr import PprRetriever
 from conspectus.query.methods.ppr.second_hop import Bridge, First, find_bridges, matched_stretch, second_hop
-from conspectus.query.question.terms import is_telling, question_terms, stem
+from conspectus.query.question.terms import is_telling, question_terms
 from conspectus.query.types import Step
 from conspectus.storage.text.names import words
+from conspectus.storage.text.words import stem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,0 +1,40 @@
+"""Stop words, stems and transliteration."""
+
+import pytest
+from conspectus.query.question.terms import is_telling
+from conspectus.storage.text.words import ASKING, FUNCTION_WORDS, PARTICLES, REQUESTS, stem
+from hypothesis import given
+from hypothesis import strategies as st
+
+
+def test_each_word_stands_in_one_list() -> None:
+    assert ASKING < FUNCTION_WORDS
+    assert not FUNCTION_WORDS & PARTICLES
+    assert not (FUNCTION_WORDS | PARTICLES) & REQUESTS
+    assert all(word == word.casefold().strip() for word in FUNCTION_WORDS | PARTICLES | REQUESTS)
+
+
+def test_they_do_not_say_what_a_question_is_about() -> None:
+    assert not any(map(is_telling, FUNCTION_WORDS))
+    assert not is_telling("same")
+    assert is_telling("about")
+
+
+@pytest.mark.parametrize(
+    ("word", "stemmed"),
+    [
+        ("cities", "city"), ("horses", "horse"), ("novels", "novel"), ("directs", "direct"), ("boxes", "boxe"),
+        ("class", "class"), ("bus", "bus"), ("virus", "virus"), ("wrote", "wrote"), ("was", "was"), ("us", "us"),
+        ("as", "as"), ("s", "s"), ("", ""), ("shoes", "shoe"), ("goes", "goe"), ("aies", "aie"), ("c++", "c++"),
+        ("北京", "北京"),
+    ],
+)  # fmt: skip
+def test_the_s_stemmer(word: str, stemmed: str) -> None:
+    assert stem(word) == stemmed
+
+
+@given(st.text(max_size=12))
+def test_a_stem_is_hardly_shorter_than_its_word(word: str) -> None:
+    found = stem(word)
+    assert len(word) - 2 <= len(found) <= len(word)
+    assert found[:-1] == word[: max(0, len(found) - 1)]
