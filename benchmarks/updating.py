@@ -20,11 +20,11 @@ from pathlib import Path
 
 from conspectus.pipelines.backends.nlp import OfflineJudgement
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.input import read_input
+from conspectus.pipelines.plan import read_input
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import Before, divide
-from conspectus.pipelines.steps.sentence_index import place_sentences, sentences_of
+from conspectus.pipelines.steps.sentences import place_sentences, sentences_of
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.leiden import modularity
 from conspectus.storage.index import Index

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.estimation.estimate import Estimate, estimate_read
-from conspectus.pipelines.input import read_input
+from conspectus.pipelines.plan import read_input
 from conspectus.pipelines.steps.chunks import split_documents
-from conspectus.pipelines.steps.extraction_nlp import unannotated
+from conspectus.pipelines.steps.extract.nlp import unannotated
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
 from conspectus.pipelines.steps.vectors import chunk_text
 from conspectus.prompts.embedding.embedder import open_embedder

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.build_report import BuildReport
-from conspectus.pipelines.import_guard import check_maker
 from conspectus.pipelines.index import build_from
+from conspectus.pipelines.plan import check_maker
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import read_documents

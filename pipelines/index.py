@@ -6,22 +6,17 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from conspectus.pipelines.backends.choice import extractor_of, judgement_of
-from conspectus.pipelines.background import beside
-from conspectus.pipelines.build_report import BuildReport, reported
+from conspectus.pipelines.backends.base import extractor_of, judgement_of
+from conspectus.pipelines.build_report import BuildReport, can_be_retried, reported
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.failure_stats import can_be_retried
-from conspectus.pipelines.fingerprint import fingerprint_of, tool_versions
 from conspectus.pipelines.gc_tuning import rarely_collecting
-from conspectus.pipelines.import_guard import IMPORTED, Brought, check_maker
-from conspectus.pipelines.input import read_input
-from conspectus.pipelines.previous_version import earlier_of
+from conspectus.pipelines.plan import IMPORTED, Brought, check_maker, fingerprint_of, read_input, tool_versions
+from conspectus.pipelines.publish import Shelf
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.resolution.undo_log import Deciding, fingerprinted, kept_marks, merges_of
-from conspectus.pipelines.runner import Progress, RunHere, Runner, no_progress
+from conspectus.pipelines.runner import Progress, RunHere, Runner, beside, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
-from conspectus.pipelines.steps.communities import not_divided
-from conspectus.pipelines.steps.graph import walk
+from conspectus.pipelines.steps.communities import earlier_of, not_divided
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.pipelines.steps.vectors import (
@@ -34,7 +29,7 @@ from conspectus.pipelines.steps.vectors import (
     report_text,
     rows_to_embed,
 )
-from conspectus.pipelines.version_writer import Shelf
+from conspectus.pipelines.steps.walk_graph import walk
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.index import Index

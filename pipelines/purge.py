@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conspectus.pipelines.estimation.sampling import EXTRACTION
-from conspectus.pipelines.steps.descriptions_llm import STAGE as SUMMARISE
-from conspectus.pipelines.steps.extraction_nlp import STAGE as EXTRACT
-from conspectus.pipelines.steps.openie_llm import NER, TRIPLES
-from conspectus.pipelines.steps.reports_llm import STAGE as REPORT
+from conspectus.pipelines.steps.descriptions import STAGE as SUMMARISE
+from conspectus.pipelines.steps.extract.nlp import STAGE as EXTRACT
+from conspectus.pipelines.steps.extract.openie import NER, TRIPLES
+from conspectus.pipelines.steps.reports.llm import STAGE as REPORT
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
 from conspectus.pipelines.steps.vectors import chunk_text, entity_text, predicate_texts, relation_text, report_text
 from conspectus.prompts.client.reply_cache import KIND as REPLY

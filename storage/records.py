@@ -217,7 +217,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a community is about. `rating` 0-10 is its share of the corpus, see pipelines/steps/reports.py."""
+    """What a community is about. `rating` (0 to 10): its share of the corpus, see steps/reports/extractive.py."""
 
     id: str
     community_id: str

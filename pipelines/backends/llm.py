@@ -5,17 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from conspectus.pipelines.backends.backend import Described, Found, Told
+from conspectus.pipelines.backends.base import Described, Found, Told
 from conspectus.pipelines.runner import Progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
-from conspectus.pipelines.steps.descriptions_llm import Summaries
-from conspectus.pipelines.steps.entities import with_descriptions
-from conspectus.pipelines.steps.extraction_llm import Guidance, extract_chunks
-from conspectus.pipelines.steps.merge_llm import merge_extractions
-from conspectus.pipelines.steps.report_elements import Elements
-from conspectus.pipelines.steps.reports import report_communities
-from conspectus.pipelines.steps.reports_llm import write_reports
-from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
+from conspectus.pipelines.steps.descriptions import Summaries
+from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
+from conspectus.pipelines.steps.extract.merge import with_descriptions
+from conspectus.pipelines.steps.extract.merge_llm import merge_extractions
+from conspectus.pipelines.steps.reports.extractive import report_communities
+from conspectus.pipelines.steps.reports.llm import write_reports
+from conspectus.pipelines.steps.reports.prompt import Elements
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.gather import together

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conspectus.pipelines.backends.backend import Described, Found, Told
+from conspectus.pipelines.backends.base import Described, Found, Told
 from conspectus.pipelines.runner import Runner
 from conspectus.pipelines.steps.communities import Earlier, divide
 from conspectus.pipelines.steps.descriptions import describe
-from conspectus.pipelines.steps.entities import merge, with_descriptions
-from conspectus.pipelines.steps.extraction_nlp import annotate_chunks
-from conspectus.pipelines.steps.reports import report_communities
-from conspectus.pipelines.steps.sentence_index import sentences_of
+from conspectus.pipelines.steps.extract.merge import merge, with_descriptions
+from conspectus.pipelines.steps.extract.nlp import annotate_chunks
+from conspectus.pipelines.steps.reports.extractive import report_communities
+from conspectus.pipelines.steps.sentences import sentences_of
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.memo import Memo

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.pipelines.backends.backend import Described, Found, Told
+from conspectus.pipelines.backends.base import Described, Found, Told
 from conspectus.pipelines.backends.llm import AskedModel, MeteredModel, leads
 from conspectus.pipelines.backends.nlp import OfflineJudgement
 from conspectus.pipelines.exchange.openie.file import by_chunk, read_open
@@ -15,10 +15,9 @@ from conspectus.pipelines.exchange.openie.hipporag import read_results
 from conspectus.pipelines.exchange.openie.passages import placed
 from conspectus.pipelines.runner import Progress, Runner
 from conspectus.pipelines.steps.communities import Earlier
-from conspectus.pipelines.steps.entities import Knowledge
-from conspectus.pipelines.steps.extraction_nlp import annotate_chunks
-from conspectus.pipelines.steps.openie import Annotated, OpenExtraction, merge_open
-from conspectus.pipelines.steps.openie_llm import extract_open
+from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.pipelines.steps.extract.nlp import annotate_chunks
+from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction, extract_open, merge_open
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.usage import Spending

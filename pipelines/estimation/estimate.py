@@ -5,19 +5,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from conspectus.pipelines.build_report import can_be_retried
 from conspectus.pipelines.estimation.embedding import embedding, without_model
 from conspectus.pipelines.estimation.habits import Habits, bounds
 from conspectus.pipelines.estimation.observed import certainty, chunks_of_the_version, later_replies, learn
 from conspectus.pipelines.estimation.rehearsal import Corpus, Rehearsal, look_up, rehearse
 from conspectus.pipelines.estimation.sampling import EXTRACTION, Spread, draw, extended, spread
 from conspectus.pipelines.estimation.seconds import Pace
-from conspectus.pipelines.failure_stats import can_be_retried
-from conspectus.pipelines.fingerprint import fingerprint_of
-from conspectus.pipelines.input import read_input
-from conspectus.pipelines.previous_version import earlier_of
+from conspectus.pipelines.plan import fingerprint_of, read_input
 from conspectus.pipelines.resolution.llm_vote import STAGE as VOTE
 from conspectus.pipelines.resolution.undo_log import fingerprinted, kept_marks, merges_of
 from conspectus.pipelines.steps.chunks import split_documents
+from conspectus.pipelines.steps.communities import earlier_of
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.embedding.endpoint_embedder import STEP as EMBED
 from conspectus.storage.errors import UsageError

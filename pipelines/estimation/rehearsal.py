@@ -17,7 +17,7 @@ from conspectus.pipelines.resolution.resolve import Embed, resolve
 from conspectus.pipelines.resolution.undo_log import Marks
 from conspectus.pipelines.runner import no_progress
 from conspectus.pipelines.steps.communities import Earlier
-from conspectus.pipelines.steps.extraction_llm import Guidance, extract_chunks
+from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
 from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text, report_text
 from conspectus.prompts.client.usage import Spending

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.chunks import split_documents
-from conspectus.pipelines.steps.entities import Knowledge, merge
-from conspectus.pipelines.steps.extraction_nlp import annotate_chunks
+from conspectus.pipelines.steps.extract.merge import Knowledge, merge
+from conspectus.pipelines.steps.extract.nlp import annotate_chunks
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.memo import Memo

@@ -6,8 +6,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from conspectus.pipelines.permitted.knowledge import Narrowed
-from conspectus.pipelines.steps.reports import report_communities
-from conspectus.pipelines.steps.sentence_index import Sentences
+from conspectus.pipelines.steps.reports.extractive import report_communities
+from conspectus.pipelines.steps.sentences import Sentences
 from conspectus.storage.records import Community, Entity, Report
 from conspectus.storage.settings import ReportSettings
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from conspectus.pipelines.exchange.kg.attributes import types_of
 from conspectus.pipelines.permitted.merged import merged_mentions
 from conspectus.pipelines.permitted.statements import joined, restated
-from conspectus.pipelines.steps.entities import TITLE, degrees_of, entity_id
+from conspectus.pipelines.steps.extract.merge import TITLE, degrees_of, entity_id
 from conspectus.pipelines.steps.join_graph import GRAPH_FILE
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Claim, Document, Entity, Mention, Origin, Relation

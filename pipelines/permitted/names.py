@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from conspectus.pipelines.permitted.knowledge import Narrowed
-from conspectus.pipelines.steps.graph import Walk, name_chunks, walk_graph
+from conspectus.pipelines.steps.walk_graph import Walk, name_chunks, walk_graph
 from conspectus.storage.records import Chunk, Document, Name
 from conspectus.storage.settings import NameSettings, WalkGraphSettings
 from conspectus.storage.text.names import NameMatcher

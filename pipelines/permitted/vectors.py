@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 from conspectus.pipelines.permitted.knowledge import Narrowed
-from conspectus.pipelines.steps.reports import NAMES_IN_TITLE, leading
+from conspectus.pipelines.steps.reports.extractive import NAMES_IN_TITLE, leading
 from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.storage.arrays import Rows, Vectors

@@ -22,9 +22,9 @@ from conspectus.pipelines.permitted.knowledge import narrowed
 from conspectus.pipelines.permitted.names import walk_of
 from conspectus.pipelines.permitted.vectors import NarrowedVectors
 from conspectus.pipelines.steps.descriptions import describe
-from conspectus.pipelines.steps.graph import Walk
-from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.pipelines.steps.vectors import chunk_text
+from conspectus.pipelines.steps.walk_graph import Walk
 from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.storage.index import Index
 from conspectus.storage.memory_index import HeldIndex, Parts

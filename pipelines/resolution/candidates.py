@@ -13,7 +13,7 @@ from conspectus.pipelines.resolution.name_index import names_of
 from conspectus.pipelines.resolution.normalisation import spelt_alike
 from conspectus.pipelines.resolution.partial_names import parts
 from conspectus.pipelines.resolution.typos import slips
-from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.records import Document
 
 LEAST = 0.3

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from conspectus.pipelines.backends.backend import Found
+from conspectus.pipelines.backends.base import Found
 from conspectus.pipelines.resolution.apply import applied, claims_applied
 from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.candidates import candidates, with_cosines

@@ -12,16 +12,19 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
-from conspectus.pipelines.steps.sentence_index import Sentences
+from conspectus.pipelines.steps.sentences import Sentences, place_sentences
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
 from conspectus.storage.graph.incremental_leiden import Labels, behind, changed_nodes, updated_leiden
 from conspectus.storage.hashing import short_id
-from conspectus.storage.records import Community, Entity, Mention, Relation
-from conspectus.storage.settings import CommunitySettings
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest, damaged_files
+from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
+from conspectus.storage.settings import CommunitySettings, Settings
 from conspectus.storage.tables import sorted_by_id
 
 _MOST_NAMES = 12
@@ -221,3 +224,30 @@ def _communities(
             first_id.setdefault(found.id, id_)
         above = standing
     return sorted_by_id(rows)
+
+
+# ---- """The version that a build replaces, as far as it decides what the new one is."""
+
+
+def earlier_of(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:
+    """Return what reads the communities that a build is to keep where it can.
+
+    None where it is to divide anew: on request, where there is no sound version, and where that was divided by other
+    settings.
+    """
+    if current is None or settings.communities.update == "exact":
+        return None
+    divided_by = CommunitySettings.model_validate({**current.settings["communities"], "update": "stable"})
+    if divided_by != settings.communities:
+        return None
+    if damaged_files(root, current):
+        return None
+    index = Index(root, current)
+
+    def read(sentences: bool) -> Before:
+        named = None
+        if sentences:
+            named = place_sentences(index.rows(Document), index.rows(Chunk), index.rows(Mention)).of_entity
+        return Before(index.rows(Entity), index.rows(Relation), named, index.rows(Community))
+
+    return read

@@ -1,10 +1,20 @@
 """What an entity is, in the corpus's own words: its most central mention sentences."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 
-from conspectus.pipelines.steps.sentence_index import Sentences
-from conspectus.storage.records import Entity
+from conspectus.pipelines.steps.sentences import Sentences
+from conspectus.prompts.client.gather import together
+from conspectus.prompts.embedding.windows import cut
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.replies.reask import Outcome, least_lost
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.storage.errors import ModelError
+from conspectus.storage.records import Entity, Failure
 from conspectus.storage.settings import DescriptionSettings
+from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
+from pydantic import BaseModel, Field
 
 
 def describe(entities: Sequence[Entity], sentences: Sentences, settings: DescriptionSettings) -> dict[str, str]:
@@ -16,3 +26,169 @@ def describe(entities: Sequence[Entity], sentences: Sentences, settings: Descrip
             chosen = sorted(sentences.most_central(rows, settings.sentences))
             descriptions[entity.id] = " ".join(" ".join(sentences.texts[row].split()) for row in chosen)
     return descriptions
+
+
+# ---- """What an entity or a relation is, from the descriptions that a model gave it in each chunk: one text.
+
+STAGE = "summarise"
+
+_LINE = "- "
+_LINE_TOKENS = 1
+
+
+# JSON, because nobody can tell of plain text whether it is whole, or an apology.
+class DescriptionAnswer(BaseModel):
+    """A description as a model states it."""
+
+    description: str = Field(pattern=r"\S")
+
+
+class Summaries:
+    """One description for each thing, while they are summed up: begun when this is made, in a running event loop.
+
+    `names` says what to call each (an entity's name; "A and B" for a relation), `sources` the digests of the chunks
+    that its descriptions come from. Descriptions are taken sorted, each once, blank ones not at all. One stands as it
+    is; several stand joined up to `summary_threshold` tokens; more become one by the model: all at once up to
+    `max_input_tokens`, beyond that in batches whose results are summed up in turn. A description longer than half a
+    batch is divided first, so that nothing is left out. Where a call fails, as many whole descriptions as keep to the
+    threshold stand joined.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, str],
+        descriptions: Mapping[str, Sequence[str]],
+        model: LanguageModel,
+        settings: DescriptionSettings,
+        sources: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        told = {id_: _distinct(descriptions[id_]) for id_ in sorted(descriptions)}
+        self.texts = {id_: _joined(each) for id_, each in told.items()}
+        """The descriptions by id: those that the model is still writing as they are joined."""
+        self._failures: list[Failure] = []
+        several = [id_ for id_, each in told.items() if len(each) > 1]
+        tokens = dict(zip(several, count_each([self.texts[id_] for id_ in several]), strict=True))
+        self._tasks = {
+            id_: asyncio.create_task(
+                self._sum_up(id_, _written(names[id_], told[id_], model, settings, sources.get(id_, ())), told[id_])
+            )
+            for id_ in several
+            if tokens[id_] > settings.summary_threshold
+        }
+        self._threshold = settings.summary_threshold
+
+    async def ready(self, ids: Iterable[str]) -> None:
+        """Wait until the descriptions of these are what they will be. BudgetReached where one cannot be paid."""
+        waited_for = [self._tasks[id_] for id_ in ids if id_ in self._tasks]
+        if waited_for:
+            await asyncio.wait(waited_for)
+            for each in waited_for:
+                each.result()
+
+    async def all(self) -> list[Failure]:
+        """Wait for all, and return a failure for each that the model did not give, sorted by id.
+
+        BudgetReached is passed on, when the calls under way have ended.
+        """
+        await together(self._tasks.values())
+        return sorted(self._failures, key=lambda each: each.item_id)
+
+    async def _sum_up(self, id_: str, writing: Awaitable[str | ModelError], told: Sequence[str]) -> None:
+        text = await writing
+        if isinstance(text, ModelError):
+            self._failures.append(Failure(STAGE, id_, "the descriptions could not be summed up", str(text)))
+            text = _joined(_whole(told, self._threshold))
+        self.texts[id_] = text
+
+
+def _distinct(descriptions: Iterable[str]) -> list[str]:
+    return sorted({" ".join(each.split()) for each in descriptions} - {""})
+
+
+def _joined(descriptions: Sequence[str]) -> str:
+    if len(descriptions) < 2:
+        return "".join(descriptions)
+    return " ".join(f"{each}." if each[-1].isalnum() else each for each in descriptions)
+
+
+def _whole(descriptions: Sequence[str], most: int) -> list[str]:
+    """Return as many descriptions as fit, the first that do; the shortest alone where none does."""
+    kept: list[str] = []
+    room = most
+    for each, tokens in zip(descriptions, count_each(descriptions), strict=True):
+        if tokens < room or (tokens == room and not each[-1].isalnum()):  # a full stop may be put behind it
+            kept.append(each)
+            room -= tokens + each[-1].isalnum()
+    return kept or [min(descriptions, key=lambda each: (len(each), each))]
+
+
+async def _written(
+    name: str,
+    descriptions: Sequence[str],
+    model: LanguageModel,
+    settings: DescriptionSettings,
+    sources: tuple[str, ...],
+) -> str | ModelError:
+    # Two always fit into a batch, so that every round leaves fewer.
+    most = settings.max_input_tokens // 2 - _LINE_TOKENS
+    texts = [piece for each in descriptions for piece in _pieces(each, most)]
+    try:
+        while len(texts) > 1:
+            batches = list(_batches(texts, settings.max_input_tokens))
+            replies = await together(_one(name, batch, model, settings.summary_words, sources) for batch in batches)
+            texts = replies if len(replies) == 1 else [_pieces(each, most)[0] for each in replies]
+    except ModelError as error:
+        return error
+    return texts[0]
+
+
+async def _one(name: str, batch: Sequence[str], model: LanguageModel, words: int, sources: tuple[str, ...]) -> str:
+    if len(batch) == 1:
+        return batch[0]
+    listed = "\n".join(f"{_LINE}{each}" for each in batch)
+    prompt = render("index/summarise", words=str(words), thing=name, descriptions=listed)
+    request = Request((Message("user", prompt),), "summarise", sources=sources)
+
+    async def exchange(model: LanguageModel) -> Outcome[str]:
+        answer = await ask_for(model, request, DescriptionAnswer)
+        return Outcome(" ".join(answer.description.split()))
+
+    return await least_lost(model, exchange)
+
+
+def _pieces(text: str, most: int) -> list[str]:
+    """Return the text in pieces of at most `most` tokens, cut between words where a word is not longer."""
+    if count_tokens(text) <= most:
+        return [text]
+    starts = [start for start, _ in token_spans(text)]
+    pieces = cut(
+        text,
+        starts,
+        list(_word_numbers(text, starts)),
+        room=most,
+        overlap=0,
+        fits=lambda piece: count_tokens(piece) <= most,
+    )
+    return [piece.strip() for piece in pieces if piece.strip()]
+
+
+def _word_numbers(text: str, starts: Sequence[int]) -> Iterator[int]:
+    """Yield for each token the number of the word that it belongs to; whitespace alone divides words."""
+    number = before = 0
+    for start in starts:
+        number += any(sign.isspace() for sign in text[before:start])
+        before = start
+        yield number
+
+
+def _batches(texts: Sequence[str], most: int) -> Iterator[list[str]]:
+    """Yield the texts in order, as many in a batch as have `most` tokens together, each on its line."""
+    batch: list[str] = []
+    room = most
+    for text, tokens in zip(texts, count_each(texts), strict=True):
+        if batch and tokens + _LINE_TOKENS > room:
+            yield batch
+            batch, room = [], most
+        batch.append(text)
+        room -= tokens + _LINE_TOKENS
+    yield batch

@@ -12,7 +12,7 @@ from itertools import chain
 import numpy as np
 from conspectus.pipelines.exchange.kg.attributes import ForeignRow, ToldThing, ToldTriple
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
-from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.hashing import short_id, short_id_of, sized
 from conspectus.storage.records import Entity, Origin, Relation
 from conspectus.storage.tables import sorted_by_id

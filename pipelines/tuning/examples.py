@@ -8,7 +8,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from conspectus.pipelines.steps.usable_records import flaw, name_key
+from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.record_writer import Record, is_writable, write_records

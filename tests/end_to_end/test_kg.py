@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.steps.entities import entity_id
+from conspectus.pipelines.steps.extract.merge import entity_id
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.menu import METHODS
 from conspectus.storage.records import Community, Entity, Relation, Report

@@ -4,9 +4,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from conspectus.pipelines.steps.descriptions_llm import DescriptionAnswer
-from conspectus.pipelines.steps.openie_llm import NamedEntities, Triples
-from conspectus.pipelines.steps.report_findings import ReportAnswer
+from conspectus.pipelines.steps.descriptions import DescriptionAnswer
+from conspectus.pipelines.steps.extract.openie import NamedEntities, Triples
+from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
 from conspectus.prompts.client.completions import Rate, read_completion
 from conspectus.prompts.client.retry import TryAgain

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from conspectus.pipelines.backends.backend import Described, Found, Told
+from conspectus.pipelines.backends.base import Described, Found, Told
 from conspectus.pipelines.backends.llm import leads
+from conspectus.pipelines.build_report import DANGLING
 from conspectus.pipelines.exchange.graphrag.communities import communities_of
 from conspectus.pipelines.exchange.graphrag.documents import Texts
 from conspectus.pipelines.exchange.graphrag.entities import Things, entities_of, things_of
@@ -14,9 +15,8 @@ from conspectus.pipelines.exchange.graphrag.relations import claims_of, relation
 from conspectus.pipelines.exchange.graphrag.reports import Kind, reports_of
 from conspectus.pipelines.exchange.graphrag.roundtrip import Taken, origins_of
 from conspectus.pipelines.exchange.graphrag.schema import Tables
-from conspectus.pipelines.failure_stats import DANGLING
-from conspectus.pipelines.steps.entities import Knowledge, degrees_of, entity_id
-from conspectus.pipelines.steps.report_prompt import Cited
+from conspectus.pipelines.steps.extract.merge import Knowledge, degrees_of, entity_id
+from conspectus.pipelines.steps.reports.prompt import Cited
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.records import Chunk, Community, Document, Mention

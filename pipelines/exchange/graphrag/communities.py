@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.schema import CommunityRow
-from conspectus.pipelines.failure_stats import IMPORT
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Failure, Mention, Relation
 from conspectus.storage.tables import sorted_by_id

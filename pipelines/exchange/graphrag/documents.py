@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.align import Aligned, Text, joined
 from conspectus.pipelines.exchange.graphrag.schema import DocumentRow, Tables, TextUnitRow
-from conspectus.pipelines.failure_stats import IMPORT
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Failure

@@ -10,14 +10,13 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.build_report import BuildReport, summary
+from conspectus.pipelines.build_report import DANGLING, IMPORT, BuildReport, summary
 from conspectus.pipelines.exchange.graphrag.backend import GraphragJudgement
 from conspectus.pipelines.exchange.graphrag.documents import texts_of
 from conspectus.pipelines.exchange.graphrag.schema import MAKER
 from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
-from conspectus.pipelines.failure_stats import DANGLING, IMPORT
-from conspectus.pipelines.import_guard import Brought
 from conspectus.pipelines.index import build_from
+from conspectus.pipelines.plan import Brought
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.storage.errors import UsageError
 from conspectus.storage.manifest import Manifest

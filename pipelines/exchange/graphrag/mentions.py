@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from conspectus.pipelines.exchange.graphrag.entities import Things
-from conspectus.pipelines.steps.entities import entity_id
+from conspectus.pipelines.steps.extract.merge import entity_id
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Match, Mention, Relation
 from conspectus.storage.tables import sorted_by_id

@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.entities import NO_NAME, names_of_claim, shown
 from conspectus.pipelines.exchange.graphrag.schema import CovariateRow, RelationshipRow
-from conspectus.pipelines.failure_stats import IMPORT
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.steps.entities import entity_id
+from conspectus.pipelines.steps.extract.merge import entity_id
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Claim, Failure, Relation
 from conspectus.storage.tables import sorted_by_id

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.align import Text
 from conspectus.pipelines.exchange.graphrag.schema import ReportRow
-from conspectus.pipelines.failure_stats import IMPORT
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.steps.report_findings import places_of
-from conspectus.pipelines.steps.report_prompt import Cited
+from conspectus.pipelines.steps.reports.cite import places_of
+from conspectus.pipelines.steps.reports.prompt import Cited
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Community, Failure, Finding, Report, Span
 from conspectus.storage.tables import sorted_by_id

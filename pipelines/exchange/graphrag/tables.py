@@ -5,9 +5,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag import coerce as cells
 from conspectus.pipelines.exchange.graphrag.schema import TABLES, CommunityRow, Tables, TextUnitRow
-from conspectus.pipelines.failure_stats import IMPORT
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, file_digest

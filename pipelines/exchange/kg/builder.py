@@ -14,8 +14,8 @@ from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
+from conspectus.pipelines.build_report import KG
 from conspectus.pipelines.exchange.kg.attributes import ToldThing, ToldTriple, one_thing, one_triple
-from conspectus.pipelines.failure_stats import KG
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.arrays import Ints
 from conspectus.storage.records import Failure

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.failure_stats import EXTRACT
-from conspectus.pipelines.steps.extraction_llm import LOST_RECORD
-from conspectus.pipelines.steps.openie import OpenExtraction, usable
+from conspectus.pipelines.build_report import EXTRACT
+from conspectus.pipelines.steps.extract.llm import LOST_RECORD
+from conspectus.pipelines.steps.extract.openie import OpenExtraction, usable
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.text.names import words

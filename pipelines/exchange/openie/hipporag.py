@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from conspectus.pipelines.build_report import EXTRACT
 from conspectus.pipelines.exchange.openie.lightrag import read_lightrag
 from conspectus.pipelines.exchange.openie.passages import OpenResults, Passage, titled
-from conspectus.pipelines.failure_stats import EXTRACT
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.steps.extraction_llm import LOST_RECORD
-from conspectus.pipelines.steps.openie import usable
+from conspectus.pipelines.steps.extract.llm import LOST_RECORD
+from conspectus.pipelines.steps.extract.openie import usable
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Document, Failure

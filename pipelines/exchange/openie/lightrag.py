@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from conspectus.pipelines.build_report import EXTRACT
 from conspectus.pipelines.exchange.kg.graphml import KEYWORDS, SEPARATOR, is_rag, predicate_of_keywords, unquoted
 from conspectus.pipelines.exchange.kg.graphml_parser import Graphml, GraphmlItem, parse_graphml
 from conspectus.pipelines.exchange.openie.passages import OpenResults, Passage
-from conspectus.pipelines.failure_stats import EXTRACT
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.steps.openie import OpenExtraction, OpenTriple
-from conspectus.pipelines.steps.usable_records import name_key
+from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple
+from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Document, Failure

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from conspectus.pipelines.build_report import EXTRACT
 from conspectus.pipelines.exchange.openie.file import by_chunk
-from conspectus.pipelines.failure_stats import EXTRACT
-from conspectus.pipelines.steps.openie import OpenExtraction
+from conspectus.pipelines.steps.extract.openie import OpenExtraction
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Document, Failure
 

@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.backends.backend import Found, Told
+from conspectus.pipelines.backends.base import Found, Told
 from conspectus.pipelines.exchange.graphrag.backend import GraphragJudgement
 from conspectus.pipelines.exchange.graphrag.documents import texts_of
 from conspectus.pipelines.exchange.graphrag.export_rows import rows_of

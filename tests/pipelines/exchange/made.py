@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.steps.entities import Knowledge
+from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.join_graph import join
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id

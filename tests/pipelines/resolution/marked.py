@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from conspectus.pipelines.backends.backend import Found
+from conspectus.pipelines.backends.base import Found
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
-from conspectus.pipelines.steps.entities import Statement, knowledge_of
-from conspectus.pipelines.steps.find_names import Sighting
+from conspectus.pipelines.steps.extract.find_names import Sighting
+from conspectus.pipelines.steps.extract.merge import Statement, knowledge_of
 from conspectus.prompts.model import LanguageModel
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Chunk, Document

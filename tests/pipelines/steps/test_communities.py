@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from conspectus.pipelines.steps.communities import Before, Division, divide
-from conspectus.pipelines.steps.sentence_index import Sentences, sentences_of
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import numpy as np
 from conspectus.pipelines.steps.descriptions import describe
-from conspectus.pipelines.steps.entities import with_descriptions
-from conspectus.pipelines.steps.sentence_index import sentences_of
+from conspectus.pipelines.steps.extract.merge import with_descriptions
+from conspectus.pipelines.steps.sentences import sentences_of
 from conspectus.query.context import Context
 from conspectus.storage.records import Chunk, Document, Entity, Mention
 from conspectus.storage.settings import DescriptionSettings

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.pipelines.steps.descriptions_llm import Summaries
+from conspectus.pipelines.steps.descriptions import Summaries
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeServer, Faults
 from conspectus.prompts.fake.asked import FakeRequest

@@ -3,11 +3,11 @@
 from collections import Counter
 from dataclasses import replace
 
-from conspectus.pipelines.backends.backend import Found, Told
+from conspectus.pipelines.backends.base import Found, Told
+from conspectus.pipelines.build_report import DANGLING
 from conspectus.pipelines.exchange.graphrag.schema import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
 from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
-from conspectus.pipelines.failure_stats import DANGLING
-from conspectus.pipelines.steps.entities import entity_id
+from conspectus.pipelines.steps.extract.merge import entity_id
 from conspectus.storage.records import Chunk, Entity, Failure
 from hypothesis import given, settings
 

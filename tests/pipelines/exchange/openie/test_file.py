@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.exchange.openie.file import by_chunk, read_open
-from conspectus.pipelines.steps.openie import OpenExtraction, OpenTriple
+from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Chunk
 from hypothesis import HealthCheck, given, settings

@@ -1,0 +1,248 @@
+"""Chunks to the entities, relationships and claims that a language model finds in them.
+
+The element instances of GraphRAG (Edge et al. 2024, sections 3.1.2 and A.1): one prompt for entities and relationships;
+then, up to `extraction.max_gleanings` times, a forced yes or no to the question whether any were missed and, on yes, a
+continuation that says that many were. Each reply is read by itself. Claims have a prompt of their own.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.extract.validate import flaw
+from conspectus.prompts.client.gather import together
+from conspectus.prompts.model import LanguageModel, Message, Reply, Request
+from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.replies.reask import Outcome, least_lost
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
+from conspectus.prompts.replies.structured import choose
+from conspectus.storage.errors import BudgetReached, ModelError, ModelRefused, ModelUnavailable
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.settings import ExtractionSettings
+
+STAGE = "extract"
+LOST_RECORD = "lost record"
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """What fits the prompts to a domain: who the model is told to be, and examples in the format of records.
+
+    Empty examples stand for those of prompts/index.
+    """
+
+    persona: str = ""
+    examples: str = ""
+    claim_examples: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Something that a chunk's replies do not give: why, what is known of it, the error where there was no reply."""
+
+    reason: str
+    detail: str
+    error: ModelError | None = None
+
+
+def loss_of(step: str, error: ModelError) -> Loss:
+    """Return what a call that failed means."""
+    unanswered = isinstance(error, ModelRefused | ModelUnavailable)
+    return Loss(f"the call of step {step} failed", str(error), error if unanswered else None)
+
+
+def raise_if_unanswered(losses: Sequence[Sequence[Loss]]) -> None:
+    """Raise the error of the first chunk where no call for any chunk got a reply; `losses` are those of each chunk.
+
+    A server that is gone, or refuses the key, is no loss to be listed: the version in force is worth more than one of
+    nothing.
+    """
+    errors = [loss.error for one in losses for loss in one if loss.error]
+    if errors and all(one and all(loss.error for loss in one) for one in losses):
+        raise errors[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkExtraction:
+    """What the replies for one chunk state, each in the order of the replies, and what was lost of them."""
+
+    entities: tuple[EntityRecord, ...] = ()
+    relations: tuple[RelationRecord, ...] = ()
+    claims: tuple[ClaimRecord, ...] = ()
+    losses: tuple[Loss, ...] = ()
+
+
+async def extract_chunks(
+    chunks: Sequence[Chunk],
+    settings: ExtractionSettings,
+    model: LanguageModel,
+    progress: Progress = no_progress,
+    guidance: Guidance | None = None,
+) -> tuple[list[ChunkExtraction], list[Failure]]:
+    """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
+
+    No chunk waits for another; equal texts are asked for once. A call that failed is a failure, and what came before
+    it is kept. BudgetReached is raised when the calls under way have ended; ModelRefused or ModelUnavailable where no
+    call at all got a reply.
+    """
+    found = await of_each_text(chunks, lambda text: extract_chunk(text, model, settings, guidance), STAGE, progress)
+    if not any(one.entities or one.relations or one.claims for one in found):
+        raise_if_unanswered([one.losses for one in found])
+    failures = [
+        Failure(STAGE, chunk.id, loss.reason, loss.detail)
+        for chunk, one in zip(chunks, found, strict=True)
+        for loss in one.losses
+    ]
+    return found, failures
+
+
+async def extract_chunk(
+    text: str, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance | None = None
+) -> ChunkExtraction:
+    """Return what a model finds in the text of a chunk. Only BudgetReached is raised, when all its calls have ended."""
+    guided = guidance or Guidance()
+    works = [_elements(text, model, settings, guided)]
+    if settings.claims:
+        works.append(_claims(text, model, settings, guided))
+    parts = await together(works)
+    return ChunkExtraction(
+        tuple(each for part in parts for each in part.entities),
+        tuple(each for part in parts for each in part.relations),
+        tuple(each for part in parts for each in part.claims),
+        tuple(each for part in parts for each in part.losses),
+    )
+
+
+async def _elements(
+    text: str, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance
+) -> ChunkExtraction:
+    asked = render(
+        "index/extract",
+        persona=guidance.persona,
+        entity_types=", ".join(settings.entity_types),
+        examples=guidance.examples or prompt_text("index/extract_examples"),
+        text=text,
+    )
+    said = _Conversation(model, (digest(text),), asked.strip())
+    await said.go_on("extract")
+    for _ in range(settings.max_gleanings):
+        if not (said.is_open and await said.agrees("glean_more", render("index/glean_more"))):
+            break
+        await said.go_on("glean", render("index/glean"))
+    return said.extraction()
+
+
+async def _claims(text: str, model: LanguageModel, settings: ExtractionSettings, guidance: Guidance) -> ChunkExtraction:
+    asked = render(
+        "index/claims",
+        persona=guidance.persona,
+        claim_description=settings.claim_description,
+        entity_types=", ".join(settings.entity_types),
+        examples=guidance.claim_examples or prompt_text("index/claims_examples"),
+        text=text,
+    )
+    said = _Conversation(model, (digest(text),), asked.strip())
+    await said.go_on("claims")
+    return said.extraction()
+
+
+class _Conversation:
+    """A chunk's conversation with a model, and the records of its replies. A call that fails ends it."""
+
+    def __init__(self, model: LanguageModel, sources: tuple[str, ...], asked: str) -> None:
+        self._model = model
+        self._sources = sources
+        self._messages: tuple[Message, ...] = (Message("user", asked),)
+        self._records: list[Records] = []
+        self._losses: list[Loss] = []
+        self.is_open = True
+
+    async def go_on(self, step: str, text: str = "") -> None:
+        """Read the next reply: to what was said so far, and `text` where there is one."""
+        if text:
+            self._messages = (*self._messages, Message("user", text))
+        request = Request(self._messages, step, sources=self._sources)
+
+        async def exchange(model: LanguageModel) -> Outcome[tuple[Reply, Records]]:
+            reply = await model.complete(request)
+            records = read_records(reply.text, cut_off=reply.finish == "length")
+            usable = [not flaw(each) for kind in (records.entities, records.relations, records.claims) for each in kind]
+            lost = len(records.lost) + usable.count(False)
+            return Outcome((reply, records), kept=usable.count(True), lost=lost)
+
+        try:
+            reply, records = await least_lost(self._model, exchange)
+        except ModelError as error:
+            self._end(step, error)
+            return
+        self._messages = (*self._messages, Message("assistant", reply.text))
+        self._records.append(records)
+        self._losses += [Loss(LOST_RECORD, f"{each.reason}: {each.text}") for each in records.lost]
+        # Many servers refuse a conversation in which the model said nothing.
+        self.is_open = bool(reply.text.strip())
+
+    async def agrees(self, step: str, question: str) -> bool:
+        """Return whether the model says yes to a question, which is then forgotten."""
+        request = Request((*self._messages, Message("user", question)), step, sources=self._sources)
+
+        async def exchange(model: LanguageModel) -> Outcome[str]:
+            return Outcome(await choose(model, request, ("Yes", "No")))
+
+        try:
+            return await least_lost(self._model, exchange) == "Yes"
+        except ModelError as error:
+            self._end(step, error)
+            return False
+
+    def extraction(self) -> ChunkExtraction:
+        """Return what all replies together state."""
+        return ChunkExtraction(
+            tuple(each for one in self._records for each in one.entities),
+            tuple(each for one in self._records for each in one.relations),
+            tuple(each for one in self._records for each in one.claims),
+            tuple(self._losses),
+        )
+
+    def _end(self, step: str, error: ModelError) -> None:
+        self.is_open = False
+        self._losses.append(loss_of(step, error))
+
+
+# ---- """Asking a model about every chunk, each distinct text once."""
+
+Result = TypeVar("Result")
+
+_AT_ONCE = 1024
+"""Texts in hand: more than any server takes calls at once, few enough for their prompts to be held in memory."""
+
+
+async def of_each_text(
+    chunks: Sequence[Chunk], ask: Callable[[str], Awaitable[Result]], stage: str, progress: Progress
+) -> list[Result]:
+    """Return what `ask` gives for the text of each chunk, in their order; equal texts are asked for once.
+
+    No text waits for another. BudgetReached is raised when the calls under way have ended, and no text is begun after
+    it.
+    """
+    texts = list(dict.fromkeys(chunk.text for chunk in chunks))
+    found: dict[str, Result] = {}
+    pending = iter(texts)
+    stopped = False
+
+    async def work() -> None:
+        nonlocal stopped
+        for text in pending:
+            if stopped:
+                return
+            try:
+                found[text] = await ask(text)
+            except BudgetReached:
+                stopped = True
+                raise
+            progress(stage, len(found), len(texts))
+
+    progress(stage, 0, len(texts))
+    await together(work() for _ in range(min(_AT_ONCE, len(texts))))
+    return [found[chunk.text] for chunk in chunks]

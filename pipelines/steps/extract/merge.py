@@ -1,0 +1,230 @@
+"""Sightings and triples merged into entities, relations and the mentions that tie both to text.
+
+An entity's key is its NFKC, case-folded name, not its type: one name is one node. Its display name is the most
+frequent surface and its type the majority, ties in alphabetical order. Two mentions with one span of one document
+(overlapping chunks repeat text) count once in every weight.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from conspectus.pipelines.steps.extract.find_names import ChunkSightings, Sighting, known_names, see, title_sightings
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Triple
+from conspectus.storage.text.normalise import entity_key
+
+TITLE = "TITLE"
+"""Type of an entity that is known as a document's title only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What the documents say, each list sorted by id. Descriptions of entities come in a later step."""
+
+    entities: list[Entity]
+    relations: list[Relation]
+    mentions: list[Mention]
+
+
+def merge(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    annotations: Sequence[Annotation],
+    settings: NameSettings,
+) -> Knowledge:
+    """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`)."""
+    phrases = (phrase for annotation in annotations for phrase in annotation.phrases)
+    known = known_names(documents, (each.text for each in phrases if each.type != CONCEPT), settings)
+    matcher = NameMatcher(known)
+    seen = [see(chunk, annotation, matcher) for chunk, annotation in zip(chunks, annotations, strict=True)]
+    sightings = [each for one in seen for each in one.sightings]
+    sightings += title_sightings(documents, chunks, known)
+    return knowledge_of(sightings, list(statements(seen, annotations)))
+
+
+def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["Statement"]) -> Knowledge:
+    """Return the entities that were seen, what is stated of those worth a node, and the mentions of both."""
+    kept = _kept_keys(sightings, stated)
+    relations, relation_mentions = _relations(stated, kept)
+    entities, entity_mentions = entities_of((each for each in sightings if each.key in kept), relations)
+    return Knowledge(entities, relations, sorted_by_id([*entity_mentions, *relation_mentions]))
+
+
+@lru_cache(maxsize=100_000)
+def entity_id(key: str) -> str:
+    """Return the id of the entity with this key (see conspectus.storage.text.normalise.entity_key)."""
+    return short_id("entity", key)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A triple of one chunk between entity keys; [start, end) is its sentence, in document offsets.
+
+    Where no sentence is known both are None, and `told` are the words of the triple.
+    """
+
+    chunk: Chunk
+    source: str
+    predicate: str
+    target: str
+    start: int | None
+    end: int | None
+    told: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The words that state it; "" where no sentence is known."""
+        if self.start is None or self.end is None:
+            return ""
+        return self.chunk.text[self.start - self.chunk.start : self.end - self.chunk.start]
+
+    @property
+    def place(self) -> tuple[str, int | None, int | None]:
+        """Where it is stated: two statements of one place count once."""
+        return (self.chunk.document_id if self.start is not None else self.chunk.id, self.start, self.end)
+
+
+def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[Statement]:
+    """Yield the triples of annotated chunks between what their phrases stand for."""
+    for one, annotation in zip(seen, annotations, strict=True):
+        for triple in annotation.triples:
+            statement = _statement(one, triple)
+            if statement.source and statement.target and statement.source != statement.target:
+                yield statement
+
+
+def _statement(one: ChunkSightings, triple: Triple) -> Statement:
+    offset = one.chunk.start
+    source, target = one.stands_for[triple.subject], one.stands_for[triple.object]
+    return Statement(
+        one.chunk,
+        source,
+        " ".join(triple.predicate.split()),
+        target,
+        offset + triple.start,
+        offset + triple.end,
+    )
+
+
+def _kept_keys(sightings: Iterable[Sighting], stated: Iterable[Statement]) -> set[str]:
+    """Return the keys worth a node: all names, and noun phrases that a statement or a second place uses."""
+    names: set[str] = set()
+    places: defaultdict[str, set[tuple[str, int | None]]] = defaultdict(set)
+    for each in sightings:
+        if each.type != CONCEPT:
+            names.add(each.key)
+        places[each.key].add((each.chunk.document_id, each.start))
+    used = {key for each in stated for key in (each.source, each.target)}
+    return {key for key in names | used | {key for key, spans in places.items() if len(spans) > 1} if key in places}
+
+
+@dataclass(slots=True)
+class _Votes:
+    """What the sightings of one key say."""
+
+    surfaces: Counter[str] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
+    chunks: set[str] = field(default_factory=set)
+
+
+def entities_of(
+    sightings: Iterable[Sighting], relations: Iterable[Relation], untyped: Callable[[str], str] = lambda _: TITLE
+) -> tuple[list[Entity], list[Mention]]:
+    """Return the entities that were seen, sorted by id, and their mentions, each once.
+
+    `untyped` gives the type of a key that no sighting has a type for.
+    """
+    votes: defaultdict[str, _Votes] = defaultdict(_Votes)
+    mentions: dict[str, Mention] = {}
+    spans: set[tuple[str, str, int | None, int | None]] = set()
+    typed: set[tuple[str, str, int | None, int | None, str]] = set()
+    for each in sightings:
+        vote = votes[each.key]
+        vote.chunks.add(each.chunk.id)
+        span = (each.key, each.chunk.document_id, each.start, each.end)
+        if each.match != "alias" and span not in spans:
+            vote.surfaces[" ".join(each.surface.split())] += 1
+            spans.add(span)
+        if each.type is not None and (*span, each.type) not in typed:
+            vote.types[each.type] += 1
+            typed.add((*span, each.type))
+        mention = _entity_mention(each)
+        mentions.setdefault(mention.id, mention)
+    degrees = degrees_of(relations)
+    entities = [_entity(key, vote, degrees.get(entity_id(key), 0), untyped) for key, vote in votes.items()]
+    return sorted_by_id(entities), list(mentions.values())
+
+
+def _entity_mention(each: Sighting) -> Mention:
+    owner = entity_id(each.key)
+    id_ = short_id("mention", each.chunk.id, owner, str(each.start), str(each.end))
+    return Mention(id_, each.chunk.id, owner, None, each.start, each.end, each.match, each.surface, "")
+
+
+def _entity(key: str, vote: _Votes, degree: int, untyped: Callable[[str], str]) -> Entity:
+    types = tuple(kind for kind, _ in _ranked(vote.types)) or (untyped(key),)
+    name = _ranked(vote.surfaces)[0][0] if vote.surfaces else key
+    return Entity(entity_id(key), name, types[0], types, "", len(vote.chunks), degree)
+
+
+def _ranked(votes: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(votes.items(), key=lambda each: (-each[1], each[0]))
+
+
+def degrees_of(relations: Iterable[Relation]) -> dict[str, int]:
+    """Return how many others each end of the relations is joined to."""
+    neighbours: defaultdict[str, set[str]] = defaultdict(set)
+    for each in relations:
+        neighbours[each.source_id].add(each.target_id)
+        neighbours[each.target_id].add(each.source_id)
+    return {key: len(others) for key, others in neighbours.items()}
+
+
+def _relations(stated: Iterable[Statement], kept: set[str]) -> tuple[list[Relation], list[Mention]]:
+    grouped: defaultdict[tuple[str, str, str], list[Statement]] = defaultdict(list)
+    for each in stated:
+        if each.source in kept and each.target in kept:
+            grouped[each.source, entity_key(each.predicate), each.target].append(each)
+    relations: list[Relation] = []
+    mentions: dict[str, Mention] = {}
+    for (source, predicate, target), group in sorted(grouped.items()):
+        relation = _relation(source, predicate, target, group)
+        relations.append(relation)
+        for each in group:
+            mention = _relation_mention(relation.id, each)
+            mentions.setdefault(mention.id, mention)
+    return sorted_by_id(relations), list(mentions.values())
+
+
+def _relation(source: str, predicate: str, target: str, group: Sequence[Statement]) -> Relation:
+    sentences = {each.sentence for each in group} - {""} or {each.told for each in group}
+    shortest = min(sentences, key=lambda text: (len(text), text))
+    return Relation(
+        id=short_id("relation", source, predicate, target),
+        source_id=entity_id(source),
+        target_id=entity_id(target),
+        predicate=min(each.predicate for each in group),
+        description=" ".join(shortest.split()),
+        weight=float(len({each.place for each in group})),
+        chunk_ids=tuple(sorted({each.chunk.id for each in group})),
+    )
+
+
+def _relation_mention(relation_id: str, each: Statement) -> Mention:
+    id_ = short_id("mention", each.chunk.id, relation_id, str(each.start), str(each.end))
+    match = "exact" if each.start is not None else "chunk"
+    return Mention(id_, each.chunk.id, None, relation_id, each.start, each.end, match, each.sentence, "")
+
+
+def with_descriptions(entities: Iterable[Entity], descriptions: dict[str, str]) -> list[Entity]:
+    """Return the entities with their descriptions (by entity id) filled in, after what a graph says of them."""
+    return [
+        replace(each, description=" ".join(filter(None, (each.description, descriptions.get(each.id, "")))))
+        for each in entities
+    ]

@@ -1,0 +1,301 @@
+"""What a language model found in each chunk, merged into entities, relations, claims and the mentions that tie them
+to text.
+
+Identities are those of the way without a model (see entities.py): an entity is its NFKC, case-folded name, and all
+names and titles are looked for in all chunks. Of what a model states nothing is dropped in silence: an end of a
+relationship that has no record of its own is an entity too, and what names nothing is a failure.
+
+A relation is a pair of entities, whichever way round they are stated: GraphRAG's graph is undirected (Edge et al.
+2024, section 3.1.4), and a model that states one relationship in several chunks turns it now this way, now that. Kept
+apart, the halves would have half the weight each and two summaries. `source_id` and `target_id` follow the way in
+which it is stated most often. Its weight is the number of instances; what overlapping chunks both state of one
+sentence counts once.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from conspectus.pipelines.steps.extract.find_names import (
+    KnownName,
+    Sighting,
+    known_names,
+    own_sightings,
+    see,
+    title_sightings,
+)
+from conspectus.pipelines.steps.extract.llm import LOST_RECORD, STAGE, ChunkExtraction
+from conspectus.pipelines.steps.extract.merge import TITLE, Knowledge, entities_of, entity_id
+from conspectus.pipelines.steps.extract.validate import flaw, name_key
+from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.nlp import Annotation
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.sentences import sentence_spans
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKnowledge:
+    """What a model says that the documents say.
+
+    The descriptions are those of the single instances by the id of the entity or relation, sorted and each once; in
+    `knowledge` they stand joined until a later step sums them up. `claims` and `failures` are sorted like tables.
+    """
+
+    knowledge: Knowledge
+    claims: list[Claim]
+    entity_descriptions: dict[str, list[str]]
+    relation_descriptions: dict[str, list[str]]
+    failures: list[Failure]
+
+
+def merge_extractions(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    extractions: Sequence[ChunkExtraction],
+    settings: NameSettings,
+) -> ModelKnowledge:
+    """Return the knowledge of all chunks (`extractions` in the order of `chunks`), whatever that order is."""
+    pairs = sorted(zip(chunks, extractions, strict=True), key=lambda each: each[0].id)
+    stated = [_stated(chunk, extraction) for chunk, extraction in pairs]
+    known = known_names(documents, (name for one in stated for name in one.names.values()), settings)
+    matcher = NameMatcher(known)
+
+    sightings: list[Sighting] = []
+    claims: list[Claim] = []
+    instances: list[_Instance] = []
+    for one in stated:
+        seen = _seen(one, matcher)
+        sightings += seen
+        instances += _instances(one, seen)
+        claims += (_claim(one.chunk, each) for each in one.claims)
+    sightings += title_sightings(documents, [chunk for chunk, _ in pairs], known)
+
+    relations, relation_mentions, relation_descriptions = _relations(instances)
+    titles = {entity_key(each.title) for each in documents}
+    entities, mentions = entities_of(sightings, relations, lambda key: TITLE if key in titles else "")
+    entity_descriptions = _entity_descriptions(stated)
+    described = [replace(each, description=_joined(entity_descriptions, each.id)) for each in entities]
+    told = [*_with_descriptions(mentions, stated), *relation_mentions]
+    return ModelKnowledge(
+        Knowledge(described, relations, sorted_by_id(told)),
+        sorted_by_id({each.id: each for each in claims}.values()),
+        entity_descriptions,
+        relation_descriptions,
+        sorted_by_id(failure for one in stated for failure in one.failures),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """The usable records of a chunk, each once. `names`: every name by its key, as it is first written."""
+
+    chunk: Chunk
+    names: dict[str, str]
+    types: list[tuple[str, str]]
+    descriptions: list[tuple[str, str]]
+    relations: list[RelationRecord]
+    claims: list[ClaimRecord]
+    failures: list[Failure]
+
+
+def _stated(chunk: Chunk, extraction: ChunkExtraction) -> _Stated:
+    one = _Stated(chunk, {}, [], [], [], [], [])
+
+    def usable(record: EntityRecord | RelationRecord | ClaimRecord) -> bool:
+        found = flaw(record)
+        if found:
+            one.failures.append(Failure(STAGE, chunk.id, LOST_RECORD, found))
+        return not found
+
+    for entity in filter(usable, dict.fromkeys(extraction.entities)):
+        key = name_key(entity.name)
+        one.names.setdefault(key, entity.name)
+        one.types.append((key, entity_key(entity.type)))
+        one.descriptions.append((key, entity.description))
+    for relation in filter(usable, dict.fromkeys(extraction.relations)):
+        one.names.setdefault(name_key(relation.source), relation.source)
+        one.names.setdefault(name_key(relation.target), relation.target)
+        one.relations.append(relation)
+    for claim in filter(usable, dict.fromkeys(extraction.claims)):
+        for name in (claim.subject, claim.object or ""):
+            if name_key(name):
+                one.names.setdefault(name_key(name), name)
+        one.claims.append(claim)
+    return one
+
+
+def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
+    """Return where known names stand in a chunk, and for each of its own names at least that it is of this chunk."""
+    found = list(see(one.chunk, Annotation((), ()), matcher).sightings)
+    first: dict[str, Sighting] = {}
+    for each in found:
+        if each.match == "exact":
+            first.setdefault(each.key, each)
+    folded = entity_key(one.chunk.text) if one.names.keys() - first.keys() else ""
+    for key, name in one.names.items():
+        if key not in first:
+            own = list(own_sightings(one.chunk, key, name, folded))
+            found += own
+            first[key] = own[0]
+    # A second sighting at the same place counts no second time: it only brings the type.
+    return found + [replace(first[key], type=kind) for key, kind in one.types if kind]
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    """A relationship as one chunk states it, and its evidence: the sentence that names both ends, where one does."""
+
+    chunk: Chunk
+    source: str
+    target: str
+    description: str
+    strength: float | None
+    start: int | None
+    end: int | None
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        return (self.source, self.target) if self.source < self.target else (self.target, self.source)
+
+
+def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[_Instance]:
+    if not one.relations:
+        return
+    starts: defaultdict[str, list[int]] = defaultdict(list)
+    for each in seen:
+        if each.start is not None:
+            starts[each.key].append(each.start - one.chunk.start)
+    sentences = sentence_spans(one.chunk.text)
+    ends = [end for _, end in sentences]
+    naming = {key: {bisect_right(ends, start) for start in found} for key, found in starts.items()}
+    for relation in one.relations:
+        source, target = entity_key(relation.source), entity_key(relation.target)
+        both = sorted(naming.get(source, set()) & naming.get(target, set()))
+        span = _best(one.chunk, [sentences[each] for each in both], relation.description) if both else None
+        start, end = (one.chunk.start + span[0], one.chunk.start + span[1]) if span else (None, None)
+        yield _Instance(one.chunk, source, target, relation.description, relation.strength, start, end)
+
+
+def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], description: str) -> tuple[int, int]:
+    """Return the sentence that shares most words with what is stated, the first of those that share as many."""
+    if len(spans) == 1:
+        return spans[0]
+    wanted = {word.key for word in words(description)}
+    return max(spans, key=lambda span: len(wanted & {word.key for word in words(chunk.text[span[0] : span[1]])}))
+
+
+def _relations(instances: Iterable[_Instance]) -> tuple[list[Relation], list[Mention], dict[str, list[str]]]:
+    of_pair: defaultdict[tuple[str, str], list[_Instance]] = defaultdict(list)
+    for each in instances:
+        of_pair[each.pair].append(each)
+    relations: list[Relation] = []
+    mentions: dict[str, Mention] = {}
+    descriptions: dict[str, list[str]] = {}
+    for pair, group in of_pair.items():
+        id_ = short_id("relation", pair[0], "", pair[1])
+        own = {mention.id: mention for mention in (_relation_mention(id_, each) for each in group)}
+        descriptions[id_] = _distinct(each.description for each in group)
+        mentions.update(own)
+        relations.append(_relation(id_, group, descriptions[id_]))
+    return sorted_by_id(relations), list(mentions.values()), descriptions
+
+
+def _relation(id_: str, group: Sequence[_Instance], descriptions: Sequence[str]) -> Relation:
+    ways = Counter((each.source, each.target) for each in group)
+    source, target = min(ways, key=lambda way: (-ways[way], way))
+    strengths = [each.strength for each in group if each.strength is not None]
+    return Relation(
+        id=id_,
+        source_id=entity_id(source),
+        target_id=entity_id(target),
+        predicate="",
+        description=" ".join(descriptions),
+        weight=float(_weight(group)),
+        chunk_ids=tuple(sorted({each.chunk.id for each in group})),
+        strength=sum(sorted(strengths)) / len(strengths) if strengths else None,
+    )
+
+
+def _weight(group: Iterable[_Instance]) -> int:
+    """Return the number of instances; of one sentence that several chunks hold, the most that one of them states."""
+    of_place: defaultdict[tuple[str, int | None, int | None], defaultdict[str, set[str]]]
+    of_place = defaultdict(lambda: defaultdict(set))
+    for each in group:
+        place = (each.chunk.document_id if each.start is not None else each.chunk.id, each.start, each.end)
+        of_place[place][each.chunk.id].add(each.description)
+    return sum(max(len(told) for told in of_chunk.values()) for of_chunk in of_place.values())
+
+
+def _relation_mention(relation_id: str, each: _Instance) -> Mention:
+    id_ = short_id("mention", each.chunk.id, relation_id, str(each.start), str(each.end), each.description)
+    if each.start is None or each.end is None:
+        return Mention(id_, each.chunk.id, None, relation_id, None, None, "chunk", "", each.description)
+    surface = each.chunk.text[each.start - each.chunk.start : each.end - each.chunk.start]
+    return Mention(id_, each.chunk.id, None, relation_id, each.start, each.end, "exact", surface, each.description)
+
+
+def _with_descriptions(mentions: Iterable[Mention], stated: Iterable[_Stated]) -> list[Mention]:
+    """Return the mentions, the first of an entity in a chunk with what that chunk's records say of it, one a line."""
+    told: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in stated:
+        for key, description in one.descriptions:
+            told[one.chunk.id, entity_id(key)].append(description)
+    described = []
+    for each in sorted(
+        mentions, key=lambda each: (each.start is None, each.start or 0, each.match != "exact", each.id)
+    ):
+        descriptions = told.pop((each.chunk_id, each.entity_id or ""), [])
+        described.append(replace(each, description="\n".join(_distinct(descriptions))) if descriptions else each)
+    return described
+
+
+def _entity_descriptions(stated: Iterable[_Stated]) -> dict[str, list[str]]:
+    told: defaultdict[str, set[str]] = defaultdict(set)
+    for one in stated:
+        for key, description in one.descriptions:
+            told[entity_id(key)].add(description)
+    return {id_: _distinct(told[id_]) for id_ in sorted(told)}
+
+
+def _distinct(descriptions: Iterable[str]) -> list[str]:
+    return sorted(set(descriptions) - {""})
+
+
+def _joined(descriptions: Mapping[str, Sequence[str]], id_: str) -> str:
+    return " ".join(descriptions.get(id_, ()))
+
+
+def _claim(chunk: Chunk, record: ClaimRecord) -> Claim:
+    subject, target = name_key(record.subject), name_key(record.object or "")
+    start, end = record.start_date, record.end_date
+    said = (subject, target, record.type, record.status, start or "", end or "", record.description)
+    span = _quoted(chunk, record.quote or "")
+    return Claim(
+        id=short_id("claim", chunk.id, *said),
+        subject_id=entity_id(subject),
+        object_id=entity_id(target) if target else None,
+        type=record.type,
+        status=record.status.upper(),
+        description=record.description,
+        start_date=start,
+        end_date=end,
+        chunk_id=chunk.id,
+        start=span[0] if span else None,
+        end=span[1] if span else None,
+    )
+
+
+def _quoted(chunk: Chunk, quote: str) -> tuple[int, int] | None:
+    """Return where a quotation stands in a document: letter by letter, or but for spaces and marks between words."""
+    at = chunk.text.find(quote)
+    if quote and at >= 0:
+        return chunk.start + at, chunk.start + at + len(quote)
+    for match in NameMatcher({quote: None}).find(chunk.text):
+        return chunk.start + match.start, chunk.start + match.end
+    return None

@@ -1,0 +1,281 @@
+"""What open information extraction finds in each chunk, merged into entities, relations and their mentions.
+
+HippoRAG's index (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): named entities, and triples whose ends may be
+any phrase. Identities are those of the other ways to extract (see entities.py). A named entity is a name, looked for in
+all chunks; a phrase that is only the end of a triple is a concept of its own chunk. Each is tied to the words where it
+stands in the text, and to the chunk as a whole where it does not.
+"""
+
+import json
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from conspectus.pipelines.build_report import EXTRACT
+from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.extract.find_names import Sighting, known_names, own_sightings, see, title_sightings
+from conspectus.pipelines.steps.extract.llm import LOST_RECORD, Loss, loss_of, of_each_text, raise_if_unanswered
+from conspectus.pipelines.steps.extract.merge import Knowledge, Statement, knowledge_of, statements
+from conspectus.pipelines.steps.extract.validate import name_key
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.replies.reask import Outcome, least_lost
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.typed import CUT_OFF
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.settings import NameSettings
+from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation
+from conspectus.storage.text.normalise import entity_key
+from conspectus.storage.text.sentences import sentence_spans
+from pydantic import BaseModel
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTriple:
+    """A triple in the words of the extraction."""
+
+    subject: str
+    predicate: str
+    object: str
+
+    @property
+    def told(self) -> str:
+        """The triple as a sentence."""
+        return " ".join(f"{self.subject} {self.predicate} {self.object}".split())
+
+
+@dataclass(frozen=True, slots=True)
+class OpenExtraction:
+    """The usable named entities and triples of a text, each once (see `usable`)."""
+
+    entities: tuple[str, ...] = ()
+    triples: tuple[OpenTriple, ...] = ()
+
+
+_NOTHING_STATED = OpenExtraction()
+_NOTHING_SEEN = Annotation((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Annotated:
+    """What was found in a chunk: by open information extraction, by an annotator, or by neither."""
+
+    chunk: Chunk
+    extraction: OpenExtraction = _NOTHING_STATED
+    annotation: Annotation = _NOTHING_SEEN
+
+
+def usable(entities: Sequence[object], triples: Sequence[object]) -> tuple[OpenExtraction, list[str]]:
+    """Return what can be used of lists that came from outside, and for everything else what is wrong with it.
+
+    An entity is text in which something can be seen; a triple is three such texts, and joins two different things.
+    """
+    wrong: list[str] = []
+    names: dict[str, None] = {}
+    stated: dict[OpenTriple, None] = {}
+    for entity in entities:
+        if isinstance(entity, str) and name_key(entity):
+            names.setdefault(" ".join(entity.split()))
+        else:
+            wrong.append(f"no name: {entity!r}"[:_SHOWN])
+    for each in triples:
+        triple = _triple(each)
+        if isinstance(triple, OpenTriple):
+            stated.setdefault(triple)
+        else:
+            wrong.append(f"{triple}: {each!r}"[:_SHOWN])
+    return OpenExtraction(tuple(names), tuple(stated)), wrong
+
+
+_SHOWN = 200
+"""Characters of something unusable that are shown."""
+
+
+def _triple(found: object) -> OpenTriple | str:
+    """Return a usable triple, or what is wrong with it."""
+    if not isinstance(found, list | tuple) or len(found) != 3 or not all(isinstance(part, str) for part in found):
+        return "no triple of texts"
+    if not all(map(name_key, found)):
+        return "an empty part"
+    if entity_key(found[0]) == entity_key(found[2]):
+        return "it joins a thing with itself"
+    return OpenTriple(*(" ".join(part.split()) for part in found))
+
+
+def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settings: NameSettings) -> Knowledge:
+    """Return the knowledge of all chunks, whatever their order."""
+    found = sorted(found, key=lambda each: each.chunk.id)
+    known = known_names(documents, _names(found), settings)
+    matcher = NameMatcher(known)
+    sightings: list[Sighting] = []
+    stated: list[Statement] = []
+    for one in found:
+        seen = see(one.chunk, one.annotation, matcher)
+        sightings += seen.sightings
+        stated += statements([seen], [one.annotation])
+        own = _seen(one, seen.sightings)
+        sightings += own
+        stated += _stated(one, [*seen.sightings, *own])
+    sightings += title_sightings(documents, [one.chunk for one in found], known)
+    return knowledge_of(sightings, stated)
+
+
+def _names(found: Sequence[Annotated]) -> Iterator[str]:
+    for one in found:
+        yield from one.extraction.entities
+        yield from (phrase.text for phrase in one.annotation.phrases if phrase.type != CONCEPT)
+
+
+def _seen(one: Annotated, seen: Sequence[Sighting]) -> list[Sighting]:
+    """Return where the names and phrases of a chunk's extraction stand in it, beside the known names `seen` there."""
+    first: dict[str, Sighting] = {}
+    for each in seen:
+        if each.match == "exact":
+            first.setdefault(each.key, each)
+    surfaces: dict[str, tuple[str, str]] = {}
+    for name in one.extraction.entities:
+        surfaces.setdefault(entity_key(name), (name, NAME))
+    for triple in one.extraction.triples:
+        for phrase in (triple.subject, triple.object):
+            surfaces.setdefault(entity_key(phrase), (phrase, CONCEPT))
+    folded = entity_key(one.chunk.text) if surfaces.keys() - first.keys() else ""
+    own: list[Sighting] = []
+    for key, (surface, kind) in surfaces.items():
+        if key not in first:
+            own += own_sightings(one.chunk, key, surface, folded, kind)
+        elif kind == NAME:  # a second sighting at the same place counts no second time: it only brings the type
+            at = first[key]
+            own.append(Sighting(one.chunk, key, at.surface, NAME, at.start, at.end, "exact"))
+    return own
+
+
+def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[Statement]:
+    """Yield the triples of a chunk, each with the sentence that names both ends, where one does."""
+    if not one.extraction.triples:
+        return
+    chunk = one.chunk
+    sentences = sentence_spans(chunk.text)
+    ends = [end for _, end in sentences]
+    naming: defaultdict[str, set[int]] = defaultdict(set)
+    for each in seen:
+        if each.start is not None:
+            naming[each.key].add(bisect_right(ends, each.start - chunk.start))
+    for triple in one.extraction.triples:
+        source, target = entity_key(triple.subject), entity_key(triple.object)
+        both = sorted(naming[source] & naming[target])
+        start = end = None
+        if both:
+            span = _best(chunk, [sentences[each] for each in both], triple)
+            start, end = chunk.start + span[0], chunk.start + span[1]
+        yield Statement(chunk, source, triple.predicate, target, start, end, triple.told)
+
+
+def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], triple: OpenTriple) -> tuple[int, int]:
+    """Return the sentence that has most words of a triple, the first of those that have as many."""
+    wanted = {word.key for word in words(triple.told)}
+    return max(spans, key=lambda span: len(wanted & {word.key for word in words(chunk.text[span[0] : span[1]])}))
+
+
+# ---- """Chunks to named entities and triples by a language model: HippoRAG's two prompts.
+
+NER, TRIPLES = "openie_ner", "openie_triples"
+
+
+class NamedEntities(BaseModel):
+    """The named entities of a text."""
+
+    entities: list[str]
+
+
+class Triples(BaseModel):
+    """The triples of a text: subject, predicate and object of each."""
+
+    triples: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChunk:
+    """What the replies for one text state, and what was lost of them."""
+
+    extraction: OpenExtraction
+    losses: tuple[Loss, ...] = ()
+
+
+async def extract_open(
+    chunks: Sequence[Chunk], model: LanguageModel, progress: Progress = no_progress, persona: str = ""
+) -> tuple[list[OpenExtraction], list[Failure]]:
+    """Return what a model finds in each chunk, in the order of the chunks, and a failure for each loss.
+
+    No chunk waits for another; equal texts are asked for once. BudgetReached is raised when the calls under way have
+    ended; ModelRefused or ModelUnavailable where no call at all got a reply.
+    """
+    found = await of_each_text(chunks, lambda text: extract_text(text, model, persona), EXTRACT, progress)
+    if not any(each.extraction.entities or each.extraction.triples for each in found):
+        raise_if_unanswered([each.losses for each in found])
+    failures = [
+        Failure(EXTRACT, chunk.id, loss.reason, loss.detail)
+        for chunk, one in zip(chunks, found, strict=True)
+        for loss in one.losses
+    ]
+    return [each.extraction for each in found], failures
+
+
+async def extract_text(text: str, model: LanguageModel, persona: str = "") -> OpenChunk:
+    """Return the named entities and triples of a text. Where a call fails the other's part stays.
+
+    Only BudgetReached is raised.
+    """
+    losses: list[Loss] = []
+    ner = render("index/openie_ner", persona=persona, example=prompt_text("index/openie_ner_example"), text=text)
+    named, lost = await _part(model, _request(NER, ner, text), NamedEntities)
+    losses += lost
+    asked = render(
+        "index/openie_triples",
+        persona=persona,
+        example=prompt_text("index/openie_triples_example"),
+        text=text,
+        entities=json.dumps(named.entities, ensure_ascii=False),
+    )
+    stated, lost = await _part(model, _request(TRIPLES, asked, text), Triples)
+    losses += lost
+    return OpenChunk(OpenExtraction(named.entities, stated.triples), tuple(losses))
+
+
+def _request(step: str, asked: str, text: str) -> Request:
+    return Request((Message("user", asked.strip()),), step, sources=(digest(text),))
+
+
+async def _part(
+    model: LanguageModel, request: Request, form: type[NamedEntities] | type[Triples]
+) -> tuple[OpenExtraction, list[Loss]]:
+    """Return what can be used of a reply, and what was lost of it."""
+
+    async def exchange(model: LanguageModel) -> Outcome[tuple[OpenExtraction, list[Loss]]]:
+        answer: BaseModel
+        losses = []
+        try:
+            answer = await ask_for(model, request, form)
+        except BadAnswer as bad:
+            if not isinstance(bad.salvaged, form):
+                raise
+            answer = bad.salvaged
+            losses = [Loss(f"the reply of step {request.step} was {CUT_OFF}", "what was complete before is kept")]
+        found, wrong = _usable(answer)
+        losses += [Loss(LOST_RECORD, each) for each in wrong]
+        kept = len(found.entities) + len(found.triples)
+        return Outcome((found, losses), kept=kept, lost=len(losses))
+
+    try:
+        return await least_lost(model, exchange)
+    except ModelError as error:
+        return OpenExtraction(), [loss_of(request.step, error)]
+
+
+def _usable(answer: BaseModel) -> tuple[OpenExtraction, list[str]]:
+    entities = answer.entities if isinstance(answer, NamedEntities) else ()
+    triples = answer.triples if isinstance(answer, Triples) else ()
+    return usable(entities, triples)

@@ -1,0 +1,126 @@
+"""From a model's report to findings that point into the documents: what rests on no record is not kept."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from conspectus.pipelines.steps.reports.prompt import Cited, in_text_order
+from conspectus.storage.records import Chunk, Finding, Span
+from conspectus.storage.text.sentences import sentence_spans
+from pydantic import BaseModel, Field, field_validator
+
+_LABEL = re.compile(r"\b[SERC]\d+(?:\.\d+)?\b")
+_LABELS = re.compile(rf"\s*[\[(]\s*({_LABEL.pattern}(?:(?:\s*[,;]\s*|\s+(?:and\s+)?){_LABEL.pattern})*)\s*[\])]")
+_SPANS_A_RECORD = 3
+"""Places of a record that a finding cites; an entity may stand in hundreds."""
+
+
+class FindingAnswer(BaseModel):
+    """A finding as a model states it; `records` are numbers of the prompt's records."""
+
+    summary: str
+    explanation: str
+    records: list[str] = []
+
+    @field_validator("records", mode="before")
+    @classmethod
+    def _as_list(cls, given: object) -> object:
+        """Take one text for a list of one, and bare numbers for (unknown) records."""
+        if isinstance(given, str):
+            return [given]
+        if isinstance(given, list):
+            return [str(each) if isinstance(each, int | float) else each for each in given]
+        return [] if given is None else given
+
+
+class ReportAnswer(BaseModel):
+    """A report as a model states it."""
+
+    title: str = Field(pattern=r"\S")
+    summary: str = Field(pattern=r"\S")
+    rating: float = Field(ge=0, le=10)
+    rating_explanation: str = ""
+    findings: list[FindingAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class Supported:
+    """The findings that rest on records; the numbers that no record has; the findings that rest on nothing."""
+
+    findings: tuple[Finding, ...]
+    unknown: tuple[str, ...]
+    unsupported: tuple[str, ...]
+
+
+def supported(answer: ReportAnswer, cited: Mapping[str, Cited], chunks: Mapping[str, Chunk]) -> Supported:
+    """Return the findings with the places that their records stand at, the best first.
+
+    Of each record up to three places are taken: those in chunks that most of the other records of the finding stand
+    in too, then in text order. Places that state something come before those that only name an entity; of these the
+    whole sentence is cited. Record numbers within a text are taken as citations and taken out.
+    """
+    findings: list[Finding] = []
+    unknown: list[str] = []
+    unsupported: list[str] = []
+    for each in answer.findings:
+        explanation = without_labels(each.explanation, cited) or without_labels(each.summary, cited)
+        named = [label for entry in each.records for label in _LABEL.findall(entry.upper()) or [entry]]
+        named += _labels_in(f"{each.summary} {each.explanation}", cited)
+        unknown += [label for label in dict.fromkeys(named) if label not in cited]
+        spans = places_of([cited[label] for label in dict.fromkeys(named) if label in cited], chunks)
+        if spans and explanation:
+            findings.append(Finding(without_labels(each.summary, cited), explanation, spans))
+        else:
+            unsupported.append(each.summary or each.explanation)
+    return Supported(tuple(findings), tuple(unknown), tuple(unsupported))
+
+
+def without_labels(text: str, cited: Mapping[str, Cited]) -> str:
+    """Return the text on one line and without the record numbers [E1, R2] in it: they mean nothing outside a prompt."""
+    shown = _LABELS.sub(lambda group: "" if _all_known(group, cited) else group[0], text)
+    return " ".join(shown.split())
+
+
+def _labels_in(text: str, cited: Mapping[str, Cited]) -> list[str]:
+    groups = [group for group in _LABELS.finditer(text) if _all_known(group, cited)]
+    return [label for group in groups for label in _LABEL.findall(group[1])]
+
+
+def _all_known(group: re.Match[str], cited: Mapping[str, Cited]) -> bool:
+    """Return whether these are all records: (E300) may be a word of the documents."""
+    return all(label in cited for label in _LABEL.findall(group[1]))
+
+
+def places_of(records: Sequence[Cited], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
+    """Return the places that a finding which rests on these records cites, the best first (see `supported`)."""
+    shared = Counter(chunk_id for each in records for chunk_id in {span.chunk_id for span in each.spans})
+
+    def nearness(span: Span) -> tuple[int, tuple[str, int, int, str]]:
+        return (-shared[span.chunk_id], in_text_order(span))
+
+    chosen = [
+        (each.is_name, nearness(span), _sentence(chunks[span.chunk_id], span) if each.is_name else span)
+        for each in records
+        for span in sorted(each.spans, key=nearness)[:_SPANS_A_RECORD]
+    ]
+    return tuple(dict.fromkeys(span for _, _, span in sorted(chosen, key=lambda each: each[:2])))
+
+
+def _sentence(chunk: Chunk, span: Span) -> Span:
+    """Return the sentence (or sentences) of the chunk that a span lies in."""
+    around = [
+        (chunk.start + start, chunk.start + end)
+        for start, end in _sentences_of(chunk.text)
+        if chunk.start + start < span.end and span.start < chunk.start + end
+    ]
+    if not around:
+        return span
+    return Span(span.document_id, span.chunk_id, min(span.start, around[0][0]), max(span.end, around[-1][1]))
+
+
+@lru_cache(maxsize=4096)
+def _sentences_of(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the sentences of a chunk's text, which many findings cite."""
+    return tuple(sentence_spans(text))

@@ -1,0 +1,216 @@
+"""What a community is about, as a language model reports it from the graph's records: the community summaries of
+GraphRAG (Edge et al. 2024, section 3.1.5), each finding with the places in the documents that it rests on.
+
+All reports are under way at once. One waits for another only where it needs it: a community whose elements do not fit
+into a prompt waits for the reports of its largest parts, one after the other, until with them it fits.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from conspectus.pipelines.steps.reports.cite import ReportAnswer, Supported, supported, without_labels
+from conspectus.pipelines.steps.reports.prompt import (
+    Cited,
+    Element,
+    Elements,
+    finding_text,
+    largest_first,
+    listed,
+    packed,
+    report_element,
+    tokens_of,
+    without,
+)
+from conspectus.prompts.client.gather import together
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.replies.reask import Outcome, least_lost
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Community, Failure, Report
+from conspectus.storage.settings import ReportSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.tokens import count_tokens
+
+STAGE = "report"
+
+StandIn = Callable[[Community], Report | None]
+"""Makes a community's report without a model."""
+
+Ready = Callable[[Sequence[str]], Awaitable[None]]
+"""Waits until entities and relations, given by their ids, have their descriptions."""
+
+_Answered = tuple[ReportAnswer, Supported, list[Failure]]
+"""A reply, its findings that rest on records, and what of it does not."""
+
+
+async def write_reports(
+    communities: Sequence[Community],
+    elements: Elements,
+    model: LanguageModel,
+    settings: ReportSettings,
+    stand_in: StandIn | None = None,
+    persona: str = "",
+    ready: Ready | None = None,
+) -> tuple[list[Report], list[Failure]]:
+    """Return the reports, sorted by id, and what was lost.
+
+    Each community of `reports.min_size` entities or more gets one, however many levels it stands on. Where a call
+    fails, or no finding of its reply rests on a record, the report is that of `stand_in`, if there is one, and a
+    failure tells so; a community above then uses the elements instead. Findings without a record, and record numbers
+    that do not exist, are left out and told as failures too. BudgetReached is passed on, when the calls under way
+    have ended. `persona` is who the model is told to be. A report waits until its elements are `ready`.
+    """
+    return await _Writing(communities, elements, model, settings, stand_in, persona, ready).all()
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A report, if there is one; `substitute` is what it puts into the prompt of the community above."""
+
+    report: Report | None
+    substitute: Element | None
+    failures: tuple[Failure, ...]
+
+
+class _Writing:
+    """The reports of one hierarchy, while they are made."""
+
+    def __init__(
+        self,
+        communities: Sequence[Community],
+        elements: Elements,
+        model: LanguageModel,
+        settings: ReportSettings,
+        stand_in: StandIn | None,
+        persona: str,
+        ready: Ready | None,
+    ) -> None:
+        self._elements = elements
+        self._model = model
+        self._settings = settings
+        self._stand_in = stand_in
+        self._persona = persona
+        self._ready = ready
+        self._due = [
+            each for each in communities if each.same_as is None and each.size >= settings.min_size and each.chunk_ids
+        ]
+        self._parts = _parts(communities, self._due)
+        self._tasks: Mapping[str, asyncio.Task[_Written]] = {}
+
+    async def all(self) -> tuple[list[Report], list[Failure]]:
+        # The deepest first: others may wait for them.
+        in_turn = sorted(self._due, key=lambda each: (-each.level, each.id))
+        self._tasks = {each.id: asyncio.create_task(self._write(each)) for each in in_turn}
+        written = await together(self._tasks.values())
+        reports = [each.report for each in written if each.report is not None]
+        return sorted_by_id(reports), sorted_by_id(failure for each in written for failure in each.failures)
+
+    async def _write(self, community: Community) -> _Written:
+        if self._ready:
+            await self._ready((*community.entity_ids, *community.relation_ids))
+        text, cited = listed(await self._records(community))
+        if not text:
+            return self._lost(community, "no record fits into reports.max_input_tokens", "")
+        try:
+            answer, found, failures = await self._answer(community, text, cited)
+        except ModelError as error:
+            return self._lost(community, "the model gave no report", str(error))
+        if not found.findings:
+            return self._lost(community, "no finding of the report rests on a record", "", failures)
+        title, summary = (without_labels(each, cited) for each in (answer.title, answer.summary))
+        report = _report(community, title, summary, answer.rating, found)
+        return _Written(report, report_element(report), tuple(failures))
+
+    async def _records(self, community: Community) -> list[Element]:
+        """Return the records of a community's prompt, within `max_input_tokens`."""
+        most = self._settings.max_input_tokens
+        left = self._elements.of(community.entity_ids, community.relation_ids)
+        reports: list[Element] = []
+        parts = self._parts.get(community.id, [])
+        if parts and tokens_of(left, most) > most:
+            whole = frozenset(community.entity_ids)
+            own = {each.id: self._elements.of(each.entity_ids, each.relation_ids) for each in parts}
+            members = {each.id: frozenset(each.entity_ids) for each in parts}
+            for id_ in largest_first(own, most):
+                substitute = (await self._tasks[id_]).substitute
+                if substitute is None:
+                    continue
+                rest = without(left, members[id_], whole)
+                if tokens_of([substitute, *rest], most) < tokens_of(left, most):
+                    reports, left = [*reports, substitute], rest
+                if tokens_of([*reports, *left], most) <= most:
+                    break
+        return packed(reports, left, most)
+
+    async def _answer(self, community: Community, records: str, cited: Mapping[str, Cited]) -> _Answered:
+        prompt = render(
+            "index/report",
+            persona=self._persona,
+            records=records,
+            words=str(self._settings.max_words),
+            findings=str(self._settings.findings),
+        )
+        sources = self._elements.sources(community.chunk_ids)
+        request = Request((Message("user", prompt.strip()),), "report", sources=sources)
+
+        async def exchange(model: LanguageModel) -> Outcome[_Answered]:
+            failures = []
+            try:
+                answer = await ask_for(model, request, ReportAnswer)
+            except BadAnswer as bad:
+                if not isinstance(bad.salvaged, ReportAnswer):
+                    raise
+                answer = bad.salvaged
+                failures = [_failure(community, "the report was cut off", "what was complete before is kept")]
+            found = supported(answer, cited, self._elements.chunks)
+            failures += _losses(community, found)
+            n_lost = len(failures) or int(not found.findings)
+            return Outcome((answer, found, failures), kept=len(found.findings), lost=n_lost)
+
+        return await least_lost(self._model, exchange)
+
+    def _lost(self, community: Community, reason: str, detail: str, others: Sequence[Failure] = ()) -> _Written:
+        report = self._stand_in(community) if self._stand_in else None
+        instead = "an extractive report stands in" if report else "the community has no report"
+        failure = _failure(community, reason, f"{instead}; {detail}" if detail else instead)
+        return _Written(report, None, (*others, failure))
+
+
+def _parts(communities: Sequence[Community], due: Sequence[Community]) -> Mapping[str, list[Community]]:
+    """Return the communities that get a report under the id of the one that they are parts of."""
+    first = {each.id: each.same_as or each.id for each in communities}
+    parts: defaultdict[str, list[Community]] = defaultdict(list)
+    for each in due:
+        if each.parent_id is not None:
+            parts[first[each.parent_id]].append(each)
+    return parts
+
+
+def _report(community: Community, title: str, summary: str, rating: float, found: Supported) -> Report:
+    full_text = "\n".join([f"# {title}", "", summary, "", *(f"- {finding_text(each)}" for each in found.findings)])
+    return Report(
+        id=short_id("report", community.id),
+        community_id=community.id,
+        level=community.level,
+        title=title,
+        summary=summary,
+        findings=found.findings,
+        rating=round(rating, 2),
+        full_text=full_text,
+        n_tokens=count_tokens(full_text),
+    )
+
+
+def _losses(community: Community, found: Supported) -> list[Failure]:
+    losses = [_failure(community, "finding without support", each) for each in found.unsupported]
+    if found.unknown:
+        losses.append(_failure(community, "citations of no record", ", ".join(found.unknown)))
+    return losses
+
+
+def _failure(community: Community, reason: str, detail: str) -> Failure:
+    return Failure(STAGE, community.id, reason, detail)

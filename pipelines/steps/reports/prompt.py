@@ -1,0 +1,306 @@
+"""What the graph knows, as lines of a report's prompt: each with its length and with where it stands in the documents.
+
+The order of the elements of a community is that of GraphRAG (Edge et al. 2024, section 3.1.5): by the prominence of
+its edges.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from conspectus.storage.hashing import digest
+from conspectus.storage.records import Chunk, Claim, Entity, Finding, Mention, Relation, Report, Span
+from conspectus.storage.spans import span_in
+from conspectus.storage.text.tokens import count_each, count_tokens
+
+Kind = Literal["S", "E", "R", "C"]
+"""Reports on parts of a community, entities, relations, claims: the letter before a record's number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A finding of a report that stands for a part of a community; it has a number below the report's."""
+
+    text: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One record of a prompt, without its number.
+
+    `order` sorts records of a kind by name. `about` are the entities it belongs to: itself, its two ends, a claim's
+    subject and object. `spans` are where the documents state it. `n_tokens` are those of the text and its parts.
+    """
+
+    kind: Kind
+    order: tuple[str, ...]
+    text: str
+    about: tuple[str, ...]
+    spans: tuple[Span, ...]
+    parts: tuple[Part, ...] = ()
+    n_tokens: int = 0
+
+
+class Elements:
+    """All elements by id. Each is made when it is first asked for: its description may still be on its way till then.
+
+    `claims_of` has the claims that are linked to an entity, `degree` the degrees of the entities, `chunks` the chunks.
+    """
+
+    def __init__(
+        self,
+        entities: Iterable[Entity],
+        relations: Iterable[Relation],
+        claims: Iterable[Claim],
+        mentions: Iterable[Mention],
+        chunks: Iterable[Chunk],
+        descriptions: Mapping[str, str] | None = None,
+    ) -> None:
+        """`descriptions` by id are looked at when an element is made; what has none there keeps that of its row."""
+        of_entities = {each.id: each for each in entities}
+        self._rows: dict[str, Entity | Relation] = {**of_entities, **{each.id: each for each in relations}}
+        self._descriptions = {} if descriptions is None else descriptions
+        self._mentions: defaultdict[str, list[Mention]] = defaultdict(list)
+        for mention in mentions:
+            self._mentions[mention.entity_id or mention.relation_id or ""].append(mention)
+        self._made: dict[str, Element] = {}
+        self.chunks: Mapping[str, Chunk] = {each.id: each for each in chunks}
+        self.degree: Mapping[str, int] = {each.id: each.degree for each in of_entities.values()}
+        self._name_of = {each.id: _line(each.name) for each in of_entities.values()}
+        self._rank = {id_: self._prominence(row) for id_, row in self._rows.items()}
+        self.claims_of: Mapping[str, Sequence[Element]] = self._linked(claims)
+
+    def __getitem__(self, id_: str) -> Element:
+        """Return the element of an entity or a relation."""
+        self._make([id_])
+        return self._made[id_]
+
+    def of(self, entity_ids: Iterable[str], relation_ids: Iterable[str]) -> list[Element]:
+        """Return the elements of some entities and the relations among them, each once, in order of prominence.
+
+        For each relation in decreasing combined degree of its ends: the source, the target, the claims linked to
+        them, the relation. Then the entities without a relation in decreasing degree, each with its claims.
+        Ties go by name.
+        """
+        entities = sorted(entity_ids, key=self._rank.__getitem__)
+        relations = sorted(relation_ids, key=self._rank.__getitem__)
+        self._make([*entities, *relations])
+        found: dict[int, Element] = {}
+
+        def add(*elements: Element) -> None:
+            found.update((id(each), each) for each in elements)
+
+        for relation in (self._made[id_] for id_ in relations):
+            self._make(relation.about)
+            add(*(self._made[id_] for id_ in relation.about))
+            for id_ in relation.about:
+                add(*self.claims_of.get(id_, ()))
+            add(relation)
+        for id_ in entities:
+            add(self._made[id_], *self.claims_of.get(id_, ()))
+        return list(found.values())
+
+    def sources(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the digests of the texts of some chunks, sorted."""
+        return tuple(sorted({digest(self.chunks[id_].text) for id_ in chunk_ids}))
+
+    def _prominence(self, row: Entity | Relation) -> tuple[int, tuple[str, ...], str]:
+        if isinstance(row, Entity):
+            return (-row.degree, _order_of_entity(row), row.id)
+        combined = sum(self.degree[id_] for id_ in (row.source_id, row.target_id))
+        return (-combined, _order_of_relation(row, self._name_of), row.id)
+
+    def _make(self, ids: Iterable[str]) -> None:
+        new = [id_ for id_ in ids if id_ not in self._made]
+        for id_, element in zip(new, _measured([self._element(id_) for id_ in new]), strict=True):
+            self._made[id_] = element
+
+    def _element(self, id_: str) -> Element:
+        row = self._rows[id_]
+        told = self._descriptions.get(id_, row.description)
+        if isinstance(row, Entity):
+            return _entity(row, told, self._standing(id_))
+        return _relation(row, told, self._name_of, self._standing(id_, row.chunk_ids))
+
+    def _standing(self, owner: str, chunk_ids: Iterable[str] = ()) -> tuple[Span, ...]:
+        places = {span_in(self.chunks[each.chunk_id], each.start, each.end) for each in self._mentions.get(owner, ())}
+        return tuple(sorted(places or {span_in(self.chunks[id_], None, None) for id_ in chunk_ids}, key=in_text_order))
+
+    def _linked(self, claims: Iterable[Claim]) -> Mapping[str, Sequence[Element]]:
+        found = _measured(
+            [
+                _claim(each, self._name_of, (span_in(self.chunks[each.chunk_id], each.start, each.end),))
+                for each in claims
+            ]
+        )
+        claims_of: defaultdict[str, list[Element]] = defaultdict(list)
+        for claim in sorted(found, key=lambda each: (each.order, each.text)):
+            for id_ in dict.fromkeys(claim.about):
+                claims_of[id_].append(claim)
+        return claims_of
+
+
+def report_element(report: Report) -> Element:
+    """Return a report as the record that stands for the elements of its community."""
+    head = f"{_line(report.title)}: {_line(report.summary)}"
+    parts = tuple(Part(finding_text(each), each.citations) for each in report.findings)
+    spans = tuple(dict.fromkeys(span for each in report.findings for span in each.citations))
+    tokens = sum(count_each([head, *(each.text for each in parts)]))
+    return Element("S", (_line(report.title),), head, (), spans, parts, tokens)
+
+
+def without_findings(element: Element) -> Element:
+    """Return a report's record cut down to its title and summary."""
+    return replace(element, parts=(), n_tokens=count_tokens(element.text))
+
+
+def finding_text(finding: Finding) -> str:
+    """Return a finding as one line."""
+    return ": ".join(filter(None, (_line(finding.summary).rstrip("."), _line(finding.explanation))))
+
+
+def in_text_order(span: Span) -> tuple[str, int, int, str]:
+    """Sort spans by document, then by where they stand."""
+    return (span.document_id, span.start, span.end, span.chunk_id)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _order_of_entity(entity: Entity) -> tuple[str, str]:
+    return (_line(entity.name), _line(entity.type))
+
+
+def _entity(entity: Entity, told: str, spans: tuple[Span, ...]) -> Element:
+    name, kind = order = _order_of_entity(entity)
+    return Element("E", order, _described(name, [kind], told), (entity.id,), spans)
+
+
+def _order_of_relation(relation: Relation, name_of: Mapping[str, str]) -> tuple[str, str, str]:
+    return (name_of[relation.source_id], name_of[relation.target_id], _line(relation.predicate))
+
+
+def _relation(relation: Relation, told: str, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
+    *ends, predicate = order = _order_of_relation(relation, name_of)
+    # Relations that a model described may have no predicate beside what is said of them.
+    facts = [] if predicate == _line(told) else [predicate]
+    text = _described(" -> ".join(ends), facts, told)
+    return Element("R", order, text, (relation.source_id, relation.target_id), spans)
+
+
+def _claim(claim: Claim, name_of: Mapping[str, str], spans: tuple[Span, ...]) -> Element:
+    about = [claim.subject_id] + ([claim.object_id] if claim.object_id else [])
+    names = [name_of[id_] for id_ in about]
+    dates = " to ".join(dict.fromkeys(filter(None, (claim.start_date, claim.end_date))))
+    text = _described(" -> ".join(names), [claim.type, claim.status, dates], claim.description)
+    return Element("C", (*names, _line(claim.type), dates), text, tuple(about), spans)
+
+
+def _described(head: str, facts: Iterable[str], description: str) -> str:
+    """Return `head (fact, fact): description` without what is empty."""
+    inside = ", ".join(filter(None, map(_line, facts)))
+    return ": ".join(filter(None, (f"{head} ({inside})" if inside else head, _line(description))))
+
+
+def _measured(elements: Sequence[Element]) -> list[Element]:
+    counts = count_each(each.text for each in elements)
+    return [replace(each, n_tokens=tokens) for each, tokens in zip(elements, counts, strict=True)]
+
+
+# ---- """Which records go into a report's prompt, and what they look like there.
+
+_SECTIONS: tuple[Literal["S", "E", "R", "C"], ...] = ("S", "E", "R", "C")
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """What a record's number stands for; `is_name`: its places say no more than that the entity is named there."""
+
+    spans: tuple[Span, ...]
+    is_name: bool
+
+
+def tokens_of(elements: Iterable[Element], most: int) -> int:
+    """Return the tokens that records take in a prompt of at most `most`, numbers included: never too few.
+
+    A prompt of `most` tokens has fewer than `most` records, and a number has no more tokens than characters.
+    """
+    label = len("[E]") + len(str(most))
+    return sum(
+        each.n_tokens + label + len(each.parts) * (label + len(".") + len(str(len(each.parts)))) for each in elements
+    )
+
+
+def without(elements: Iterable[Element], part: frozenset[str], whole: frozenset[str]) -> list[Element]:
+    """Return the elements of a community (`whole`, by its entities) that are not also those of a `part` of it.
+
+    An edge between two parts belongs to neither. A claim belongs to its subject, or to its object where the subject is
+    outside.
+    """
+
+    def is_gone(each: Element) -> bool:
+        if each.kind == "C":
+            return next(id_ for id_ in each.about if id_ in whole) in part
+        return part.issuperset(each.about)
+
+    return [each for each in elements if not is_gone(each)]
+
+
+def packed(reports: Sequence[Element], elements: Sequence[Element], most: int) -> list[Element]:
+    """Return the reports and then the elements, both in their order, until the next does not fit.
+
+    Reports that do not fit all are cut down to title and summary, the last first, so that as many parts as possible
+    are heard of at all.
+    """
+    chosen = list(reports)
+    for place in reversed(range(len(chosen))):
+        if tokens_of(chosen, most) <= most:
+            break
+        chosen[place] = without_findings(chosen[place])
+    chosen = _until_full(chosen, most, most)
+    left = most - tokens_of(chosen, most)
+    return [*chosen, *(_until_full(elements, left, most) if len(chosen) == len(reports) else [])]
+
+
+def _until_full(elements: Iterable[Element], room: int, most: int) -> list[Element]:
+    taken = []
+    for each in elements:
+        room -= tokens_of([each], most)
+        if room < 0:
+            break
+        taken.append(each)
+    return taken
+
+
+def listed(elements: Iterable[Element]) -> tuple[str, dict[str, Cited]]:
+    """Return the records as text, by kind and name, and what each number in it stands for."""
+    sections: defaultdict[str, list[Element]] = defaultdict(list)
+    for each in elements:
+        sections[each.kind].append(each)
+    lines: list[str] = []
+    cited: dict[str, Cited] = {}
+    for kind in _SECTIONS:
+        in_name_order = sorted(sections[kind], key=lambda each: (each.order, each.text))
+        for number, each in enumerate(in_name_order, 1):
+            _list(each, f"{kind}{number}", lines, cited)
+    return "\n".join(lines), cited
+
+
+def _list(element: Element, label: str, lines: list[str], cited: dict[str, Cited]) -> None:
+    lines.append(f"[{label}] {element.text}")
+    cited[label] = Cited(element.spans, element.kind == "E")
+    for number, part in enumerate(element.parts, 1):
+        lines.append(f"[{label}.{number}] {part.text}")
+        cited[f"{label}.{number}"] = Cited(part.spans, False)
+
+
+def largest_first(parts: Mapping[str, Sequence[Element]], most: int) -> list[str]:
+    """Return the keys of the parts of a community in decreasing tokens of their elements; ties go by name."""
+
+    def key(part: str) -> tuple[int, list[tuple[str, ...]]]:
+        return (-tokens_of(parts[part], most), sorted(each.order for each in parts[part]))
+
+    return sorted(parts, key=key)

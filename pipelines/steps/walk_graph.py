@@ -1,0 +1,109 @@
+"""The graph that PageRank walks: passages and names.
+
+Nodes are the chunks, then the entities, both in table order. Two kinds of edges:
+
+- *name edges* join a chunk that mentions a document's name with the chunks of that document: weight
+  1 / sqrt(1 + m) where m chunks mention the name. Precise and few, they carry a
+  question from one hop to the next.
+- *occurrence edges* join a chunk with each name in it: weight lambda / sqrt(f) where f chunks hold the name.
+  Many and vague, they reach what no title names.
+
+Noun phrases that are no names stay out: they join what has little to do with each other.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from conspectus.pipelines.steps.extract.find_names import is_capitalised, is_other_word, is_worth_looking_for
+from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document, Entity, Mention, Name
+from conspectus.storage.settings import NameSettings, Settings, WalkGraphSettings
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.nlp import CONCEPT, Annotation, lead
+from conspectus.storage.text.normalise import entity_key, title_names
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a walk goes over: the names that stand for chunks, and the graph."""
+
+    names: list[Name]
+    graph: Adjacency
+
+
+def walk(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    annotations: Sequence[Annotation],
+    knowledge: Knowledge,
+    settings: Settings,
+) -> Walk:
+    """Return the names that stand for chunks, and the graph over chunks and entities."""
+    names, held_by = name_chunks(documents, chunks, annotations, settings.names)
+    return Walk(names, walk_graph(chunks, knowledge.entities, knowledge.mentions, names, held_by, settings.walk_graph))
+
+
+def name_chunks(
+    documents: Sequence[Document],
+    chunks: Sequence[Chunk],
+    annotations: Sequence[Annotation],
+    settings: NameSettings,
+) -> tuple[list[Name], dict[str, set[str]]]:
+    """Return the names that stand for chunks, sorted by id, and by name id the chunks whose text holds each."""
+    title_of = {each.id: each.title.strip() for each in documents}
+    owners: defaultdict[str, set[str]] = defaultdict(set)
+    surfaces: defaultdict[str, set[str]] = defaultdict(set)
+    for chunk, annotation in zip(chunks, annotations, strict=True):
+        first = lead(annotation)
+        own = title_names(title_of[chunk.document_id]) if title_of[chunk.document_id] else ()
+        for surface in own or ((first.text,) if first else ()):
+            if is_worth_looking_for(surface, settings.min_characters):
+                owners[entity_key(surface)].add(chunk.id)
+                surfaces[entity_key(surface)].add(" ".join(surface.split()))
+    matcher = NameMatcher({min(surfaces[key]): key for key in owners})
+    held_by: defaultdict[str, set[str]] = defaultdict(set)
+    for chunk in chunks:
+        for match in matcher.find(chunk.text):
+            surface = chunk.text[match.start : match.end]
+            if not is_other_word(surface, is_capitalised(surfaces[match.value])):
+                held_by[match.value].add(chunk.id)
+    names = [
+        Name(short_id("name", key), min(surfaces[key]), tuple(sorted(owners[key])), len(held_by[key])) for key in owners
+    ]
+    return sorted_by_id(names), {short_id("name", key): found for key, found in held_by.items()}
+
+
+def walk_graph(
+    chunks: Sequence[Chunk],
+    entities: Sequence[Entity],
+    mentions: Sequence[Mention],
+    names: Sequence[Name],
+    held_by: dict[str, set[str]],
+    settings: WalkGraphSettings,
+) -> Adjacency:
+    """Return the graph over `len(chunks) + len(entities)` nodes."""
+    row_of = {each.id: row for row, each in enumerate(chunks)}
+    edges: list[tuple[int, int, float]] = []
+    for name in names:
+        if len(name.chunk_ids) <= settings.most_owners:
+            weight = 1 / np.sqrt(1 + name.mentioned_in)
+            for holder in sorted(held_by.get(name.id, ())):
+                edges += [(row_of[holder], row_of[owner], weight) for owner in name.chunk_ids]
+
+    places: defaultdict[str, set[int]] = defaultdict(set)
+    for each in mentions:
+        if each.entity_id is not None:
+            places[each.entity_id].add(row_of[each.chunk_id])
+    for row, entity in enumerate(entities, start=len(chunks)):
+        if any(kind != CONCEPT for kind in entity.types) and len(places[entity.id]) > 1:
+            weight = settings.occurrence_weight / np.sqrt(len(places[entity.id]))
+            edges += [(place, row, weight) for place in sorted(places[entity.id])]
+
+    ends = np.array([(source, target) for source, target, _ in edges], np.int64).reshape(-1, 2)
+    weights = np.array([weight for _, _, weight in edges], np.float64)
+    return Adjacency.from_edges(len(chunks) + len(entities), ends[:, 0], ends[:, 1], weights)

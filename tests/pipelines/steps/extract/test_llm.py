@@ -1,0 +1,348 @@
+"""Extraction with a model, against a server that plays one."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conspectus.pipelines.steps.extract.llm import ChunkExtraction, Guidance, extract_chunk, extract_chunks
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
+from conspectus.prompts.replies.reask import Retried, Retrying
+from conspectus.prompts.replies.records import COMPLETE, ClaimRecord, EntityRecord, RelationRecord
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.hashing import digest
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.settings import ExtractionSettings, LlmSettings
+
+from tests.marks import unmarked
+
+TEXT = "Ada Lovelace met Charles Babbage in London in June 1833."
+
+
+def entity(name: str, kind: str = "person", says: str = "") -> str:
+    return f'("entity"<|>"{name}"<|>"{kind}"<|>"{says or name + " is here."}")'
+
+
+def relation(source: str, target: str, strength: int = 7) -> str:
+    return f'("relationship"<|>"{source}"<|>"{target}"<|>"{source} met {target}."<|>{strength})'
+
+
+def reply(*records: str) -> str:
+    return "##\n".join(records) + f"##\n{COMPLETE}"
+
+
+def is_claims(request: FakeRequest) -> bool:
+    return "These count as claims" in request.messages[0][1]
+
+
+def is_choice(request: FakeRequest) -> bool:
+    return request.schema is not None
+
+
+def text_of(request: FakeRequest) -> str:
+    return unmarked(request.messages[0][1]).rsplit("Text:\n", 1)[1].removesuffix("\n\nRecords:")
+
+
+def client(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
+    return ModelClient(LlmSettings(model="m", base_url=server.url, attempts=2, **settings), memo)
+
+
+def chunks_of(*texts: str) -> list[Chunk]:
+    return [Chunk(f"c{i:03}", "d", i, 0, len(text), text, 9) for i, text in enumerate(texts)]
+
+
+def extract(
+    server: FakeServer,
+    *texts: str,
+    memo: Memo | None = None,
+    llm: dict[str, Any] | None = None,
+    **settings: Any,  # noqa: ANN401
+) -> tuple[list[ChunkExtraction], list[Failure]]:
+    model = client(server, memo, **(llm or {}))
+    return asyncio.run(extract_chunks(chunks_of(*texts), ExtractionSettings(**settings), model))
+
+
+Script = Callable[[FakeRequest], str | FakeReply]
+
+
+def scripted(*replies: str, more: str = "Yes") -> Script:
+    """Return a model that says these replies in turn in each conversation, and `more` to whether there is more."""
+
+    def say(request: FakeRequest) -> str:
+        if is_choice(request):
+            return f'{{"answer": "{more}"}}'
+        return replies[sum(role == "assistant" for role, _ in request.messages)]
+
+    return say
+
+
+def test_one_reply_where_nothing_was_missed() -> None:
+    said = reply(entity("Ada Lovelace"), entity("Charles Babbage"), relation("Ada Lovelace", "Charles Babbage"))
+    with FakeServer(scripted(said, more="No")) as server:
+        found, failures = extract(server, TEXT)
+        assert [each.name for each in found[0].entities] == ["Ada Lovelace", "Charles Babbage"]
+        met = "Ada Lovelace met Charles Babbage."
+        assert found[0].relations == (RelationRecord("Ada Lovelace", "Charles Babbage", met, 7.0),)
+        assert not failures
+        assert len(server.requests) == 2
+
+
+def test_three_replies_of_a_gleaning_keep_every_record_of_each() -> None:
+    # The first two replies lack their end: joined with the next, records would be lost.
+    replies = (
+        f"{entity('Ada Lovelace')}##\n{entity('Charles Babbage')}",
+        f"{entity('London', 'geo')}##\n{relation('Ada Lovelace', 'London')}",
+        reply(entity("June 1833", "event"), relation("Charles Babbage", "June 1833", 2)),
+    )
+    with FakeServer(scripted(*replies)) as server:
+        (found,), failures = extract(server, TEXT, max_gleanings=2)
+        assert [each.name for each in found.entities] == ["Ada Lovelace", "Charles Babbage", "London", "June 1833"]
+        assert [(each.target, each.strength) for each in found.relations] == [("London", 7), ("June 1833", 2)]
+        assert not failures
+        bodies = [each.body for each in server.requests if each.body]
+        roles = [[message["role"][0] for message in body["messages"]] for body in bodies]
+        assert ["".join(each) for each in roles] == ["u", "uau", "uau", "uauau", "uauau"]
+        assert bodies[2]["messages"][2]["content"].startswith("MANY entities were missed in the last extraction")
+        assert [bool(body.get("response_format")) for body in bodies] == [False, True, False, True, False]
+
+
+@pytest.mark.parametrize("without", [(), ("json_schema",), ("json_schema", "json_object")])
+def test_the_forced_choice_works_on_servers_without_schemas(without: tuple[Any, ...]) -> None:
+    def say(request: FakeRequest) -> str:
+        if "Answer Yes or No" in request.last:
+            return "Yes."
+        return reply(entity("Ada Lovelace" if len(request.messages) == 1 else "London"))
+
+    with FakeServer(say, without=without, unsupported="refuse") as server:
+        (found,), failures = extract(server, TEXT)
+        assert [each.name for each in found.entities] == ["Ada Lovelace", "London"]
+        assert not failures
+
+
+def test_no_gleaning_no_question() -> None:
+    with FakeServer(scripted(reply(entity("Ada Lovelace")))) as server:
+        extract(server, TEXT, max_gleanings=0)
+        assert len(server.requests) == 1
+
+
+def test_what_is_asked() -> None:
+    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No")) as server:
+        guided = Guidance(persona="You read old letters.", examples="Example: ##")
+        settings = ExtractionSettings(entity_types=("person", "machine"))
+        asyncio.run(extract_chunk("Of {{examples}} and Ada.", client(server), settings, guided))
+        body = server.requests[0].body
+        assert body
+        (message,) = body["messages"]
+        assert message["content"].startswith("You read old letters.")
+        assert "of these types: person, machine\n" in message["content"].replace(". For each", "\n")
+        assert "Example: ##" in message["content"]
+        assert "Of {{examples}} and Ada." in message["content"]
+        assert "{{text}}" not in message["content"]
+    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No")) as server:
+        extract(server, TEXT)
+        body = server.requests[0].body
+        assert body
+        assert body["messages"][0]["content"].startswith("You read a text")
+        assert body["messages"][0]["content"].count("Records:\n") == 2, "two examples"
+        assert "c000" not in body["messages"][0]["content"], "no id, or a rename would cost calls"
+
+
+def test_replies_are_remembered_with_the_chunk_they_came_from(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    with FakeServer(scripted(reply(entity("Ada Lovelace")), reply(entity("London")))) as server:
+        first = extract(server, TEXT, "Another text.", memo=memo)
+        assert len(server.requests) == 6
+        assert len(memo.made_from(digest(TEXT))) == 3
+        assert extract(server, "Another text.", TEXT, memo=memo) == (first[0][::-1], first[1])
+        assert len(server.requests) == 6, "a second run sends nothing"
+
+
+def test_equal_texts_are_asked_for_once_and_fail_each() -> None:
+    with FakeServer(scripted("I cannot.", more="No")) as server:
+        found, failures = extract(server, TEXT, "Another text.", TEXT)
+        assert len(server.requests) == 4
+        assert found[0] is found[2]
+        assert [(each.stage, each.item_id, each.reason) for each in failures] == [
+            ("extract", id_, "lost record") for id_ in ("c000", "c001", "c002")
+        ]
+        assert failures[0].detail == "it holds no record: I cannot."
+
+
+def test_one_chunk_that_fails_harms_no_other() -> None:
+    faults = Faults(script={"poison": "500"})
+    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No"), faults=faults) as server:
+        found, failures = extract(server, *(f"Text {i}." for i in range(20)), "poison", "Last text.")
+        assert [len(each.entities) for each in found] == [1] * 20 + [0, 1]
+        (failure,) = failures
+        assert (failure.stage, failure.item_id) == ("extract", "c020")
+        assert failure.reason == "the call of step extract failed"
+        assert "gave up after 2 tries" in failure.detail
+
+
+@pytest.mark.parametrize(("where", "step"), [("Answer Yes or No", "glean_more"), ("MANY entities", "glean")])
+def test_what_came_before_a_failed_gleaning_is_kept(where: str, step: str) -> None:
+    with FakeServer(scripted(reply(entity("Ada Lovelace"))), faults=Faults(script={where: "500"})) as server:
+        (found,), failures = extract(server, TEXT)
+        assert [each.name for each in found.entities] == ["Ada Lovelace"]
+        assert [each.reason for each in failures] == [f"the call of step {step} failed"]
+
+
+def test_a_model_that_says_neither_yes_nor_no() -> None:
+    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="Perhaps")) as server:
+        (found,), failures = extract(server, TEXT)
+        assert len(found.entities) == 1
+        assert [each.reason for each in failures] == ["the call of step glean_more failed"]
+
+
+def test_nothing_is_asked_of_a_model_that_said_nothing() -> None:
+    with FakeServer(scripted(" ")) as server:
+        _, failures = extract(server, TEXT)
+        assert len(server.requests) == 1
+        assert [each.detail for each in failures] == ["it holds no record: "]
+
+
+def test_a_cut_off_reply_gives_what_was_whole_and_is_told() -> None:
+    said = reply(entity("Ada Lovelace"), entity("Charles Babbage", says="word " * 200))
+    with FakeServer(scripted(said, more="No")) as server:
+        (found,), failures = extract(server, TEXT, llm={"max_output_tokens": 60})
+        assert [each.name for each in found.entities] == ["Ada Lovelace"]
+        ((reason, detail),) = ((each.reason, each.detail) for each in failures)
+        assert reason == "lost record"
+        assert detail.startswith('it is not closed: ("entity"<|>"Charles Babbage"')
+
+
+CLAIM = (
+    '("claim"<|>"Ada Lovelace"<|>"NONE"<|>"work"<|>"TRUE"<|>"1843"<|>"1843"<|>"She wrote notes."<|>"Ada wrote notes.")'
+)
+
+
+@pytest.mark.clock
+def test_claims_have_a_prompt_of_their_own_and_do_not_wait_for_the_gleaning() -> None:
+    others = scripted(reply(entity("Ada Lovelace")), reply(entity("London")))
+
+    def say(request: FakeRequest) -> str | FakeReply:
+        return (
+            FakeReply(reply(CLAIM), latency=0.3) if is_claims(request) else FakeReply(str(others(request)), latency=0.1)
+        )
+
+    with FakeServer(say) as server:
+        (found,), failures = extract(server, TEXT, claims=True, claim_description="what was written")
+        made = ClaimRecord("Ada Lovelace", None, "work", "TRUE", "1843", "1843", "She wrote notes.", "Ada wrote notes.")
+        assert found.claims == (made,)
+        assert [each.name for each in found.entities] == ["Ada Lovelace", "London"]
+        assert not failures
+        assert len(server.requests) == 4
+        assert server.measures.in_flight_peak == 2
+        assert server.measures.seconds < 0.55
+        asked = [each.body["messages"][0]["content"] for each in server.requests if each.body]
+        assert sum("These count as claims: what was written." in each for each in asked) == 1
+
+
+def test_failed_claims_leave_the_rest() -> None:
+    faults = Faults(script={"These count as claims": "500"})
+    with FakeServer(scripted(reply(entity("Ada Lovelace")), more="No"), faults=faults) as server:
+        (found,), failures = extract(server, TEXT, claims=True)
+        assert len(found.entities) == 1
+        assert [each.reason for each in failures] == ["the call of step claims failed"]
+
+
+def test_no_chunk_waits_for_another() -> None:
+    others = scripted(reply(entity("Ada")), reply(entity("London")))
+
+    def say(request: FakeRequest) -> FakeReply:
+        slow = text_of(request) == "slow" and len(request.messages) == 1
+        return FakeReply(str(others(request)), latency=0.8 if slow else 0.02)
+
+    with FakeServer(say) as server:
+        extract(server, "slow", *(f"Text {i}." for i in range(20)))
+        ends = [each for each in server.requests if each.body and "slow" not in each.body["messages"][0]["content"]]
+        assert max(each.replied or 0 for each in ends) - min(each.arrived for each in server.requests) < 0.7
+
+
+def test_a_budget_ends_it_and_a_second_run_goes_on(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    texts = [f"Text {i}." for i in range(40)]
+    with FakeServer(scripted(reply(entity("Ada")), more="No"), latency=0.01) as server:
+        with pytest.raises(BudgetReached, match="run the same command with more to go on"):
+            extract(server, *texts, memo=memo, llm={"max_tokens": 60_000, "max_output_tokens": 500, "concurrency": 4})
+        answered = server.measures.statuses["200"]
+        assert 10 < answered < 80
+        assert server.measures.in_flight == 0, "the calls under way have ended"
+        extract(server, *texts, memo=memo, llm={"max_output_tokens": 500})
+        assert len(server.requests) == 80, "every reply that came was kept"
+
+
+def test_malformed_replies_at_one_in_five() -> None:
+    emitted = [entity("Ada Lovelace"), entity("Charles Babbage"), relation("Ada Lovelace", "Charles Babbage")]
+    kinds = [
+        "fence", "prose", "think", "smart_quotes", "raw_newline", "truncated", "ellipsis", "html", "escaped_string",
+        "json_lines", "wrapped", "empty", "refusal", "null_content",
+    ]  # fmt: skip
+    faults = Faults({kind: 0.2 / len(kinds) for kind in kinds}, by="prompt")  # type: ignore[misc]
+    with FakeServer(scripted(reply(*emitted)), faults=faults, seed=3) as server:
+        found, failures = extract(server, *(f"Text {i}." for i in range(300)), max_gleanings=0)
+        assert set(server.measures.faults) == set(kinds)
+        whole = ({"Ada Lovelace", "Charles Babbage"}, {"Ada Lovelace met Charles Babbage."})
+        lossy = {each.item_id for each in failures}
+        for number, each in enumerate(found):
+            names = {one.name for one in each.entities}
+            met = {one.description for one in each.relations}
+            assert names <= whole[0]
+            assert met <= whole[1]
+            assert (names, met) == whole or f"c{number:03}" in lossy
+        assert sum((len(each.entities), len(each.relations)) >= (2, 1) for each in found) > 240
+        assert lossy, "losses are listed"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "says"),
+    [
+        ("林黛玉住在潇湘馆。", "林黛玉", "林黛玉住在潇湘馆。"),
+        ("وُلدت زها حديد في بغداد.", "زها حديد", "زها حديد معمارية وُلدت في بغداد."),
+    ],
+)
+def test_texts_in_other_scripts(text: str, name: str, says: str) -> None:
+    with FakeServer(scripted(reply(entity(name, "人物", says)), more="No")) as server:
+        (found,), failures = extract(server, text, entity_types=("人物", "地点"))
+        assert found.entities == (EntityRecord(name, "人物", says),)
+        assert not failures
+        body = server.requests[0].body
+        assert body
+        assert re.search(re.escape(text), body["messages"][0]["content"])
+
+
+def test_progress_is_told_by_text() -> None:
+    told: list[tuple[str, int, int]] = []
+    with FakeServer(scripted(reply(entity("Ada")), more="No")) as server:
+        chunks = chunks_of("a", "b", "a")
+        asyncio.run(extract_chunks(chunks, ExtractionSettings(), client(server), lambda *each: told.append(each)))
+    assert told == [("extract", 0, 2), ("extract", 1, 2), ("extract", 2, 2)]
+
+
+def test_no_chunks_no_calls() -> None:
+    with FakeServer("x") as server:
+        assert extract(server) == ([], [])
+        assert not server.requests
+
+
+def test_a_remembered_reply_with_a_record_of_no_use_is_asked_for_again(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    bad, good = (reply(entity("Ada"), relation("Ada", other)) for other in ("ada", "London"))
+
+    def found(retry: bool) -> tuple[list[tuple[str, str]], Retried]:
+        plain = client(server, memo)
+        model = Retrying(plain)
+        asked = extract_chunks(chunks_of(TEXT), ExtractionSettings(max_gleanings=0), model if retry else plain)
+        (extraction,), _ = asyncio.run(asked)
+        return [(each.source, each.target) for each in extraction.relations], model.retried
+
+    with FakeServer([bad, good]) as server:
+        assert found(retry=False) == ([("Ada", "ada")], Retried())
+        assert found(retry=True) == ([("Ada", "London")], Retried(asked=1, healed=1))
+        assert found(retry=True) == ([("Ada", "London")], Retried())
+        assert found(retry=False) == ([("Ada", "London")], Retried())
+        assert len(server.requests) == 2

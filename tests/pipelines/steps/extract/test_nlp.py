@@ -1,0 +1,132 @@
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from conspectus.pipelines.runner import RunHere
+from conspectus.pipelines.steps.extract.nlp import STAGE, annotate_chunks
+from conspectus.storage.errors import MissingPart
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import Chunk
+from conspectus.storage.settings import ExtractionSettings
+from conspectus.storage.text.annotators import open_annotator
+from conspectus.storage.text.nlp import Annotation
+
+from tests import samples
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+SPACY = ExtractionSettings()
+REGEX = ExtractionSettings(pipeline="regex")
+
+
+class Watched(RunHere):
+    """Runs shards here and notes what they were."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shards: list[list[object]] = []
+
+    def __call__(
+        self, step: str, work: Callable[[Sequence[Item]], Result], parts: Sequence[Sequence[Item]]
+    ) -> list[Result]:
+        self.shards += [list(part) for part in parts]
+        return super().__call__(step, work, parts)
+
+
+@pytest.fixture
+def memo(tmp_path: Path) -> Memo:
+    return Memo(tmp_path / "memo.sqlite")
+
+
+@pytest.fixture(scope="module")
+def chunks() -> list[Chunk]:
+    return samples.chunks(samples.documents())
+
+
+def chunk(id_: str, text: str) -> Chunk:
+    return Chunk(id_, "d", 0, 0, len(text), text, 1)
+
+
+def test_annotations_are_the_annotators_in_the_order_of_the_chunks(chunks: list[Chunk], memo: Memo) -> None:
+    found, failures = annotate_chunks(chunks, SPACY, memo, RunHere(), 2)
+    assert found == samples.annotations(chunks)
+    assert not failures
+    assert any(each.triples for each in found)
+
+
+def test_a_second_run_works_on_nothing(chunks: list[Chunk], memo: Memo) -> None:
+    first, second = Watched(), Watched()
+    before = annotate_chunks(chunks, REGEX, memo, first, 4)
+    assert [len(part) for part in first.shards] == [4, 2]
+    assert annotate_chunks(chunks, REGEX, memo, second, 4) == before
+    assert second.shards == []
+
+
+def test_only_new_texts_are_worked_on_each_once(chunks: list[Chunk], memo: Memo) -> None:
+    annotate_chunks(chunks[:4], REGEX, memo, RunHere(), 64)
+    runner = Watched()
+    more = [*chunks[::-1], chunk("copy", chunks[0].text), chunk("x", "Ada met Bob."), chunk("y", "Ada met Bob.")]
+    found, _ = annotate_chunks(more, REGEX, memo, runner, 64)
+    assert runner.shards == [[chunks[5].text, chunks[4].text, "Ada met Bob."]]
+    assert found[5] == found[6]
+    assert found[7] == found[8] != Annotation((), ())
+
+
+def test_another_pipeline_or_setting_is_another_memory(memo: Memo) -> None:
+    given = [chunk("x", "Ada met Bob in the old town of Lyon.")]
+    for settings in (REGEX, SPACY, ExtractionSettings(concepts=False)):
+        runner = Watched()
+        annotate_chunks(given, settings, memo, runner, 64)
+        assert len(runner.shards) == 1
+
+
+def test_the_size_of_a_shard_leaves_no_trace(chunks: list[Chunk], tmp_path: Path) -> None:
+    one, other = (annotate_chunks(chunks, REGEX, Memo(tmp_path / str(size)), RunHere(), size)[0] for size in (1, 1000))
+    assert one == other
+
+
+def test_a_text_that_the_pipeline_cannot_take_is_a_failure_and_the_others_go_on(
+    chunks: list[Chunk], memo: Memo
+) -> None:
+    too_long = chunk("long", "word " * 200_001)  # spaCy refuses texts of more than 1,000,000 characters
+    given = [chunks[0], too_long, chunks[1]]
+    found, failures = annotate_chunks(given, SPACY, memo, RunHere(), 64)
+    assert found[1] == Annotation((), ())
+    assert [found[0], found[2]] == samples.annotations(chunks[:2])
+    (failure,) = failures
+    assert (failure.stage, failure.item_id) == (STAGE, "long")
+    assert failure.detail.startswith("ValueError: [E088]")
+
+    again = Watched()
+    assert annotate_chunks(given, SPACY, memo, again, 64) == (found, failures)
+    assert again.shards == [[too_long.text]]  # what failed is tried again, what was done is not
+
+
+def test_two_chunks_of_a_text_that_fails_are_two_failures(memo: Memo) -> None:
+    text = "word " * 200_001
+    _, failures = annotate_chunks([chunk("a", text), chunk("b", text)], SPACY, memo, RunHere(), 64)
+    assert [each.item_id for each in failures] == ["a", "b"]
+
+
+def test_no_chunks_need_no_pipeline(memo: Memo) -> None:
+    runner = Watched()
+    assert annotate_chunks([], ExtractionSettings(pipeline="absent"), memo, runner, 64) == ([], [])
+    assert runner.shards == []
+
+
+def test_a_pipeline_that_is_not_installed_is_named(chunks: list[Chunk], memo: Memo) -> None:
+    with pytest.raises(MissingPart, match="the spaCy pipeline 'absent' is not installed"):
+        annotate_chunks(chunks, ExtractionSettings(pipeline="absent"), memo, RunHere(), 64)
+
+
+def test_what_is_remembered_comes_back_whole(memo: Memo) -> None:
+    texts = ["", " ", "«Ελλάδα» und “北京大学”, 👩‍👩‍👧 C++ \u2028 'x'", 'Ada, who wrote "it", met Bob.']
+    given = [chunk(str(i), text) for i, text in enumerate(texts)]
+    for settings in (REGEX, SPACY):
+        annotator = open_annotator(settings.pipeline)
+        for _ in range(2):
+            found, failures = annotate_chunks(given, settings, memo, RunHere(), 64)
+            assert found == [annotator.annotate(text) for text in texts]
+            assert not failures

@@ -1,0 +1,616 @@
+import asyncio
+import json
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from conspectus.pipelines.steps.reports.cite import ReportAnswer
+from conspectus.pipelines.steps.reports.llm import StandIn, write_reports
+from conspectus.pipelines.steps.reports.prompt import Element, Elements, without
+from conspectus.prompts.client.client import ModelClient
+from conspectus.prompts.fake import FakeReply, FakeServer, Faults
+from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake.recorded import Recorded
+from conspectus.prompts.model import Reply, Request
+from conspectus.prompts.replies.typed import read_answer
+from conspectus.storage.errors import BudgetReached
+from conspectus.storage.hashing import digest, short_id
+from conspectus.storage.memo import Memo
+from conspectus.storage.records import (
+    Chunk,
+    Claim,
+    Community,
+    Entity,
+    Failure,
+    Finding,
+    Mention,
+    Relation,
+    Report,
+    Span,
+)
+from conspectus.storage.settings import LlmSettings, ReportSettings
+from conspectus.storage.text.tokens import count_tokens
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from tests.marks import unmarked
+
+CHUNKS = [
+    Chunk("c1", "d", 0, 0, 60, "Ada met Bob in Paris. Cy came later; Ada left. Dee wrote it. ", 15),
+    Chunk("c2", "d", 1, 60, 100, "Eve knew Fay. Gus knew Hal. Ida waited. ", 12),
+]
+NAMES = "Ada Bob Cy Dee Eve Fay Gus Hal".split()
+
+
+Row = TypeVar("Row")
+
+
+def entity(name: str, degree: int = 1, description: str = "") -> Entity:
+    return Entity(name.lower(), name, "PERSON", ("PERSON",), description or f"{name} is a person.", 1, degree)
+
+
+def relation(source: str, target: str, description: str = "") -> Relation:
+    text = description or f"{source} knows {target}."
+    return Relation(f"{source}-{target}".lower(), source.lower(), target.lower(), "knows", text, 1.0, ("c1",))
+
+
+def claim(subject: str, text: str, target: str | None = None) -> Claim:
+    return Claim(text, subject.lower(), target, "EVENT", "TRUE", text, "1900", None, "c2", 60, 73)
+
+
+def community(
+    name: str, members: Sequence[str], relations: Sequence[str] = (), level: int = 0, parent: str | None = None
+) -> Community:
+    ids = tuple(sorted(each.lower() for each in members))
+    return Community(name, level, parent, None, False, ids, tuple(relations), ("c1", "c2"), len(ids))
+
+
+def model_of(server: FakeServer, memo: Memo | None = None, **settings: Any) -> ModelClient:  # noqa: ANN401
+    return ModelClient(LlmSettings(model="m", base_url=server.url, **settings), memo)
+
+
+def written(
+    communities: Sequence[Community],
+    elements: Elements,
+    model: Any,  # noqa: ANN401
+    stand_in: StandIn | None = None,
+    **settings: int,
+) -> tuple[list[Report], list[Failure]]:
+    return asyncio.run(write_reports(communities, elements, model, ReportSettings(**settings), stand_in))
+
+
+def records_of(prompt: str) -> str:
+    return unmarked(prompt).split("and so on):\n\n")[1]
+
+
+def sent(request: Recorded) -> str:
+    assert request.body is not None
+    return records_of(request.body["messages"][0]["content"])
+
+
+def answer(title: str = "A title", records: Sequence[str] = ("R1",), **changes: object) -> str:
+    finding = {"summary": "They met.", "explanation": "It is told that they met.", "records": list(records)}
+    whole = {"title": title, "summary": "On people.", "rating": 6.5, "rating_explanation": "Why not."}
+    return json.dumps({**whole, "findings": [finding], **changes})
+
+
+PEOPLE = [entity(name, degree) for name, degree in zip(NAMES, (3, 1, 2, 2, 1, 1, 1, 1), strict=True)]
+TIES = [relation("Ada", "Cy"), relation("Ada", "Bob"), relation("Cy", "Dee"), relation("Ada", "Dee")]
+MENTIONS = [
+    Mention("m1", "c1", "ada", None, 0, 3, "exact", "Ada", ""),
+    Mention("m2", "c1", "ada", None, 37, 40, "exact", "Ada", ""),
+    Mention("m3", "c2", "eve", None, None, None, "chunk", "", ""),
+    Mention("m4", "c1", None, "ada-bob", 0, 21, "exact", CHUNKS[0].text[:21], ""),
+]
+SMALL = community("small", ["Ada", "Bob", "Cy", "Dee"], [each.id for each in TIES])
+
+
+def elements(claims: Sequence[Claim] = (), people: Sequence[Entity] = PEOPLE) -> Elements:
+    return Elements(people, TIES, claims, MENTIONS, CHUNKS)
+
+
+def test_what_a_prompt_shows() -> None:
+    of = elements([claim("Ada", "Ada won."), claim("Eve", "Eve lost.", "bob")])
+    with FakeServer(answer()) as server:
+        ((report,), failures) = written([SMALL], of, model_of(server))
+        (request,) = server.requests
+        assert sent(request) == (
+            "[E1] Ada (PERSON): Ada is a person.\n"
+            "[E2] Bob (PERSON): Bob is a person.\n"
+            "[E3] Cy (PERSON): Cy is a person.\n"
+            "[E4] Dee (PERSON): Dee is a person.\n"
+            "[R1] Ada -> Bob (knows): Ada knows Bob.\n"
+            "[R2] Ada -> Cy (knows): Ada knows Cy.\n"
+            "[R3] Ada -> Dee (knows): Ada knows Dee.\n"
+            "[R4] Cy -> Dee (knows): Cy knows Dee.\n"
+            "[C1] Ada (EVENT, TRUE, 1900): Ada won.\n"
+            "[C2] Eve -> Bob (EVENT, TRUE, 1900): Eve lost."
+        )
+        assert failures == []
+        assert report == Report(
+            id=short_id("report", "small"),
+            community_id="small",
+            level=0,
+            title="A title",
+            summary="On people.",
+            findings=(Finding("They met.", "It is told that they met.", (Span("d", "c1", 0, 21),)),),
+            rating=6.5,
+            full_text="# A title\n\nOn people.\n\n- They met: It is told that they met.",
+            n_tokens=count_tokens(report.full_text),
+        )
+
+
+def test_elements_come_by_the_prominence_of_edges_and_the_unconnected_last() -> None:
+    of = elements([claim("Dee", "Dee won."), claim("Eve", "Eve lost.")])
+    found = of.of(["ada", "bob", "cy", "dee", "eve"], SMALL.relation_ids)
+    # Ada-Cy and Ada-Dee have 5 together, Ada-Bob and Cy-Dee 4: ties go by name.
+    named = [each.text.split(" (")[0] for each in found]
+    assert named == [
+        *("Ada", "Cy", "Ada -> Cy"),
+        *("Dee", "Dee", "Ada -> Dee"),
+        *("Bob", "Ada -> Bob"),
+        "Cy -> Dee",
+        *("Eve", "Eve"),
+    ]
+    assert [each.kind for each in found] == list("EERECRERREC")
+
+
+def test_a_leaf_is_filled_until_the_next_does_not_fit() -> None:
+    with FakeServer(answer(records=["E1"])) as server:
+        model = model_of(server)
+        shown = []
+        for most in range(20, 200, 6):
+            written([SMALL], elements(), model, max_input_tokens=most)
+            shown.append(sent(server.requests[-1]))
+            assert count_tokens(shown[-1]) <= most
+        counts = [text.count("\n") + 1 for text in shown]
+        assert counts == sorted(counts)
+        assert (counts[0], counts[-1]) == (1, 8)
+        assert "Bob" not in shown[counts.index(3)]
+        assert "Ada -> Cy" in shown[counts.index(3)]
+
+
+def test_no_record_fits() -> None:
+    with FakeServer(answer()) as server:
+        reports, failures = written(
+            [SMALL], elements(people=[entity(name, 1, "word " * 50) for name in NAMES]), model_of(server),
+            max_input_tokens=30,
+        )  # fmt: skip
+        assert reports == []
+        assert failures == [
+            Failure("report", "small", "no record fits into reports.max_input_tokens", "the community has no report")
+        ]
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("size", [3, 4, 5])
+def test_the_least_size_and_each_community_once(size: int) -> None:
+    carried = Community("again", 1, "small", "small", False, *_members(SMALL))
+    with FakeServer(answer()) as server:
+        reports, _ = written([SMALL, carried], elements(), model_of(server), min_size=size)
+        assert len(reports) == len(server.requests) == (size < 5)
+
+
+def _members(of: Community) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], int]:
+    return of.entity_ids, of.relation_ids, of.chunk_ids, of.size
+
+
+# A hierarchy: everything, divided into three parts; `ties` relations between the parts.
+def hierarchy(sizes: Sequence[int], words: int = 30, cross: int = 1) -> tuple[list[Community], Elements]:
+    people, ties, communities = [], [], []
+    members: list[list[str]] = []
+    for part, size in enumerate(sizes):
+        names = [f"P{part}x{i}" for i in range(size)]
+        members.append(names)
+        people += [entity(name, 2, f"{name} " + "word " * words) for name in names]
+        inside = [relation(first, second) for first, second in pairwise(names)]
+        ties += inside
+        communities.append(community(f"part{part}", names, [each.id for each in inside], 1, "root"))
+    between = [relation(members[0][0], names[0]) for names in members[1:]][:cross]
+    ties += between
+    everyone = [name for names in members for name in names]
+    communities.append(community("root", everyone, [each.id for each in ties]))
+    return communities, Elements(people, ties, [], [], CHUNKS)
+
+
+def of_part(request: FakeRequest) -> str:
+    """Report on the part that the prompt is about, or on the whole."""
+    parts = sorted(set(re.findall(r"P\dx", records_of(request.prompt))))
+    reports = re.findall(r"Part P\d", records_of(request.prompt))
+    title = f"Part {parts[0][:2]}" if len(parts) == 1 and not reports else "The whole"
+    return answer(title, ["R1", "S1"] if reports else ["R1"])
+
+
+def root_prompt(server: FakeServer) -> str:
+    (found,) = [text for text in map(sent, server.requests) if len(set(re.findall(r"P(\d)", text))) > 1]
+    return found
+
+
+@pytest.mark.clock
+def test_a_community_that_fits_is_reported_from_its_elements() -> None:
+    communities, of = hierarchy([3, 5, 4])
+    with FakeServer(of_part, latency=0.1) as server:
+        reports, failures = written(communities, of, model_of(server))
+        assert (len(reports), failures) == (4, [])
+        assert "[S1]" not in root_prompt(server)
+        assert server.measures.in_flight_peak == 4, "nobody waits"
+
+
+def test_the_largest_part_is_substituted_first_and_no_more_than_needed() -> None:
+    communities, of = hierarchy([3, 5, 4])
+    with FakeServer(of_part) as server:
+        model = model_of(server)
+        seen = []
+        for most in (900, 700, 400, 200):
+            before = len(server.requests)
+            written(communities, of, model, max_input_tokens=most)
+            texts = [text for text in map(sent, server.requests[before:]) if "x" in text]
+            text = max(texts, key=lambda each: len(set(re.findall(r"P(\d)", each))))
+            assert count_tokens(text) <= most
+            seen.append(
+                (sorted(set(re.findall(r"Part P(\d)", text))), sorted(set(re.findall(r"\[E\d+\] P(\d)", text))))
+            )
+        assert seen[0] == ([], ["0", "1", "2"])
+        assert seen[1] == (["1"], ["0", "2"])
+        assert seen[2] == (["1", "2"], ["0"])
+        assert seen[3] == (["0", "1", "2"], [])
+
+
+def test_relations_between_parts_stay_when_the_parts_are_substituted() -> None:
+    communities, of = hierarchy([4, 4], cross=1)
+    with FakeServer(of_part) as server:
+        reports, _ = written(communities, of, model_of(server), max_input_tokens=220)
+        text = root_prompt(server)
+        assert re.findall(r"^\[(\w+)\]", text, re.M) == ["S1", "S2", "R1"]
+        assert "[R1] P0x0 -> P1x0 (knows)" in text
+        assert "[S1] Part P0: On people.\n[S1.1] They met: It is told that they met.\n[S2]" in text
+        assert len(reports) == 3
+
+
+def test_a_claim_goes_with_its_subject() -> None:
+    _, of = hierarchy([4, 4], cross=1)
+    people = list(of.degree)
+    claims = Elements(
+        [entity(each.upper().replace("X", "x")) for each in people],
+        [],
+        [claim("p0x1", "gone with part 0", "p1x1"), claim("p1x1", "stays with part 1")],
+        [],
+        CHUNKS,
+    ).claims_of
+    part0, whole = frozenset(each for each in people if each.startswith("p0")), frozenset(people)
+    left = without([*claims["p0x1"], *claims["p1x1"]], part0, whole)
+    assert {each.text.split(": ")[1] for each in left} == {"stays with part 1"}
+    outside = without(claims["p0x1"], frozenset({"p1x1"}), frozenset({"p1x1", "p1x2"}))
+    assert outside == [], "of what is inside, it belongs to its object"
+
+
+def test_many_reports_are_shortened_before_any_is_left_out() -> None:
+    communities, of = hierarchy([4] * 8, cross=0)
+    with FakeServer(of_part) as server:
+        written(communities, of, model_of(server), max_input_tokens=200)
+        text = root_prompt(server)
+        assert count_tokens(text) <= 200
+        assert len(re.findall(r"^\[S\d\] ", text, re.M)) == 8
+        whole = re.findall(r"^\[S(\d)\.1\] ", text, re.M)
+        assert whole == [str(i + 1) for i in range(len(whole))]
+        assert 0 < len(whole) < 8
+
+
+def test_a_parent_waits_for_its_own_parts_only() -> None:
+    communities, of = hierarchy([4, 4])
+    people = [entity(name) for name in ("Slow", "Snail", "Sloth")]
+    of = Elements(
+        [*_rows_of(of), *people],
+        [relation("P0x0", "P1x0"), relation("P0x0", "P0x1"), relation("P1x0", "P1x1"), relation("Slow", "Snail")],
+        [],
+        [],
+        CHUNKS,
+    )
+    ties = {
+        "part0": ["p0x0-p0x1"],
+        "part1": ["p1x0-p1x1"],
+        "root": ["p0x0-p1x0", "p0x0-p0x1", "p1x0-p1x1"],
+    }
+    communities = [
+        Community(
+            each.id, each.level, each.parent_id, None, False, each.entity_ids, tuple(ties[each.id]), each.chunk_ids, 4
+        )
+        for each in communities
+    ]
+    slow = community("slow", ["Slow", "Snail", "Sloth"], ["slow-snail"], 1, "other")
+    with FakeServer(of_part, latency=lambda request: 1.0 if "Snail" in request.prompt else 0.05) as server:
+        reports, _ = written(
+            [*communities, slow, community("other", ["Slow", "Snail"])], of, model_of(server), max_input_tokens=220
+        )
+        assert len(reports) == 4
+        requests = {_about(sent(each)): each for each in server.requests}
+        assert set(requests) == {"P0", "P1", "root", "slow"}
+        root, parts = requests["root"], [requests["P0"], requests["P1"]]
+        assert all(part.replied is not None and part.replied <= root.arrived for part in parts)
+        assert requests["slow"].replied is not None
+        assert root.arrived < requests["slow"].replied, "a stranger's part of the same level"
+
+
+def _about(text: str) -> str:
+    parts = sorted(set(re.findall(r"P\d", text)))
+    return "slow" if not parts else parts[0] if len(parts) == 1 else "root"
+
+
+def _rows_of(of: Elements) -> list[Entity]:
+    return [
+        Entity(id_, each.order[0], "PERSON", ("PERSON",), each.text.split(": ", 1)[1], 1, of.degree[id_])
+        for id_ in of.degree
+        for each in [of[id_]]
+    ]
+
+
+def test_a_report_that_fails_leaves_its_parent_the_elements() -> None:
+    communities, of = hierarchy([4, 5, 3], words=20)
+    stand_in = Report("x", "part1", 1, "Extracted", "", (), 1.0, "", 0)
+    faults = Faults(script={lambda_of_part(1): "500"})
+    with FakeServer(of_part, faults=faults) as server:
+        reports, failures = written(
+            communities,
+            of,
+            model_of(server, attempts=1),
+            lambda lost: stand_in if lost.id == "part1" else None,
+            max_input_tokens=300,
+        )
+        assert {each.title for each in reports} == {"Extracted", "Part P0", "Part P2", "The whole"}
+        (failure,) = failures
+        assert (failure.stage, failure.item_id, failure.reason) == ("report", "part1", "the model gave no report")
+        assert failure.detail.startswith("an extractive report stands in; ")
+        text = root_prompt(server)
+        assert "Extracted" not in text
+        assert "[S1] Part P0" in text
+        assert "P1x0 (PERSON)" in text
+
+
+def lambda_of_part(part: int) -> str:
+    """Match prompts whose first record is an entity of the part: those of the part itself."""
+    return rf"and so on\):\n\n=+\n\[E1\] P{part}x"
+
+
+def test_citations_resolve_to_where_the_records_stand() -> None:
+    def finding(name: str, *records: object) -> dict[str, object]:
+        return {"summary": name, "explanation": f"{name} is explained.", "records": list(records)}
+
+    findings = [
+        finding("relation", "R1"),
+        finding("entity", "E1"),
+        finding("both", "e1", "[R1]"),
+        finding("chunk of an entity", "E4"),
+        finding("chunk of a relation", "R2"),
+        finding("claim", "C1, R77"),
+        finding("nothing"),
+        finding("unknown", "E99", 3),
+        finding("inline [R1]") | {"explanation": "It is so [C1; R2], and (E300) too (R1 and E1)."},
+    ]
+    people = community("some", ["Ada", "Bob", "Cy", "Eve"], ["ada-cy", "ada-bob"])
+    with FakeServer(answer(findings=findings, title="On [E1] Ada", summary="All (R1, R2).")) as server:
+        ((report,), failures) = written([people], elements([claim("Eve", "Eve knew.")]), model_of(server))
+    ada_bob, ada_cy = Span("d", "c1", 0, 21), Span("d", "c1", 0, 60)
+    ada_left = Span("d", "c1", 22, 46)
+    eve = Span("d", "c2", 60, 73)
+    assert {each.summary: each.citations for each in report.findings} == {
+        "relation": (ada_bob,),
+        "entity": (ada_bob, ada_left),
+        "both": (ada_bob, ada_left),
+        "chunk of an entity": (Span("d", "c2", 60, 100),),
+        "chunk of a relation": (ada_cy,),
+        "claim": (eve,),
+        "inline": (ada_bob, ada_cy, eve, ada_left),
+    }
+    assert report.findings[-1].explanation == "It is so, and (E300) too."
+    assert (report.title, report.summary) == ("On Ada", "All.")
+    assert [(each.reason, each.detail) for each in failures] == [
+        ("citations of no record", "R77, E99, 3"),
+        ("finding without support", "nothing"),
+        ("finding without support", "unknown"),
+    ]
+
+
+def test_a_cited_report_stands_where_its_findings_stand() -> None:
+    communities, of = hierarchy([4, 4], cross=1)
+
+    def reply(request: FakeRequest) -> str:
+        whole = "[S1]" in request.prompt
+        return answer("Whole", ["S2.1", "S9"]) if whole else of_part(request)
+
+    with FakeServer(reply) as server:
+        reports, failures = written(communities, of, model_of(server), max_input_tokens=220)
+    (root,) = [each for each in reports if each.title == "Whole"]
+    (part,) = [each for each in reports if each.title == "Part P1"]
+    assert root.findings[0].citations == part.findings[0].citations == (Span("d", "c1", 0, 60),)
+    assert [each.detail for each in failures] == ["S9"]
+
+
+def test_a_report_without_any_support_is_none() -> None:
+    with FakeServer(answer(records=["E99"])) as server:
+        reports, failures = written([SMALL], elements(), model_of(server))
+    assert reports == []
+    assert [each.reason for each in failures] == [
+        "citations of no record",
+        "finding without support",
+        "no finding of the report rests on a record",
+    ]
+
+
+def test_malformed_replies_are_mended_or_asked_for_again_or_lost() -> None:
+    good = answer()
+    half = json.loads(answer())
+    two = json.dumps({**half, "findings": half["findings"] * 2})
+    cut = FakeReply(two[: two.rindex("It is told")], finish="length")
+    cases: list[tuple[list[str | FakeReply], int, list[str]]] = [
+        ([f"Here it is:\n```json\n{good}\n```"], 1, []),
+        ([answer(rating=85), good], 1, []),
+        ([answer(rating=85)], 0, ["the model gave no report"]),
+        ([answer(title=" "), good], 1, []),
+        (["no idea"], 0, ["the model gave no report"]),
+        ([cut], 1, ["the report was cut off"]),
+    ]
+    for replies, count, reasons in cases:
+        with FakeServer(replies) as server:
+            reports, failures = written([SMALL], elements(), model_of(server))
+            assert (len(reports), [each.reason for each in failures]) == (count, reasons)
+            assert all(len(each.findings) == 1 for each in reports)
+
+
+@hypothesis_settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(0, 60)), min_size=1, max_size=7),
+    st.integers(16, 500),
+    st.integers(0, 40),
+)
+def test_no_prompt_is_longer_than_allowed(parts: list[tuple[int, int]], most: int, long: int) -> None:
+    communities, of = hierarchy([size for size, _ in parts], cross=9)
+    people = [entity(each.name, each.degree, "北京 x1y " * parts[int(each.name[1])][1]) for each in _rows_of(of)]
+    ties = [relation(name[0], name[1]) for id_ in communities[-1].relation_ids for name in [of[id_].order[:2]]]
+    of = Elements(people, ties, [claim(people[0].name, "said " * long)] * 3, [], CHUNKS)
+    model = Wordy()
+    reports, _ = written(communities, of, model, max_input_tokens=most, min_size=2)
+    for prompt in model.prompts:
+        assert 0 < count_tokens(records_of(prompt)) <= most
+    assert all(each.findings for each in reports)
+
+
+class Wordy:
+    """Reports whatever it is asked about, at length."""
+
+    def __init__(self) -> None:
+        self.prompts: list[str] = []
+
+    async def complete(self, request: Request) -> Reply:
+        prompt = request.messages[0].content
+        self.prompts.append(prompt)
+        label = re.findall(r"^\[([ERCS][\d.]+)\]", records_of(prompt), re.M)
+        length = len(prompt) % 50
+        return Reply(answer("Wordy", label[:2], summary="so " * (length + 1)), "m", "stop", 1, 1)
+
+
+def test_nothing_is_paid_twice_and_order_does_not_matter(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    communities, of = hierarchy([4, 5, 3, 6])
+    rows = _rows_of(of)
+    ties = [relation(*of[id_].order[:2]) for id_ in communities[-1].relation_ids]
+    with FakeServer(of_part) as server:
+        first = written(communities, of, model_of(server, memo), max_input_tokens=400)
+        assert len(server.requests) == 5
+        for seed in range(3):
+            mixed = Elements(_shuffled(rows, seed), _shuffled(ties, seed), [], [], CHUNKS[::-1])
+            assert written(_shuffled(communities, seed), mixed, model_of(server, memo), max_input_tokens=400) == first
+        renamed = [
+            Community(f"new {each.id}", each.level, each.parent_id and f"new {each.parent_id}", None, False,
+                      *_members(each))
+            for each in communities
+        ]  # fmt: skip
+        assert len(written(renamed, of, model_of(server, memo), max_input_tokens=400)[0]) == 5
+        assert len(server.requests) == 5
+
+
+def _shuffled(rows: list[Row], seed: int) -> list[Row]:
+    return random.Random(seed).sample(rows, len(rows))
+
+
+def test_what_a_report_was_made_from_is_remembered(tmp_path: Path) -> None:
+    memo = Memo(tmp_path / "memo.sqlite")
+    with FakeServer(answer()) as server:
+        written([SMALL], elements(), model_of(server, memo))
+    assert [len(memo.made_from(digest(each.text))) for each in CHUNKS] == [1, 1]
+
+
+def test_a_budget_ends_it() -> None:
+    communities, of = hierarchy([4] * 9)
+    with FakeServer(of_part) as server:
+        with pytest.raises(BudgetReached):
+            written(communities, of, model_of(server, max_tokens=6000, max_output_tokens=200), max_input_tokens=400)
+        assert 0 < len(server.requests) < 10
+
+
+def test_no_community_no_call() -> None:
+    with FakeServer(answer()) as server:
+        assert written([], elements(), model_of(server)) == ([], [])
+        assert server.requests == []
+
+
+def test_a_part_of_a_part_reaches_the_top() -> None:
+    """Three levels, each too long for a prompt: every level stands on the reports below it."""
+    people = [entity(f"P{i}x{j}", 2, "word " * 40) for i in range(4) for j in range(4)]
+    ties = [relation(f"P{i}x{j}", f"P{i}x{j + 1}") for i in range(4) for j in range(3)]
+
+    def those(*parts: int) -> tuple[list[str], list[str]]:
+        return (
+            [each.name for each in people if int(each.name[1]) in parts],
+            [each.id for each in ties if int(each.id[1]) in parts],
+        )
+
+    communities = [
+        community("top", *those(0, 1, 2, 3)),
+        community("left", *those(0, 1), 1, "top"),
+        community("right", *those(2, 3), 1, "top"),
+        *(community(f"leaf{i}", *those(i), 2, "left" if i < 2 else "right") for i in range(4)),
+    ]
+
+    def reply(request: FakeRequest) -> str:
+        text = records_of(request.prompt)
+        return answer("Leaf" if "(PERSON)" in text else "Middle" if "Leaf" in text else "Top", ["R1", "S1", "S2"])
+
+    with FakeServer(reply) as server:
+        reports, _ = written(communities, Elements(people, ties, [], [], CHUNKS), model_of(server),
+                             max_input_tokens=250)  # fmt: skip
+    assert sorted((each.level, each.title) for each in reports) == [
+        (0, "Top"), (1, "Middle"), (1, "Middle"), *[(2, "Leaf")] * 4,
+    ]  # fmt: skip
+
+
+def test_elements_have_places() -> None:
+    of = elements()
+    assert of["ada"].spans == (Span("d", "c1", 0, 3), Span("d", "c1", 37, 40))
+    assert of["bob"].spans == ()
+    assert of["ada-cy"].spans == (Span("d", "c1", 0, 60),)
+    assert all(
+        isinstance(each, Element) and each.n_tokens == count_tokens(each.text)
+        for each in map(of.__getitem__, of.degree)
+    )
+
+
+def test_what_a_real_model_replies_is_read() -> None:
+    """See tests/pipelines/data/README.md."""
+    lines = (Path(__file__).parents[1] / "data" / "reports.jsonl").read_text("utf-8").splitlines()
+    read = [read_answer(json.loads(line)["reply"], ReportAnswer) for line in lines]
+    assert len(read) == 101
+    assert sum(len(each.findings) for each in read) == 646
+    assert all(each.rating_explanation for each in read)
+    assert {records for each in read for finding in each.findings for records in finding.records} == set()
+
+
+def test_a_report_waits_for_its_own_descriptions_only() -> None:
+    communities, of = hierarchy([4, 4])
+    parts = [replace(each, parent_id=None) for each in communities if each.level]
+
+    async def write(server: FakeServer) -> list[Report]:
+        async def ready(ids: Sequence[str]) -> None:
+            while "p0x0" in ids and not server.requests:
+                await asyncio.sleep(0.01)
+
+        made, _ = await write_reports(parts, of, model_of(server), ReportSettings(), ready=ready)
+        return made
+
+    with FakeServer(of_part) as server:
+        assert len(asyncio.run(asyncio.wait_for(write(server), 20))) == 2
+        assert [_about(sent(each)) for each in server.requests] == ["P1", "P0"]
+
+
+def test_an_element_takes_the_description_that_is_there_when_it_is_made() -> None:
+    told: dict[str, str] = {}
+    of = Elements(PEOPLE, TIES, [], MENTIONS, CHUNKS, told)
+    told["ada"] = "Summed up."
+    assert of["ada"].text.endswith(": Summed up.")
+    told["ada"] = "Too late."
+    assert of.of(["ada"], [])[0].text.endswith(": Summed up.")

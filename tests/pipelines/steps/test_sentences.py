@@ -1,0 +1,140 @@
+import random
+from collections import Counter
+
+import numpy as np
+import pytest
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
+from conspectus.query.context import Context
+from conspectus.storage.arrays import Floats
+from conspectus.storage.records import Chunk, Document, Mention
+from conspectus.storage.text.names import words
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+@pytest.fixture(scope="module")
+def sentences(context: Context) -> Sentences:
+    index = context.index
+    return sentences_of(index.rows(Document), index.rows(Chunk), index.rows(Mention))
+
+
+def document(id_: str, text: str) -> Document:
+    return Document(id_, "", id_, text, {}, len(text), "")
+
+
+def chunk(of: Document, start: int = 0, end: int | None = None) -> Chunk:
+    end = len(of.text) if end is None else end
+    return Chunk(f"{of.id}:{start}", of.id, 0, start, end, of.text[start:end], 1)
+
+
+def mention(of: Chunk, start: int | None, entity: str | None = None, relation: str | None = None) -> Mention:
+    return Mention(f"{of.id}-{start}-{entity}-{relation}", of.id, entity, relation, start, None, "exact", "", "")
+
+
+def test_each_sentence_stands_at_its_span_and_in_its_chunk(sentences: Sentences, context: Context) -> None:
+    text_of = {each.id: each.text for each in context.index.rows(Document)}
+    chunk_of = {each.id: each for each in context.chunks}
+    for span, text in zip(sentences.spans, sentences.texts, strict=True):
+        assert text_of[span.document_id][span.start : span.end] == text == text.strip() != ""
+        within = chunk_of[span.chunk_id]
+        assert within.document_id == span.document_id
+        assert within.start <= span.start < span.end <= within.end
+    spans = [(span.document_id, span.start) for span in sentences.spans]
+    assert spans == sorted(set(spans))
+    kept = Counter(span.document_id for span in sentences.spans)
+    assert set(kept) == set(text_of)
+
+
+def test_each_mention_is_in_the_sentence_that_holds_it(sentences: Sentences, context: Context) -> None:
+    chunk_of = {each.id: each for each in context.chunks}
+    named = {key: set(rows.tolist()) for key, rows in {**sentences.of_entity, **sentences.of_relation}.items()}
+    met: set[str] = set()
+    for each in context.index.rows(Mention):
+        if each.start is not None:
+            owner = each.entity_id or each.relation_id
+            assert owner is not None
+            met.add(owner)
+            holding = [
+                row
+                for row in named[owner]
+                if sentences.spans[row].document_id == chunk_of[each.chunk_id].document_id
+                and sentences.spans[row].start <= each.start < sentences.spans[row].end
+            ]
+            assert len(holding) == 1
+    assert met == set(named)
+    assert all((np.diff(rows) > 0).all() for rows in sentences.of_entity.values())
+
+
+def test_a_sentence_of_two_chunks_belongs_to_the_later() -> None:
+    text = "One is here. Two is here. Three is here."
+    one = document("a", text)
+    chunks = [chunk(one, 0, 25), chunk(one, 13)]
+    found = sentences_of([one], chunks, [mention(chunks[0], 13, "x"), mention(chunks[1], 13, "x")])
+    assert [span.chunk_id for span in found.spans] == ["a:0", "a:13", "a:13"]
+    assert found.of_entity["x"].tolist() == [1]
+
+
+def test_a_document_without_chunks_and_a_mention_without_a_place() -> None:
+    one, other = document("a", "Lost. Gone."), document("b", "Here it is. And there.")
+    only = chunk(other)
+    found = sentences_of([one, other], [only], [mention(only, None, "x"), mention(only, 12, relation="r")])
+    assert found.texts == ["Here it is.", "And there."]
+    assert found.of_entity == {}
+    assert found.of_relation["r"].tolist() == [1]
+
+
+def test_what_is_fit_to_be_quoted() -> None:
+    long = "word " * 100 + "end."
+    one = document("a", f"Too short. This one has four words.\n\n{long}")
+    found = sentences_of([one], [chunk(one)], [])
+    assert found.quotable.tolist() == [False, True, False]
+    assert found.most_central(np.arange(3), 3) == [1]
+    assert found.most_central(np.array([0, 2]), 3) == []
+    assert found.most_central(np.array([], np.int64), 3) == []
+
+
+def test_nothing_at_all() -> None:
+    found = sentences_of([], [], [])
+    assert not found.spans
+    assert not found.texts
+    assert found.weights.shape[0] == 0
+
+
+VOCABULARY = "the harbour master keeps ships lists lamps nets ropes and salt".split()
+texts_of = st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=3, max_size=7), min_size=1, max_size=9)
+
+
+def made(bags: list[list[str]]) -> Sentences:
+    of = [document(f"{i:02}", " ".join(["X", *bag[1:]]) + ".") for i, bag in enumerate(bags)]
+    return sentences_of(of, [chunk(each) for each in of], [])
+
+
+def tf_idf(texts: list[str]) -> Floats:
+    bags = [Counter(word.key for word in words(text)) for text in texts]
+    vocabulary = sorted(set().union(*bags))
+    rows: Floats = np.zeros((len(bags), len(vocabulary)))
+    for i, bag in enumerate(bags):
+        for j, word in enumerate(vocabulary):
+            if bag[word]:
+                frequency = sum(word in other for other in bags)
+                rows[i, j] = (1 + np.log(bag[word])) * np.log((1 + len(bags)) / frequency)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+@settings(max_examples=80, deadline=None)
+@given(texts_of, st.integers(1, 4), st.randoms(use_true_random=False))
+def test_the_most_central_are_those_of_the_definition(bags: list[list[str]], count: int, chance: random.Random) -> None:
+    sentences = made(bags)
+    dense = tf_idf(sentences.texts)
+    gram = dense @ dense.T
+    np.testing.assert_allclose((sentences.weights @ sentences.weights.T).toarray(), gram, atol=1e-12)
+
+    rows = np.array([row for row in range(len(bags)) if chance.random() < 0.7], np.int64)
+    candidates = [row for row in rows.tolist() if sentences.quotable[row]]
+    centrality = {row: round(float(gram[row, candidates].mean()), 9) for row in candidates}
+    want: list[int] = []
+    for row in sorted(candidates, key=lambda each: (-centrality[each], each)):
+        if len(want) < count and all(gram[row, other] < 0.7 for other in want):
+            want.append(row)
+    assert sentences.most_central(rows, count) == want
