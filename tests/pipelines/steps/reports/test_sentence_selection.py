@@ -4,7 +4,7 @@ import random
 from math import log, log2
 
 import numpy as np
-from conspectus.pipelines.steps.reports.extractive.extractive.extractive import most_telling
+from conspectus.pipelines.steps.reports.extractive import most_telling
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.storage.arrays import Rows
 from conspectus.storage.records import Chunk, Document
