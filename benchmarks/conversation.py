@@ -104,11 +104,11 @@ class Measured:
 
     async def ask(self, condition: str, question: str, wanted: Sequence[str]) -> float:
         """Ask one question under a condition and return its recall."""
-        evidence = await self._index.retrieve_async(question, self._method, 4 * K)
+        evidence = await self._index.aio.retrieve(question, self._method, 4 * K)
         ranked = rank_documents([each.document_id for each in evidence.passages])
         self.recall[condition].append(recall_at(K, ranked, wanted))
         if self._answers:
-            answer = await self._index.ask_async(question, self._method)
+            answer = await self._index.aio.ask(question, self._method)
             cited = {each.document_id for each in answer.citations}
             self.cited[condition].append(len(cited & set(wanted)) / len(set(wanted)))
         return self.recall[condition][-1]
@@ -137,7 +137,7 @@ class FirstTurns:
     async def after(self, question: str) -> Conversation:
         """Return the conversation after this first question."""
         if question not in self._asked:
-            answer = await self._index.ask_async(question, self._method, history=Conversation())
+            answer = await self._index.aio.ask(question, self._method, history=Conversation())
             self._asked[question] = Conversation().after(answer)
         return self._asked[question]
 
@@ -169,7 +169,7 @@ async def follow_ups(
     for case in cases:
         history = await first.after(case.first.question)
         for turn in case.then[:1] if second else ():
-            history = history.after(await index.ask_async(turn.text, method, history=history))
+            history = history.after(await index.aio.ask(turn.text, method, history=history))
         turns = [each.question for each in history.turns]
         asked = case.then[1 if second else 0]
         conditions = {

@@ -80,7 +80,7 @@ async def measured(name: str, questions: Sequence[Question], indexes: dict[str, 
     values: defaultdict[str, list[float]] = defaultdict(list)
     for question in questions:
         index = indexes[question.supporting[0]]
-        answer = await index.ask_async(question.question, name)
+        answer = await index.aio.ask(question.question, name)
         row = {"units": 0.0, "context_tokens": 0.0, **context_size(answer), "known": float(answer.known)}
         row |= quality(answer.text if answer.known else "", question, index.context)
         for metric, value in row.items():

@@ -12,15 +12,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conspectus.api import Chat, Index, add, build, import_graphrag, open_index, redo_merges, remove, undo_merges
+    from conspectus.api import AsyncIndex, Chat, Index, open_index
     from conspectus.api import open_index as open  # noqa: A004  (conspectus.open reads as gzip.open does)
+    from conspectus.building import (
+        add,
+        build,
+        estimate,
+        evaluate,
+        import_graphrag,
+        migrate,
+        preview,
+        prune,
+        redo_merges,
+        remove,
+        undo_merges,
+    )
     from conspectus.query.conversation.history import Conversation
     from conspectus.query.types import Answer, Citation, Evidence, Passage
     from conspectus.storage.errors import ConspectusError
     from conspectus.storage.settings import Settings, load_settings
 
 _HOMES = {
-    "conspectus.api": "Chat Index add build import_graphrag open_index redo_merges remove undo_merges",
+    "conspectus.api": "AsyncIndex Chat Index open_index",
+    "conspectus.building": (
+        "add build estimate evaluate import_graphrag migrate preview prune redo_merges remove undo_merges"
+    ),
     "conspectus.query.conversation.history": "Conversation",
     "conspectus.query.types": "Answer Citation Evidence Passage",
     "conspectus.storage.errors": "ConspectusError",
@@ -30,6 +46,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split
 
 __all__ = [
     "Answer",
+    "AsyncIndex",
     "Chat",
     "Citation",
     "ConspectusError",
@@ -40,10 +57,15 @@ __all__ = [
     "Settings",
     "add",
     "build",
+    "estimate",
+    "evaluate",
     "import_graphrag",
     "load_settings",
+    "migrate",
     "open",
     "open_index",
+    "preview",
+    "prune",
     "redo_merges",
     "remove",
     "undo_merges",

@@ -1,11 +1,19 @@
-"""Building and asking from Python."""
+"""Asking an index from Python.
+
+`conspectus.open` and `conspectus.build` return an `Index`. Its methods block; `index.aio` has the same questions as
+coroutines. The examples below run over an index of three short notes:
+
+    >>> import conspectus
+    >>> index = conspectus.open("notes.index")
+"""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+import functools
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.types import Answer, Evidence, Say, nobody
@@ -13,84 +21,77 @@ from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from conspectus.pipelines.build_report import BuildReport
     from conspectus.pipelines.exchange.export_result import Exported
     from conspectus.query.context import Context
     from conspectus.query.explain.types import Explanation
     from conspectus.query.walk.trace import WalkTrace
-    from conspectus.storage.records import Merge, Report
+    from conspectus.storage.manifest import Manifest
+    from conspectus.storage.records import Failure, Merge, Report
     from conspectus.storage.verify import Problem
 
 QUESTIONS_AT_ONCE = 64
-"""Questions of `retrieve_many` that are on their way together."""
+"""Questions of `retrieve_many` that are embedded, and put to a model, together."""
+
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
-    """An index open for questions: read-only, one version, safe to share between threads.
-
-    What asks takes a filter: `where` over the documents' metadata ('year >= 2020 and lang = "en"'), and `access`, the
-    tags that are held. Only what permitted documents support is then looked at, and shown to a model.
-    """
+class AsyncIndex:
+    """The questions that an `Index` answers, as coroutines. `index.aio` returns it."""
 
     context: "Context"
 
-    def permitted(self, where: str | None = None, access: Sequence[str] | None = None) -> "Index":
-        """Return the index narrowed to what a filter permits; of one that is narrowed already, to what both do.
-
-        UsageError says what is wrong with a filter, and at which character.
-        """
-        from conspectus.filtered import narrow
-
-        return Index(narrow(self.context, where, access))
-
-    def ask(
+    async def ask(
         self,
         question: str,
         method: str = "auto",
         say: Say | None = None,
         history: Conversation | None = None,
         topics: Sequence[str] = (),
-        *,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
     ) -> Answer:
-        """Return a cited answer; UnknownMethod names the nearest known method.
+        """Answer a question, citing the documents.
 
-        `say` is called with the answer piece by piece as a model makes it. With `history` the question may be a
-        follow-up: what the turns before it add is looked up too, and stands in the answer's `standalone`. `topics` are
-        names of the things that the question is about, where a walk over the graph then begins; UsageError where the
-        method makes none. `where` and `access` narrow the index (see `permitted`); of `history` the turns count that
-        were narrowed to the same. Whether what a sentence cites supports it stands in the answer's `checks`; what
-        becomes of one that nothing supports, the section `citations` of the settings says.
+        Args:
+            question: the question, in any language that the index's encoder knows.
+            method: a name of `conspectus methods`; `auto` chooses one and says why in the answer's trace.
+            say: called with each piece of the answer while a model writes it.
+            history: the conversation before. The question may then be a follow-up ("and who directed it?"); what it
+                was taken to mean stands in `Answer.standalone`.
+            topics: names of graph entities from which a walk starts, instead of those that the question names.
+
+        Returns:
+            The answer: its text with marks like [1], the citations that the marks point to, the evidence, what it
+            cost, and a trace of the steps. `Answer.known` is false where nothing supports an answer.
+
+        Raises:
+            UnknownMethod: no method has that name; the message names the nearest one.
+            UsageError: `topics` for a method that does not walk, or together with `history`.
+            NeedsModel: the method needs a language model and the settings name none.
+            ModelError: the model's server gave no usable answer.
+            BudgetReached: the next call could pass the budget of the settings.
+
+        Example:
+            >>> answer = index.ask("Who repaired the lighthouse lamp?", method="ppr")
+            >>> [citation.title for citation in answer.citations][:1]
+            ['lighthouse']
+            >>> "Mara Quill" in answer.text
+            True
         """
-        return _wait(self.ask_async(question, method, say, history, topics, where=where, access=access))
-
-    async def ask_async(
-        self,
-        question: str,
-        method: str = "auto",
-        say: Say | None = None,
-        history: Conversation | None = None,
-        topics: Sequence[str] = (),
-        *,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
-    ) -> Answer:
-        """The same for code that is asynchronous already."""
-        from conspectus.filtered import narrow, told
+        from conspectus.filtered import told
         from conspectus.query.citations.verification import verified
         from conspectus.query.conversation.follow_up import ShapedAnswerer
         from conspectus.query.menu import find_method
         from conspectus.query.types import AnswersAbout
 
-        context = narrow(self.context, where, access)
+        context = self._asked()
         answerer = find_method(method).answerer(context)
         if topics:
             if not isinstance(answerer, AnswersAbout):
-                raise UsageError(f"the method {method!r} does not walk from topics; name one that does, like tog2")
+                raise UsageError(f"method {method!r} does not walk from topics; choose one that does, such as tog2")
             if history is not None:
-                raise UsageError("topics are for a question that stands alone, not for one of a conversation")
+                raise UsageError("topics cannot be combined with a conversation")
             answer = await answerer.answer_about(question, topics, say or nobody)
         else:
             if history is not None:
@@ -98,85 +99,77 @@ class Index:
             answer = await answerer.answer(question, say or nobody)
         return told(context, await verified(context, answer))
 
-    def retrieve(
-        self,
-        question: str,
-        method: str = "ppr",
-        k: int = 5,
-        history: Conversation | None = None,
-        *,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
+    async def retrieve(
+        self, question: str, method: str = "ppr", k: int = 5, history: Conversation | None = None
     ) -> Evidence:
-        """Return the `k` best passages without answering; with `history` the question may be a follow-up.
+        """Find the best passages for a question, without answering it.
 
-        `where` and `access` narrow the index (see `permitted`).
+        Args:
+            question: the question.
+            method: a method that finds passages.
+            k: the number of passages, at least 1.
+            history: the conversation before, where the question may be a follow-up.
+
+        Returns:
+            At most `k` passages, best first, ties by chunk id. Scores compare passages of one call only.
+
+        Raises:
+            UnknownMethod: no method has that name.
+            UsageError: `k` is below 1, or the method finds no passages.
+
+        Example:
+            >>> found = index.retrieve("lighthouse lamp", method="bm25", k=1)
+            >>> found.passages[0].title
+            'lighthouse'
         """
-        return _wait(self.retrieve_async(question, method, k, history, where=where, access=access))
+        return (await self.retrieve_many([question], method, k, history))[0]
 
-    async def retrieve_async(
-        self,
-        question: str,
-        method: str = "ppr",
-        k: int = 5,
-        history: Conversation | None = None,
-        *,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
-    ) -> Evidence:
-        """The same for code that is asynchronous already."""
-        from conspectus.filtered import narrow, told_of
+    async def retrieve_many(
+        self, questions: Sequence[str], method: str = "ppr", k: int = 5, history: Conversation | None = None
+    ) -> list[Evidence]:
+        """Find the best passages for each of many questions.
+
+        Faster than one question at a time: `QUESTIONS_AT_ONCE` questions are embedded together, and calls to a model
+        run side by side.
+
+        Args:
+            questions: the questions.
+            method: a method that finds passages.
+            k: the number of passages for each question, at least 1.
+            history: the conversation before, the same for each question.
+
+        Returns:
+            What `retrieve` returns for each question, in their order.
+
+        Raises:
+            UnknownMethod: no method has that name.
+            UsageError: `k` is below 1, or the method finds no passages.
+
+        Example:
+            >>> found = index.retrieve_many(["lighthouse lamp", "harbour dredging"], method="bm25", k=1)
+            >>> [evidence.passages[0].title for evidence in found]
+            ['lighthouse', 'harbour']
+        """
+        from conspectus.filtered import told_of
+        from conspectus.prompts.client.gather import together
         from conspectus.query.conversation.follow_up import ShapedRetriever
         from conspectus.query.menu import find_retriever
 
-        _check_k(k)
-        context = narrow(self.context, where, access)
+        if k < 1:
+            raise UsageError(f"k is the number of passages, at least 1, not {k}")
+        context = self._asked()
         retriever = find_retriever(method, context)
         if history is not None:
             retriever = ShapedRetriever(context, retriever, history)
-        return told_of(context, await retriever.retrieve(question, k))
-
-    def retrieve_many(
-        self,
-        questions: Sequence[str],
-        method: str = "ppr",
-        k: int = 5,
-        *,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
-    ) -> list[Evidence]:
-        """Return for each question what `retrieve` returns for it.
-
-        Faster than one by one: `QUESTIONS_AT_ONCE` are embedded together, and what a model is asked for one does not
-        wait for another. An error is raised when those asked together with it are answered.
-        """
-        return _wait(self.retrieve_many_async(questions, method, k, where=where, access=access))
-
-    async def retrieve_many_async(
-        self,
-        questions: Sequence[str],
-        method: str = "ppr",
-        k: int = 5,
-        *,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
-    ) -> list[Evidence]:
-        """The same for code that is asynchronous already."""
-        from conspectus.filtered import narrow, told_of
-        from conspectus.prompts.client.gather import together
-        from conspectus.query.menu import find_retriever
-
-        _check_k(k)
-        context = narrow(self.context, where, access)
-        retriever = find_retriever(method, context)
         found: list[Evidence] = []
         for start in range(0, len(questions), QUESTIONS_AT_ONCE):
             batch = questions[start : start + QUESTIONS_AT_ONCE]
-            context.embedder.embed_queries(batch)  # kept until each is asked for
-            found += await together(retriever.retrieve(each, k) for each in batch)
-        return [told_of(context, each) for each in found]
+            if len(batch) > 1:
+                context.embedder.embed_queries(batch)  # cached until each question asks for its vector
+            found += await together(retriever.retrieve(question, k) for question in batch)
+        return [told_of(context, evidence) for evidence in found]
 
-    def explain(
+    async def explain(
         self,
         question: str,
         method: str = "ppr",
@@ -185,118 +178,248 @@ class Index:
         passage: int | None = None,
         chunk: str | None = None,
         paths: int = 5,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
     ) -> "Explanation":
-        """Return why the `k` best passages were found, at most `paths` paths for each.
+        """Explain why a method ranks passages as it does: the graph paths, shared words and cosines behind each.
 
-        `passage` asks for the one of that rank only, `chunk` for the one with that chunk id, found or not. UsageError
-        for a method that cannot be explained; `conspectus.render.explanation_svg` draws the result. `where` and
-        `access` narrow the index (see `permitted`).
+        Args:
+            question: the question.
+            method: `ppr`, `ppr:hipporag1`, `ppr:hipporag2`, `bm25`, `dense` or `hybrid`.
+            k: the number of passages to explain.
+            passage: explain the passage of this rank only, from 1.
+            chunk: explain the chunk with this id, whether it was found or not.
+            paths: the most paths shown for a passage.
+
+        Returns:
+            The explanation; `conspectus.render.explanation_svg` draws it.
+
+        Raises:
+            UsageError: the method cannot be explained, or no such passage exists.
+
+        Example:
+            >>> index.explain("lighthouse lamp", method="bm25", k=1).passages[0].passage.title
+            'lighthouse'
         """
-        from conspectus.filtered import narrow
         from conspectus.query.explain.explain import explain
 
-        context = narrow(self.context, where, access)
-        return _wait(explain(context, question, method, k, passage=passage, chunk=chunk, paths=paths))
+        return await explain(self._asked(), question, method, k, passage=passage, chunk=chunk, paths=paths)
+
+    def _asked(self) -> "Context":
+        """Return the documents that may be asked: settings can hide those with access tags by default."""
+        from conspectus.filtered import narrow
+
+        return narrow(self.context, None, None)
+
+
+def _blocking(
+    coroutine: Callable[Concatenate[AsyncIndex, Arguments], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate["Index", Arguments], Result]:
+    """Return the method of `Index` that waits for a method of `AsyncIndex`."""
+
+    @functools.wraps(coroutine)
+    def wait(self: "Index", /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        return run_blocking(coroutine(self.aio, *args, **kwargs))
+
+    return wait
+
+
+def run_blocking(work: Coroutine[Any, Any, Result]) -> Result:
+    """Return the result of a coroutine, also where a loop runs already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as other:  # a thread can run one loop only
+        return other.submit(asyncio.run, work).result()
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One version of an index, open for questions. It never changes, and threads may share it.
+
+    `context` is what methods ask with. `report` is what the build did (failures, cost, notes) where `build`, `add`,
+    `remove` or `import_graphrag` returned the index, and None for one that was opened.
+    """
+
+    context: "Context"
+    report: "BuildReport | None" = None
+
+    ask = _blocking(AsyncIndex.ask)
+    retrieve = _blocking(AsyncIndex.retrieve)
+    retrieve_many = _blocking(AsyncIndex.retrieve_many)
+    explain = _blocking(AsyncIndex.explain)
+
+    @property
+    def aio(self) -> AsyncIndex:
+        """The same questions as coroutines: `await index.aio.ask("...")`."""
+        return AsyncIndex(self.context)
+
+    def filter(self, where: str | None = None, access: Sequence[str] | None = None) -> "Index":
+        """Return a view restricted to some documents. Filters combine with AND.
+
+        Only what the documents of the view support is looked at, and shown to a model.
+
+        Args:
+            where: a condition over the documents' metadata, such as 'year >= 2020 and lang = "en"'.
+            access: the access tags that the reader holds; documents with other tags are left out.
+
+        Raises:
+            UsageError: the condition cannot be read; the message names the character.
+
+        Example:
+            >>> index.filter('title = "harbour"').retrieve("lamp", method="dense", k=3).passages[0].title
+            'harbour'
+        """
+        from conspectus.filtered import narrow
+
+        return Index(narrow(self.context, where, access), self.report)
+
+    def chat(self, method: str = "auto", history: Conversation | None = None) -> "Chat":
+        """Start a conversation, or continue one.
+
+        Args:
+            method: the method of all questions that name none.
+            history: the conversation to continue.
+
+        Example:
+            >>> chat = index.chat(method="ppr")
+            >>> _ = chat.ask("Who repaired the lighthouse lamp?")
+            >>> len(chat.history.turns)
+            1
+        """
+        return Chat(self, method, history)
 
     def draw(self, answer: Answer, form: Literal["svg", "html"] = "svg") -> str:
-        """Return the picture of the walk or the subgraph that an answer rests on, as SVG.
+        """Return a drawing of the walk or the subgraph behind an answer.
 
-        A subgraph also as a page of HTML. UsageError where the method made neither.
+        Args:
+            answer: an answer of this index by a method that walks, or by `gretriever`.
+            form: "svg", or "html" for a subgraph in a page of its own.
+
+        Raises:
+            UsageError: the method made neither a walk nor a subgraph, or another view of the index was asked.
         """
         from conspectus.query.walk.graph import open_graph
         from conspectus.render.subgraph_svg import subgraph_html, subgraph_svg
         from conspectus.render.walk_svg import walk_svg
 
-        found = answer.evidence.subgraph
-        if found is not None:
+        subgraph = answer.evidence.subgraph
+        if subgraph is not None:
             draw = subgraph_html if form == "html" else subgraph_svg
-            return draw(found, answer.question, answer.method, answer.names)
+            return draw(subgraph, answer.question, answer.method, answer.names)
         if form == "html":
-            raise UsageError("a walk is drawn as SVG; only a subgraph is drawn as HTML too")
-        return walk_svg(_walk_of(answer), open_graph(self._asked(answer)), answer.question, answer.method, answer.names)
+            raise UsageError("a walk is drawn as SVG only; HTML is for a subgraph")
+        graph = open_graph(self._source_of(answer))
+        return walk_svg(_walk_of(answer), graph, answer.question, answer.method, answer.names)
 
     def walk_text(self, answer: Answer) -> str:
-        """Return the same walk decision by decision, for people to read."""
+        """Return the walk behind an answer as text, one decision a line."""
         from conspectus.query.walk.graph import open_graph
         from conspectus.render.walk import text
 
-        return text(_walk_of(answer), open_graph(self._asked(answer)))
+        return text(_walk_of(answer), open_graph(self._source_of(answer)))
 
     def walk_json(self, answer: Answer) -> dict[str, Any]:
-        """Return the same walk as plain values, with the ids and names of what it went over."""
+        """Return the walk behind an answer as plain values: decisions with the ids and names that they were about."""
         from conspectus.query.walk.graph import open_graph
         from conspectus.render.walk import as_json
 
-        return as_json(_walk_of(answer), open_graph(self._asked(answer)))
+        return as_json(_walk_of(answer), open_graph(self._source_of(answer)))
 
-    def _asked(self, answer: Answer) -> "Context":
-        """Return what an answer was made over; UsageError where that is another index than this."""
-        context = self.permitted().context
-        if context.narrowed != answer.narrowed:
-            raise UsageError(f"the answer is from the index narrowed to: {answer.narrowed or 'all'}; ask that one")
-        return context
+    @property
+    def manifest(self) -> "Manifest":
+        """What the version says of itself: row counts, models, settings, checksums.
 
-    def chat(
-        self,
-        method: str = "auto",
-        history: Conversation | None = None,
-        *,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
-    ) -> "Chat":
-        """Begin a conversation, or go on with one; `where` and `access` narrow the index (see `permitted`)."""
-        return Chat(self.permitted(where, access), method, history)
+        Example:
+            >>> index.manifest.rows["documents"]
+            3
+        """
+        return self.context.index.manifest
+
+    def failures(self) -> "list[Failure]":
+        """Return what could not be read, extracted or reported, one row each, with the reason.
+
+        Example:
+            >>> index.failures()
+            []
+        """
+        from conspectus.storage.records import Failure
+
+        return self.context.index.rows(Failure)
 
     def reports(self, level: str | None = None) -> "list[Report]":
-        """Return the reports of one level, "c0" the coarsest, or all of them; best rated first on each level.
+        """Return the community reports, best rated first on each level.
 
-        UsageError where the hierarchy does not reach so deep.
+        Args:
+            level: "c0" (the coarsest), "c1", ...; all levels where it is None.
+
+        Raises:
+            UsageError: the hierarchy has no such level.
+
+        Example:
+            >>> all(report.title for report in index.reports("c0"))
+            True
         """
         from conspectus.reports import entries
 
-        return [each.report for each in entries(self.permitted().context, level)]
+        return [entry.report for entry in entries(self.filter().context, level)]
 
     def merges(self) -> "list[Merge]":
-        """Return the names that were taken for one thing's, those that were taken back among them, by the kept name.
+        """Return all entity merges, including undone ones, sorted by canonical name.
 
-        None of an index that is narrowed: they may name what other documents say.
+        A filtered view returns none: merges could name what hidden documents say.
         """
         from conspectus.storage.records import Merge
 
-        rows = self.permitted().context.index.rows(Merge)
-        return sorted(rows, key=lambda each: (each.name, each.alias, each.id))
+        rows = self.filter().context.index.rows(Merge)
+        return sorted(rows, key=lambda merge: (merge.name, merge.alias, merge.id))
 
-    def export(
-        self,
-        name: str,
-        to: str | Path,
-        *,
-        force: bool = False,
-        where: str | None = None,
-        access: Sequence[str] | None = None,
-    ) -> "Exported":
-        """Write the index in a format that other programs read, at `to`; return the files and what is in them.
+    def export(self, name: str, to: str | Path, *, force: bool = False) -> "Exported":
+        """Write the index, or the view of a filter, in a format that other programs read.
 
-        `conspectus.exporting.EXPORTS` has the formats by name. It is written whole or not at all; UsageError for a
-        format that there is not, and where something is at `to` already. With `force` that is replaced: a file, or a
-        folder that holds nothing but what this format writes. `where` and `access` narrow the index (see `permitted`).
+        Args:
+            name: "html", "graphrag", "graphml", "ntriples", "openie", "csv" or "csv:spreadsheet".
+            to: the file or folder to write. It is written whole or not at all.
+            force: replace what is there, if it is of the same format.
+
+        Returns:
+            The files, and how many rows of each kind they hold.
+
+        Raises:
+            UsageError: no such format, or something is at `to` already.
+
+        Example:
+            >>> [path.name for path in index.export("graphml", "notes.graphml", force=True).files]
+            ['notes.graphml']
         """
         from conspectus.exporting import export
 
-        return export(self.permitted(where, access).context.index, name, Path(to), force=force)
+        return export(self.filter().context.index, name, Path(to), force=force)
 
     def verify(self) -> "list[Problem]":
-        """Return everything that is wrong with the index on disk: nothing, if all is well.
+        """Check every checksum, id, span and row count of the index on disk.
 
-        UsageError for one that is narrowed: it is not on disk.
+        Returns:
+            The problems found; an empty list for a sound index.
+
+        Raises:
+            UsageError: this is a filtered view, which is not on disk.
+
+        Example:
+            >>> index.verify()
+            []
         """
         from conspectus.storage.verify import verify
 
         if self.context.narrowed:
-            raise UsageError(f"the index is narrowed ({self.context.narrowed}); verify the whole one")
+            raise UsageError(f"this is a filtered view ({self.context.narrowed}); verify the whole index")
         return verify(self.context.index)
+
+    def _source_of(self, answer: Answer) -> "Context":
+        """Return what an answer was made over; UsageError where that is another view than this."""
+        context = self.filter().context
+        if context.narrowed != answer.narrowed:
+            raise UsageError(f"the answer is from another view of the index ({answer.narrowed or 'all'})")
+        return context
 
 
 class Chat:
@@ -309,122 +432,60 @@ class Chat:
 
     @property
     def history(self) -> Conversation:
-        """What was said so far."""
+        """The turns so far."""
         return self._history
 
-    def ask(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
-        """Return a cited answer and remember it; where there is none, the conversation stays as it was.
-
-        `method` is for this question only.
-        """
-        return _wait(self.ask_async(question, method, say))
-
     async def ask_async(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
-        """The same for code that is asynchronous already."""
-        answer = await self._index.ask_async(question, method or self._method, say, self._history)
+        """Async version of `ask`."""
+        answer = await self._index.aio.ask(question, method or self._method, say, self._history)
         self._history = self._history.after(answer)
         return answer
 
+    def ask(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
+        """Answer a question and add it to the conversation. An error leaves the conversation as it was.
+
+        Args:
+            question: the question, which may be a follow-up.
+            method: the method of this question only.
+            say: called with each piece of the answer while a model writes it.
+
+        Raises:
+            ConspectusError: as for `Index.ask`.
+        """
+        return run_blocking(self.ask_async(question, method, say))
+
     def retrieve(self, question: str, method: str = "ppr", k: int = 5) -> Evidence:
-        """Return the `k` best passages for what the question means here; the conversation stays as it is."""
+        """Find passages for what the question means here. The conversation stays as it is."""
         return self._index.retrieve(question, method, k, self._history)
 
     def new(self) -> None:
-        """Forget what was said."""
+        """Start over: forget all turns."""
         self._history = Conversation()
 
 
 def open_index(path: str | Path, settings: Settings | None = None) -> Index:
-    """Open the current version of an index; IndexNotFound or IndexCorrupt where there is none to open."""
+    """Open the current version of an index.
+
+    Args:
+        path: the index folder.
+        settings: how to ask (methods, models, budgets). What made the index, such as its encoder, comes from the
+            index. Where it is None: the defaults, and the environment (see `load_settings`).
+
+    Raises:
+        IndexNotFound: no index is at `path`.
+        IndexCorrupt: a file is not what the manifest says.
+
+    Example:
+        >>> conspectus.open("notes.index").manifest.rows["chunks"]
+        3
+    """
     from conspectus.query.context import Context
-    from conspectus.storage.index import Index as Stored
+    from conspectus.storage.index import Index as StoredIndex
 
-    return Index(Context(Stored.open(path), settings or load_settings()))
-
-
-def build(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings: Settings | None = None) -> Index:
-    """Make the index at `index` equal to the documents in `inputs` and open it."""
-    from conspectus.pipelines.index import build_index
-
-    settings = settings or load_settings()
-    build_index([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
-    return open_index(index, settings)
-
-
-def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | None = None) -> Index:
-    """Make the index at `index` equal to what Microsoft GraphRAG wrote into `folder`, its output, and open it.
-
-    InputError where its tables cannot be read, UsageError where the index was built from documents.
-    """
-    from conspectus.pipelines.exchange.graphrag.importer import import_graphrag as imported
-
-    settings = settings or load_settings()
-    imported(Path(folder), Path(index), settings)
-    return open_index(index, settings)
-
-
-def add(inputs: Sequence[str | Path] | str | Path, index: str | Path, settings: Settings | None = None) -> Index:
-    """Add the documents in `inputs` to the index at `index`, in the place of those with the same ids, and open it.
-
-    The result is that of building it from all of them. UsageError where the index was made with other settings.
-    """
-    from conspectus.pipelines.incremental import add_documents
-
-    settings = settings or load_settings()
-    add_documents([inputs] if isinstance(inputs, str | Path) else inputs, Path(index), settings)
-    return open_index(index, settings)
-
-
-def remove(names: Sequence[str] | str, index: str | Path, settings: Settings | None = None) -> Index:
-    """Remove documents from the index at `index`, by their ids, uris, files or folders, and open it.
-
-    The result is that of building it from the others. UsageError where a name is of none, or none would be left.
-    """
-    from conspectus.pipelines.incremental import remove_documents
-
-    settings = settings or load_settings()
-    remove_documents([names] if isinstance(names, str) else names, Path(index), settings)
-    return open_index(index, settings)
+    return Index(Context(StoredIndex.open(path), settings or load_settings()))
 
 
 def _walk_of(answer: Answer) -> "WalkTrace":
     if answer.evidence.walk is None:
-        raise UsageError(f"the method {answer.method!r} made no walk over the graph; fasttog and tog2 do")
+        raise UsageError(f"method {answer.method!r} does not walk over the graph; tog2 and fasttog do")
     return answer.evidence.walk
-
-
-def _check_k(k: int) -> None:
-    if k < 1:
-        raise UsageError(f"k is the number of passages wanted, at least 1, not {k}")
-
-
-def _wait(work: Coroutine[Any, Any, Result]) -> Result:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    # A notebook has a loop running already, and one thread can run but one.
-    with ThreadPoolExecutor(1) as other:
-        return other.submit(asyncio.run, work).result()
-
-
-def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
-    """Take merges of names back in the index at `index`, all for None, and open it; later builds keep to it.
-
-    A name is that of an alias, that of what is kept, or an id. UsageError where one names no merge, and where the index
-    was made with other settings.
-    """
-    from conspectus.pipelines.resolution.undo import undo
-
-    settings = settings or load_settings()
-    undo([names] if isinstance(names, str) else names, Path(index), settings)
-    return open_index(index, settings)
-
-
-def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
-    """Merge again what was taken back, all for None, and open the index; the rest is as for `undo_merges`."""
-    from conspectus.pipelines.resolution.undo import redo
-
-    settings = settings or load_settings()
-    redo([names] if isinstance(names, str) else names, Path(index), settings)
-    return open_index(index, settings)

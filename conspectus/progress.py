@@ -1,19 +1,19 @@
-"""How far long work is: a bar on a terminal, plain lines elsewhere. Always on stderr, so output can be piped."""
+"""Progress of long work: a bar on a terminal, plain lines elsewhere. Always on stderr, so that output can be piped."""
 
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
-Report = Callable[[str, int, int], None]
+from conspectus.pipelines.runner import Progress
 
 _SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
-def progress(quiet: bool = False) -> Iterator[Report]:
-    """Give a function to tell (what, done, of how many); nothing is shown where `quiet`."""
+def progress(quiet: bool = False) -> Iterator[Progress]:
+    """Yield a function that shows progress; it shows nothing if `quiet`."""
     if quiet:
         yield lambda what, done, total: None
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
@@ -24,12 +24,13 @@ def progress(quiet: bool = False) -> Iterator[Report]:
 
 
 @contextmanager
-def _bars() -> Iterator[Report]:
+def _bars() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description:18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Bars(*columns, console=Console(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(what: str, done: int, total: int) -> None:
@@ -41,7 +42,7 @@ def _bars() -> Iterator[Report]:
         yield report
 
 
-def _lines() -> Report:
+def _lines() -> Progress:
     """Write a line when something is done, and in between every ten seconds."""
     last = time.monotonic()
 

@@ -107,7 +107,7 @@ def ask(
     _check_form(picture)
     topics = topic or []
     history = read_session(session) if session else None
-    opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
+    opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
     name = f"global:{level}" if level else method
     if as_json:
         answer = opened.ask(question, name, history=history, topics=topics)
@@ -218,12 +218,12 @@ def retrieve(
         raise UsageError("--session goes with one question; --questions has many")
     if questions:
         asked = read_questions(questions)
-        opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
+        opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
         _retrieve_all(asked, opened, method, k, as_json)
         return
     assert question is not None, "one of the two was given"
     history = read_session(session) if session else None
-    opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
+    opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
     evidence = opened.retrieve(question, method, k, history)
     if as_json:
         print_json(show.evidence_json(question, method, evidence))

@@ -51,7 +51,7 @@ def chat(
     from conspectus.query.menu import find_method
 
     find_method(method)
-    talk = open_index(index, chosen_settings(settings, overrides)).chat(method, where=where, access=access)
+    talk = open_index(index, chosen_settings(settings, overrides)).filter(where, access).chat(method)
     failed: ModelError | None = None
     for line in _lines():
         if line == _QUIT:

@@ -63,7 +63,7 @@ def explain(
     from conspectus.render.explanation_svg import svg as drawn
 
     check_folder_of("--svg", svg)
-    opened = open_index(index, chosen_settings(settings, overrides)).permitted(where, access)
+    opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
     found = opened.explain(question, method, k, passage=passage, chunk=chunk, paths=paths)
     if svg:
         svg.write_text(drawn(found), "utf-8")

@@ -69,7 +69,7 @@ def export(
     opened = open_index(index, chosen_settings(settings, overrides))
     with progress(quiet) as report:
         report(f"writing {format_}", 0, 1)
-        done = opened.export(format_, to, force=force, where=where, access=access)
+        done = opened.filter(where, access).export(format_, to, force=force)
         report(f"writing {format_}", 1, 1)
     if as_json:
         print_json(show_exporting.exported_json(format_, done))

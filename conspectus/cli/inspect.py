@@ -104,7 +104,7 @@ def reports(
 
     if level and community:
         raise UsageError("--level lists reports and --community shows one; give one of them")
-    context = open_index(index, chosen_settings(settings, overrides)).permitted(where, access).context
+    context = open_index(index, chosen_settings(settings, overrides)).filter(where, access).context
     if community:
         one = browse.opened(context, community)
         print_json(browse.full_json(one)) if as_json else typer.echo(browse.full(one))

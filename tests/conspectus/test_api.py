@@ -45,7 +45,7 @@ def test_answers_cite_what_stands_in_the_documents(index: conspectus.Index) -> N
 
 def test_it_works_where_a_loop_is_running_already(index: conspectus.Index) -> None:
     async def in_a_notebook() -> tuple[conspectus.Answer, conspectus.Answer]:
-        return index.ask(QUESTION), await index.ask_async(QUESTION)
+        return index.ask(QUESTION), await index.aio.ask(QUESTION)
 
     one, other = asyncio.run(in_a_notebook())
     assert one.text == other.text == index.ask(QUESTION).text

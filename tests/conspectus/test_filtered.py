@@ -48,47 +48,47 @@ def documents(index: Index) -> set[str]:
 
 def test_filters_narrow_further_and_never_widen(made: Path) -> None:
     index = opened(made)
-    assert documents(index.permitted(access=["team-b"])) == {"b", "c"}
-    assert documents(index.permitted(access=["team-b"]).permitted("year > 2020")) == {"b", "c"}
-    assert documents(index.permitted(access=["team-b"]).permitted(access=["team-a"])) == {"c"}
-    assert documents(index.permitted("year = 2021").permitted()) == {"b"}
-    assert index.permitted().context is index.context
-    assert index.permitted("year > 0").context.index is index.context.index, "all documents are the index itself"
+    assert documents(index.filter(access=["team-b"])) == {"b", "c"}
+    assert documents(index.filter(access=["team-b"]).filter("year > 2020")) == {"b", "c"}
+    assert documents(index.filter(access=["team-b"]).filter(access=["team-a"])) == {"c"}
+    assert documents(index.filter("year = 2021").filter()) == {"b"}
+    assert index.filter().context is index.context
+    assert index.filter("year > 0").context.index is index.context.index, "all documents are the index itself"
 
 
 def test_what_was_narrowed_is_kept(made: Path) -> None:
     index = opened(made)
-    one, other = index.permitted("year = 2021"), index.permitted(where="title = Otto")
+    one, other = index.filter("year = 2021"), index.filter(where="title = Otto")
     assert one.context.index is other.context.index
 
 
 def test_without_a_tag_the_settings_decide(made: Path) -> None:
-    assert documents(opened(made).permitted()) == {"a", "b", "c"}
+    assert documents(opened(made).filter()) == {"a", "b", "c"}
     careful = opened(made, unasked="untagged")
     assert {each.document_id for each in careful.retrieve(QUESTION, "bm25").passages} <= {"c"}
-    assert {each.document_id for each in careful.retrieve(QUESTION, "bm25", access=["team-a"]).passages} == {"a"}
-    assert documents(careful.permitted(access=["team-a"]).permitted()) == {"a", "c"}
+    assert {each.document_id for each in careful.filter(access=["team-a"]).retrieve(QUESTION, "bm25").passages} == {"a"}
+    assert documents(careful.filter(access=["team-a"]).filter()) == {"a", "c"}
 
 
 def test_a_graph_is_for_everybody_unless_the_settings_deny_it(made: Path) -> None:
     def names(index: Index) -> set[str]:
         return {each.name for each in index.context.index.rows(Entity)}
 
-    public = opened(made).permitted("id = c")
+    public = opened(made).filter("id = c")
     assert {"Green Land", "Blue Land", "Port Alma", "Mary Quill"} <= names(public)
     assert "Anna Berg" not in names(public)
     assert {each.predicate for each in public.context.index.rows(Relation)} == {"lies in", "is part of"}
-    denied = opened(made, graph="denied").permitted("id = c")
+    denied = opened(made, graph="denied").filter("id = c")
     assert names(denied) == {"Mary Quill", "North Bay", "Mary"}
     assert denied.context.index.rows(Relation) == []
-    assert "Green Land" not in names(opened(made, graph="denied").permitted())
+    assert "Green Land" not in names(opened(made, graph="denied").filter())
 
 
 @pytest.mark.parametrize(
     "method", [name for name, each in METHODS.items() if not each.needs_model and name != "rerank"]
 )
 def test_where_nothing_is_left_nothing_is_known(made: Path, method: str) -> None:
-    index = opened(made, graph="denied").permitted("year > 3000")
+    index = opened(made, graph="denied").filter("year > 3000")
     found = index.ask(QUESTION, method)
     assert found.text == UNKNOWN
     assert not found.known
@@ -96,21 +96,21 @@ def test_where_nothing_is_left_nothing_is_known(made: Path, method: str) -> None
 
 
 def test_global_search_reads_the_passages_where_no_report_is_left(made: Path) -> None:
-    found = opened(made, graph="denied").ask("Where does Mary Quill live?", "global:c0", where="id = c")
+    found = opened(made, graph="denied").filter("id = c").ask("Where does Mary Quill live?", "global:c0")
     assert any("the passages are read, as ts does" in each.detail for each in found.trace)
     assert found.citations[0].document_id == "c"
-    dynamic = opened(made, graph="denied").ask("Where does Mary Quill live?", "global:dynamic", where="id = c")
+    dynamic = opened(made, graph="denied").filter("id = c").ask("Where does Mary Quill live?", "global:dynamic")
     assert dynamic.citations[0].document_id == "c"
 
 
 def test_a_picture_is_of_the_index_that_was_asked(made: Path) -> None:
     index = opened(made)
-    found = index.ask("Where does Port Alma lie?", "tog", where="id = c")
+    found = index.filter("id = c").ask("Where does Port Alma lie?", "tog")
     with pytest.raises(UsageError, match="id = c"):
         index.draw(found)
-    assert "svg" in index.permitted("id = c").draw(found)
+    assert "svg" in index.filter("id = c").draw(found)
     with pytest.raises(UsageError, match="whole"):
-        index.permitted("id = c").verify()
+        index.filter("id = c").verify()
 
 
 def test_turns_of_another_filter_are_not_shown_to_a_model(made: Path) -> None:
@@ -119,7 +119,7 @@ def test_turns_of_another_filter_are_not_shown_to_a_model(made: Path) -> None:
     with FakeServer("Where does Mary Quill live?") as server:
         llm = {"model": "m", "base_url": server.url, "attempts": 1}
         index = open_index(made, load_settings(overrides={"llm": llm}))
-        index.retrieve("And she?", "bm25", history=Conversation((secret, same)), where="id = c")
+        index.filter("id = c").retrieve("And she?", "bm25", history=Conversation((secret, same)))
         sent = json.dumps([each.body for each in server.requests])
     assert "nimbrel" in sent
     assert "zyquorth" not in sent

@@ -187,7 +187,7 @@ def test_a_filter_holds_for_what_was_imported(tmp_path: Path) -> None:
     )
     index = package.import_graphrag(write(made, tmp_path / "t"), tmp_path / "i")
     assert index.verify() == []
-    narrowed = index.permitted("year = 1970").context.index
+    narrowed = index.filter("year = 1970").context.index
     told = " ".join(
         [each.name + each.description for each in narrowed.rows(Entity)]
         + [each.description for each in narrowed.rows(Relation)]
@@ -196,7 +196,7 @@ def test_a_filter_holds_for_what_was_imported(tmp_path: Path) -> None:
     )
     assert "ADA MIRREN" in told.upper()
     assert "vault" not in told.lower()
-    done = index.export("graphrag", tmp_path / "out", where="year = 1970")
+    done = index.filter("year = 1970").export("graphrag", tmp_path / "out")
     assert done.rows["documents"] == 1
     read = " ".join(str(pq.read_table(path).to_pylist()) for path in sorted((tmp_path / "out").glob("*.parquet")))
     assert "vault" not in read.lower()

@@ -72,7 +72,7 @@ def test_with_documents_both_are_told_and_what_the_graph_says_can_be_kept_back(l
 
     def narrowed(graph: str, where: str = 'title = "other"') -> dict[str, Entity]:
         settings = load_settings(overrides={"access": {"graph": graph}})
-        found = library.open("i", settings).permitted(where).context.index
+        found = library.open("i", settings).filter(where).context.index
         return {each.name: each for each in found.rows(Entity)}
 
     assert narrowed("public")["Ada Mirren"].description == "A director. She films birds."

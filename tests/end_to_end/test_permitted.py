@@ -131,7 +131,7 @@ def test_no_method_lets_a_forbidden_word_out(
         before = len(server.requests)
         assert seen(told(index, method, **narrowed)) == set(), method
         assert seen(requests(server)[before:]) == set(), method
-    narrow = index.permitted(**narrowed)  # type: ignore[arg-type]
+    narrow = index.filter(**narrowed)  # type: ignore[arg-type]
     assert seen([repr(narrow.reports())]) == set()
     assert seen([repr(narrow.explain(QUESTIONS[0], method)) for method in ("ppr", "bm25", "ppr:hipporag2")]) == set()
 

@@ -224,7 +224,7 @@ def test_a_page_is_named_by_its_documents_or_its_folder(titles: list[str], tmp_p
 def test_only_what_is_permitted_is_on_the_page(sample_root: Path, tmp_path: Path) -> None:
     opened = open_index(sample_root, load_settings(None))
     oxford = next(each for each in opened.context.index.rows(Document) if each.title == "Oxford")
-    opened.export("html", tmp_path / "map.html", where=f"id = {oxford.id}")
+    opened.filter(f"id = {oxford.id}").export("html", tmp_path / "map.html")
     text = (tmp_path / "map.html").read_text("utf-8")
     assert "The University of Oxford is in Oxford." in text
     assert "Stroustrup" not in text

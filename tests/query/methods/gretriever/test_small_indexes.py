@@ -78,10 +78,10 @@ def test_a_filter_narrows_what_is_found(sample_context: Context, method: str) ->
     whole = index.ask("Where does Oxford lie?", method)
     assert whole.evidence.subgraph is not None
     assert whole.evidence.subgraph.relations
-    narrowed = index.ask("Where does Oxford lie?", method, where='title = "Oxford"')
+    narrowed = index.filter('title = "Oxford"').ask("Where does Oxford lie?", method)
     assert narrowed.evidence.subgraph is not None
     assert narrowed.evidence.subgraph.beside[1] < len(sample_context.index.arrow(Relation, "id"))
     assert {each.title for each in narrowed.evidence.passages} == {"Oxford"}
-    nothing = index.ask("Where does Oxford lie?", method, where='title = "Nowhere"')
+    nothing = index.filter('title = "Nowhere"').ask("Where does Oxford lie?", method)
     assert nothing.text == UNKNOWN
     assert nothing.evidence.passages == ()

@@ -1,0 +1,365 @@
+"""Making, changing and measuring an index from Python: what the commands `index`, `add`, `evaluate` ... do.
+
+Functions that change an index return it open, with a `report` of failures, cost and notes:
+
+    >>> import conspectus
+    >>> index = conspectus.build("notes", "notes.index")
+    >>> index.report.rows["documents"], len(index.report.failures)
+    (3, 0)
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from conspectus.api import Index, open_index
+from conspectus.pipelines.runner import Progress, RunHere, no_progress
+from conspectus.storage.errors import UsageError
+from conspectus.storage.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from conspectus.pipelines.build_report import BuildReport
+    from conspectus.pipelines.diff import Preview
+    from conspectus.pipelines.estimation.estimate import Estimate
+    from conspectus.pipelines.migration import Migrated
+    from conspectus.pipelines.purge import Purged
+
+Inputs = Sequence[str | Path] | str | Path
+"""A file, folder, glob or URL, or several."""
+
+
+def build(
+    inputs: Inputs,
+    index: str | Path,
+    settings: Settings | None = None,
+    *,
+    retry_failed: bool = False,
+    progress: Progress = no_progress,
+) -> Index:
+    """Make an index equal to its input: new documents are added, changed ones redone, missing ones removed.
+
+    A build that was killed continues where it was, an unchanged input is a no-op, and readers see the old version until
+    the new one is complete.
+
+    Args:
+        inputs: files, folders, globs or URLs.
+        index: the index folder; it is created where there is none.
+        settings: see `load_settings`; the defaults and the environment where it is None.
+        retry_failed: also ask again for the model's replies that failed or lost a part.
+        progress: called with a step's name, the work done and the work to do.
+
+    Returns:
+        The index, open; `Index.report` says what the build did.
+
+    Raises:
+        InputError: no input can be read. A single bad file is a row of `failures` instead.
+        IndexBusy: another build of this index is running.
+        BudgetReached: the next call to a model could pass the budget. What is done so far is kept.
+        ModelError: the model's server cannot be used.
+
+    Example:
+        >>> conspectus.build("notes", "notes.index").manifest.rows["documents"]
+        3
+    """
+    from conspectus.pipelines.index import build_index
+
+    settings = settings or load_settings()
+    runner = RunHere(progress)
+    report = build_index(_listed(inputs), Path(index), settings, runner, progress, retry_failed=retry_failed)
+    return _opened(report, settings)
+
+
+def add(
+    inputs: Inputs, index: str | Path, settings: Settings | None = None, *, progress: Progress = no_progress
+) -> Index:
+    """Add documents to an index. Documents with the same ids are replaced.
+
+    The result is that of building the index from all documents together.
+
+    Args:
+        inputs: files, folders, globs or URLs.
+        index: the index folder.
+        settings: those that the index was made with.
+        progress: as for `build`.
+
+    Returns:
+        The index, open; `Index.report` says what the build did.
+
+    Raises:
+        UsageError: the index was made with other settings.
+        InputError, IndexBusy, BudgetReached, ModelError: as for `build`.
+
+    Example:
+        >>> _ = Path("ferry.txt").write_text("The ferry Petrel crosses the bay twice a day.")
+        >>> conspectus.add("ferry.txt", "notes.index").manifest.rows["documents"]
+        4
+    """
+    from conspectus.pipelines.incremental import add_documents
+
+    settings = settings or load_settings()
+    return _opened(add_documents(_listed(inputs), Path(index), settings, RunHere(progress), progress), settings)
+
+
+def remove(
+    names: Sequence[str] | str,
+    index: str | Path,
+    settings: Settings | None = None,
+    *,
+    progress: Progress = no_progress,
+) -> Index:
+    """Remove documents from an index, and with them what they alone supported.
+
+    Older versions and the cache hold their texts until `prune(index, purge=True)`.
+
+    Args:
+        names: ids or URIs of documents, or names of files and folders.
+        index: the index folder.
+        settings: those that the index was made with.
+        progress: as for `build`.
+
+    Returns:
+        The index, open; `Index.report` says what the build did.
+
+    Raises:
+        UsageError: a name belongs to no document, no document would be left, or the settings differ.
+
+    Example:
+        >>> conspectus.remove("tide-mill.txt", "notes.index").manifest.rows["documents"]
+        2
+    """
+    from conspectus.pipelines.incremental import remove_documents
+
+    settings = settings or load_settings()
+    listed = [names] if isinstance(names, str) else names
+    return _opened(remove_documents(listed, Path(index), settings, RunHere(progress), progress), settings)
+
+
+def import_graphrag(folder: str | Path, index: str | Path, settings: Settings | None = None) -> Index:
+    """Make an index from the output folder of Microsoft GraphRAG.
+
+    Args:
+        folder: the folder with GraphRAG's Parquet tables, of any version from 1 to 3.
+        index: the index folder.
+        settings: see `load_settings`.
+
+    Returns:
+        The index, open; `Index.report` names the rows that could not be used.
+
+    Raises:
+        InputError: the tables cannot be read.
+        UsageError: the index was built from documents.
+    """
+    from conspectus.pipelines.exchange.graphrag.importer import import_graphrag as import_tables
+
+    settings = settings or load_settings()
+    return _opened(import_tables(Path(folder), Path(index), settings).build, settings)
+
+
+def estimate(
+    inputs: Inputs,
+    index: str | Path,
+    settings: Settings | None = None,
+    *,
+    latency: float | None = None,
+    retry_failed: bool = False,
+) -> "Estimate":
+    """Estimate the calls, tokens, dollars and seconds that `build` would take. No server is asked, nothing is written.
+
+    Args:
+        inputs: as for `build`.
+        index: as for `build`; replies in its cache cost nothing.
+        settings: as for `build`.
+        latency: seconds a call takes; from the length of its reply where it is None.
+        retry_failed: as for `build`.
+
+    Returns:
+        The estimate by step and in total.
+
+    Example:
+        >>> conspectus.estimate("notes", "notes.index").total.calls
+        0
+    """
+    from conspectus.pipelines.estimation.estimate import estimate as estimate_build
+
+    chosen = settings or load_settings()
+    return estimate_build(_listed(inputs), Path(index), chosen, latency=latency, retry_failed=retry_failed)
+
+
+def preview(inputs: Inputs, index: str | Path, settings: Settings | None = None) -> "Preview":
+    """Compare an input with an index: which documents `build` would find new, changed and gone.
+
+    Args:
+        inputs: as for `build`.
+        index: as for `build`.
+        settings: as for `build`.
+
+    Returns:
+        The documents by kind of change, and what would be extracted and embedded again.
+
+    Example:
+        >>> conspectus.preview("notes", "notes.index").same
+        3
+    """
+    from conspectus.pipelines.diff import preview as preview_build
+
+    return preview_build(_listed(inputs), Path(index), settings or load_settings())
+
+
+def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Settings | None = None) -> "Purged":
+    """Delete old versions of an index.
+
+    Args:
+        index: the index folder.
+        keep: the number of versions to keep, the current one included.
+        purge: also delete everything that was made from texts which the current version does not hold: from the cache
+            too. Only with `keep=1`.
+        settings: those that the index was made with; only read with `purge`.
+
+    Returns:
+        The versions deleted, their bytes, and with `purge` the deleted results of the cache by kind.
+
+    Raises:
+        UsageError: `purge` with `keep` above 1, or `keep` below 1.
+        IndexNotFound: no index is at `index`.
+
+    Example:
+        >>> conspectus.prune("notes.index").forgotten
+        {}
+    """
+    from conspectus.pipelines.purge import Purged
+    from conspectus.pipelines.purge import purge as purge_index
+    from conspectus.storage.manifest import current_version
+    from conspectus.storage.pruning import prune as prune_index
+    from conspectus.storage.publishing import build_lock
+
+    if keep < 1:
+        raise UsageError("keep is the number of versions to keep, at least 1")
+    if purge and keep != 1:
+        raise UsageError("purge keeps the current version only; leave keep out")
+    folder = Path(index)
+    current_version(folder)  # refuses a folder that is no index before a lock file is made in it
+    if purge:
+        return purge_index(folder, settings or load_settings())
+    with build_lock(folder):
+        return Purged(prune_index(folder, keep), {})
+
+
+def migrate(index: str | Path, settings: Settings | None = None, *, progress: Progress = no_progress) -> "Migrated":
+    """Bring an index of an earlier format up to date, without the files that it was made from.
+
+    Args:
+        index: the index folder.
+        settings: as for `build`.
+        progress: as for `build`.
+
+    Returns:
+        The versions before and after, and whether files were taken over or built again.
+
+    Example:
+        >>> conspectus.migrate("notes.index").how
+        'nothing'
+    """
+    from conspectus.pipelines.migration import migrate as migrate_index
+
+    return migrate_index(Path(index), settings or load_settings(), progress)
+
+
+def undo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
+    """Undo merges of entity names. Later builds remember it.
+
+    Args:
+        names: names of aliases, canonical names or ids of merges; None for all merges.
+        index: the index folder.
+        settings: those that the index was made with.
+
+    Returns:
+        The index, open; `Index.report` says what the build did.
+
+    Raises:
+        UsageError: a name belongs to no merge, or the settings differ.
+    """
+    from conspectus.pipelines.resolution.undo import undo
+
+    settings = settings or load_settings()
+    return _opened(undo([names] if isinstance(names, str) else names, Path(index), settings), settings)
+
+
+def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: Settings | None = None) -> Index:
+    """Merge again what `undo_merges` undid; arguments, result and errors are the same."""
+    from conspectus.pipelines.resolution.undo import redo
+
+    settings = settings or load_settings()
+    return _opened(redo([names] if isinstance(names, str) else names, Path(index), settings), settings)
+
+
+def evaluate(
+    suite: str | Path,
+    methods: Sequence[str] = ("bm25", "dense", "hybrid", "ppr"),
+    *,
+    k: Sequence[int] = (2, 5),
+    answers: bool = False,
+    topics: Sequence[Literal["given", "linked"]] = ("given",),
+    questions: int | None = None,
+    sweep: str | None = None,
+    index: str | Path | None = None,
+    settings: Settings | None = None,
+    progress: Progress = no_progress,
+) -> dict[str, Any]:
+    """Measure methods side by side on a question set.
+
+    Args:
+        suite: a folder with `corpus.jsonl` or `kg.tsv`, and `questions.jsonl`; or a file of questions.
+        methods: names of `conspectus methods`.
+        k: ranks at which recall is taken.
+        answers: also measure the answers.
+        topics: where walks start: at the topics that the suite gives, at those linked from the question, or both.
+        questions: measure a random sample of this many questions (fixed seed).
+        sweep: measure with each value of a setting: "max_community_size=1,2,4".
+        index: where the suite's index is kept; under `.conspectus/suites/` where it is None.
+        settings: see `load_settings`.
+        progress: as for `build`.
+
+    Returns:
+        Means with 95 % bootstrap intervals by method, and every question's figures: the JSON of `conspectus evaluate`.
+
+    Raises:
+        InputError: the question set cannot be read.
+        UnknownMethod: no method has such a name.
+    """
+    from conspectus.pipelines.evaluation.evaluate import as_json
+    from conspectus.pipelines.evaluation.suites import read_suite, sampled, suite_index
+    from conspectus.pipelines.evaluation.sweep import evaluate_each, swept_settings, values_of
+    from conspectus.query.menu import find_method
+
+    for name in methods:
+        find_method(name)
+    asked = sampled(read_suite(Path(suite)), questions)
+    chosen = asked.settings(settings or load_settings())
+    values = values_of(sweep, methods) if sweep else None
+    runs = swept_settings(chosen, values) if values else {"": chosen}
+    began = time.perf_counter()
+    opened = build(asked.inputs, index or suite_index(asked, chosen), chosen, progress=progress)
+    build_seconds = time.perf_counter() - began
+    scores = evaluate_each(asked, opened.context, runs, methods, k, progress, answers=answers, topics=topics)
+    notes = list(opened.report.notes) if opened.report else []
+    results = {
+        value: {**as_json(asked, runs[value].model_dump(mode="json"), found, build_seconds), "notes": notes}
+        for value, found in scores.items()
+    }
+    if values is None:
+        return results[""]
+    return {
+        "suite": asked.name,
+        "questions": len(asked.questions),
+        "sweep": {"key": values.key, "values": results},
+        "notes": notes,
+    }
+
+
+def _listed(inputs: Inputs) -> Sequence[str | Path]:
+    return [inputs] if isinstance(inputs, str | Path) else inputs
+
+
+def _opened(report: "BuildReport", settings: Settings) -> Index:
+    return Index(open_index(report.index, settings).context, report)
