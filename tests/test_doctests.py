@@ -14,7 +14,7 @@ from conspectus import api, building
 FOLDERS = ("storage", "prompts", "query", "pipelines")
 
 NOTES = {
-    "lighthouse": "The lamp of the lighthouse on Gull Point failed in the storm of 1911. Mara Quill repaired it by hand.",
+    "lighthouse": "The lamp of the lighthouse on Gull Point failed in the storm of 1911. Mara Quill repaired it.",
     "harbour": "Mara Quill was harbour master of Tarnmouth. Under her the harbour was dredged for the herring fleet.",
     "tide-mill": "The tide mill of Tarnmouth ground barley until 1934. Its last miller was Odo Fenn.",
 }
