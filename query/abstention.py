@@ -1,33 +1,49 @@
-"""The word that a model says where its material holds no answer, and the sentence to the user behind it.
+"""Recognise when a model says that it has no answer, and the sentence that a user reads then.
 
-The word is for us, in whatever language the question is; the sentence is in the language of the question.
+Prompts ask for an abstention in one of two forms. Prompts whose reply is streamed to the user (`query/read`,
+`query/reduce`) ask for the word NOTHING, a colon and a sentence in the language of the question: the word is removed,
+the sentence is shown. Prompts that ask for a short answer (`query/cot`, `query/facts`, JSON fields named `answer`) ask
+for the word "Unknown".
 """
 
 import re
 
-NOTHING = "NOTHING"
-"""What the prompts query/read and query/reduce ask for; a colon and a sentence follow."""
+NO_ANSWER = "I do not know: nothing in the indexed documents supports an answer."
+"""The text of an answer that rests on nothing. `Answer.known` is false then."""
 
-_AROUND = " \t\r\n.!*\"'`"
-SIGNS = " \t\r\n:：*\"'`.!–—-"
-"""What may stand between the word and the sentence."""
-_BEGINS = re.compile(rf"""[\s*"'`]*{NOTHING}[*"'`]*(?:\s*[:：.!–—-]|[ \t]*\n|\s*$)""")
+ABSTENTION = "NOTHING"
+"""The word that opens a streamed reply without an answer."""
+SEPARATORS = " \t\r\n:：*\"'`.!–—-"
+"""Characters that may separate the word from the sentence behind it."""
+
+_UNKNOWN = "unknown"
+_QUOTING = " \t\r\n.!*\"'`"
+_OPENING = re.compile(rf"""[\s*"'`]*{ABSTENTION}[*"'`]*(?:\s*[:：.!–—-]|[ \t]*\n|\s*$)""")
 
 
-def may_be_nothing(begun: str) -> bool:
-    """Return whether a reply that begins so may yet turn out to be the word.
+def is_unknown(answer: str) -> bool:
+    """Return whether the short answer of a model is empty or the word "Unknown".
 
-    >>> [may_be_nothing(each) for each in ("", "**NOTH", "NOTHING.", "NOTHING: No", "Not")]
+    >>> [is_unknown(answer) for answer in ("", "Unknown.", " unknown ", "The Unknown Soldier")]
+    [True, True, True, False]
+    """
+    return answer.strip().rstrip(".").casefold() in ("", _UNKNOWN)
+
+
+def may_abstain(beginning: str) -> bool:
+    """Return whether a streamed reply that begins so may still turn out to be the word NOTHING.
+
+    >>> [may_abstain(text) for text in ("", "**NOTH", "NOTHING.", "NOTHING: No", "Not")]
     [True, True, True, False, False]
     """
-    return NOTHING.startswith(begun.strip(_AROUND))
+    return ABSTENTION.startswith(beginning.strip(_QUOTING))
 
 
-def behind_nothing(reply: str) -> str | None:
-    """Return what a reply says behind the word, None where it is an answer.
+def abstention(reply: str) -> str | None:
+    """Return the sentence behind the word NOTHING; None if the reply is an answer.
 
-    >>> [behind_nothing(each) for each in ("NOTHING: Das steht nirgends.", "NOTHING.", "Nothing yet.")]
+    >>> [abstention(text) for text in ("NOTHING: Das steht nirgends.", "NOTHING.", "Nothing yet.")]
     ['Das steht nirgends.', '', None]
     """
-    word = _BEGINS.match(reply)
-    return reply[word.end() :].lstrip(SIGNS) if word else None
+    word = _OPENING.match(reply)
+    return reply[word.end() :].lstrip(SEPARATORS) if word else None

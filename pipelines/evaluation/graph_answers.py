@@ -6,7 +6,7 @@ Names are compared as the data sets' scripts compare texts (see `answers.normali
 from collections.abc import Sequence
 
 from conspectus.pipelines.evaluation.answers import normalised, without_marks
-from conspectus.query.reader.extractive import UNKNOWN
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.types import Answer
 
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"
@@ -74,7 +74,7 @@ def accuracy(answer: Answer | None, label: str) -> float:
     """Return 1 where the verdict of an answer is that of a claim's label, else 0; not to know is not to decide."""
     if answer is None:
         return 0.0
-    if answer.text == UNKNOWN:
+    if answer.text == NO_ANSWER:
         said = UNDECIDED
     else:
         said = (verdict(answer.names[0]) if answer.names else "") or verdict(answer.text)

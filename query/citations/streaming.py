@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import regex
-from conspectus.query.abstention import SIGNS, behind_nothing, may_be_nothing
+from conspectus.query.abstention import SEPARATORS, abstention, may_abstain
 from conspectus.storage.text.sentences import sentence_spans
 
 _MARK = regex.compile(r"(\s*)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
@@ -39,14 +39,14 @@ class Citing:
         self._waiting += piece
         if not self._begun:
             self._waiting = self._waiting.lstrip()
-            if may_be_nothing(self._waiting):
+            if may_abstain(self._waiting):
                 return ""
             self._begun = True
-            behind = behind_nothing(self._waiting)
+            behind = abstention(self._waiting)
             self.is_nothing = behind is not None
             self._waiting = self._waiting if behind is None else behind
         elif self.is_nothing and not self._told:
-            self._waiting = self._waiting.lstrip(SIGNS)
+            self._waiting = self._waiting.lstrip(SEPARATORS)
         ready = []
         while mark := _MARK.search(self._waiting):
             ready += [self._text(self._waiting[: mark.start()]), self._mark(mark)]
@@ -59,7 +59,7 @@ class Citing:
 
     def end(self) -> str:
         """Return what was held back, now that nothing more comes."""
-        if not self._begun and behind_nothing(self._waiting) is not None:
+        if not self._begun and abstention(self._waiting) is not None:
             self.is_nothing = True
             self._waiting = ""
         rest, self._waiting = self._waiting.rstrip(), ""

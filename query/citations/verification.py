@@ -4,21 +4,19 @@ Every method's answer comes through here, so that what *supports* means is the s
 the sentence stands in what it cites, and their cosine is at least `citations.threshold`, or a model says so.
 """
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex
 from conspectus.prompts.client.gather import settled
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import choose
+from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answering import measured
 from conspectus.query.citations.alignment import Marked, marked_sentences
 from conspectus.query.citations.entailment import Source, closeness, missing, names_alone, quotes
 from conspectus.query.context import Context
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.predicates import predicate_words
@@ -50,11 +48,10 @@ async def verified(context: Context, answer: Answer) -> Answer:
     cited = _sentences(answer)
     if not cited:
         return answer
-    began = time.perf_counter()
     model = context.model if context.settings.citations.ask_model else None
-    with metered() as meter:
+    with measured() as measure:
         checks = await _checked(context, answer, cited, model)
-    usage = answer.usage.plus(usage_of(meter.total(), time.perf_counter() - began))
+    usage = answer.usage.plus(measure.usage())
     answer = replace(answer, checks=checks, usage=usage, trace=(*answer.trace, _step(checks)))
     places = [each.place for each, check in zip(cited, checks, strict=True) if not check.supported]
     mode = context.settings.citations.unsupported
@@ -164,7 +161,7 @@ def _without(answer: Answer, places: Sequence[Marked]) -> Answer:
     text = text.strip()
     left = {number for each in marked_sentences(text) for number in each.cited.numbers}
     if not left:
-        return replace(answer, text=UNKNOWN, citations=(), triples=(), names=(), span="")
+        return replace(answer, text=NO_ANSWER, citations=(), triples=(), names=(), span="")
     return replace(
         answer,
         text=text,

@@ -7,15 +7,14 @@ touched.
 """
 
 import json
-import time
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.answering import measured
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, telling_words, wording
 from conspectus.query.conversation.focus import Topic, cited_rows, topics_meant
@@ -67,9 +66,9 @@ class ShapedAnswerer:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer to the standalone question; the first step of the trace says what that is, and why."""
-        began = time.perf_counter()
-        shaped = await shape(self._context, self._history, question)
-        shaping = replace(shaped.usage, seconds=time.perf_counter() - began)
+        with measured() as measure:
+            shaped = await shape(self._context, self._history, question)
+        shaping = measure.usage()
         kept = decayed((turn.kept for turn in self._history.turns), self._context.settings.gretriever.decay)
         if isinstance(self._answerer, AnswersAfter):
             answer = await self._answerer.answer_after(shaped.standalone, kept, say)
@@ -113,7 +112,7 @@ async def shape(context: Context, history: Conversation, question: str) -> Shape
         return Shaped(question, question, "nothing was said before")
     if context.model is None:
         return shape_offline(context, seen, question)
-    with metered() as meter:
+    with measured() as measure:
         try:
             standalone = await _rewritten(context, context.model, seen, question)
             why = "the model's rewriting" if standalone != question else "the model says that it stands alone"
@@ -121,9 +120,7 @@ async def shape(context: Context, history: Conversation, question: str) -> Shape
         except BadAnswer as bad:
             plain = shape_offline(context, seen, question)
             shaped = replace(plain, why=f"{plain.why} (the model's rewriting cannot be used: {bad.reason})")
-    spent = meter.total()
-    usage = Usage(spent.calls, spent.prompt_tokens, spent.completion_tokens, spent.cost, remembered=spent.remembered)
-    return replace(shaped, usage=usage)
+    return replace(shaped, usage=measure.usage())
 
 
 async def _rewritten(context: Context, model: LanguageModel, history: Conversation, question: str) -> str:

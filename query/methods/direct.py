@@ -6,19 +6,17 @@ nothing is cited: such an answer rests on no source.
 
 import asyncio
 import re
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.json_repair import without_thinking
+from conspectus.query.abstention import NO_ANSWER, is_unknown
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import prompt_for
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key
@@ -39,23 +37,21 @@ class Direct:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return what the model says; of several samples the most frequent answer. ModelError where there is none."""
-        began = time.perf_counter()
-        with metered() as meter:
-            said, steps = await self._said(question)
-        text = said or UNKNOWN
-        say(text)
-        usage = usage_of(meter.total(), time.perf_counter() - began)
-        names = tuple(part.strip() for part in said.split(";") if part.strip())
-        return Answer(question, self._name, text, usage=usage, trace=steps, names=names)
+        with assembling(question, self._name) as assembly:
+            said, step = await self._said(question)
+            assembly.add(step)
+            text = said or NO_ANSWER
+            say(text)
+            return assembly.assemble(text, names=tuple(part.strip() for part in said.split(";") if part.strip()))
 
-    async def _said(self, question: str) -> tuple[str, tuple[Step, ...]]:
+    async def _said(self, question: str) -> tuple[str, Step]:
         if self._samples == 1:
             reply = await self._model.complete(asking(self._context, self._prompt, question))
             said = _known(final_answer(reply.text))
-            return said, (Step("direct", f"the model says {said or 'that it does not know'}"),)
+            return said, Step("direct", f"the model says {said or 'that it does not know'}")
         answers = await sampled(self._context, self._model, self._prompt, question, self._samples)
         said, share = most_frequent(answers)
-        return said, (Step("samples", f"{len(answers)} of {self._samples} came, {share:.0%} say {said or 'nothing'}"),)
+        return said, Step("samples", f"{len(answers)} of {self._samples} came, {share:.0%} say {said or 'nothing'}")
 
 
 async def agreed(context: Context, model: LanguageModel, question: str) -> tuple[str, Step]:
@@ -124,4 +120,4 @@ def most_frequent(answers: Sequence[str]) -> tuple[str, float]:
 
 
 def _known(answer: str) -> str:
-    return "" if answer.casefold() in ("", "unknown") else answer
+    return "" if is_unknown(answer) else answer

@@ -8,16 +8,16 @@ With a model it is asked once, and answers from the facts it is shown; without o
 those that say the same of the same thing.
 """
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 import numpy as np
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.abstention import NO_ANSWER, is_unknown
+from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines.dense import DenseRetriever
@@ -25,8 +25,6 @@ from conspectus.query.methods.fasttog.detection.graph import members, small_grap
 from conspectus.query.methods.fasttog.detection.louvain import louvain
 from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
 from conspectus.query.question.tasks import prompt_for
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, sentence, spoken
 from conspectus.query.walk.near_triples import NearTriple, alike, around, considered, nearest
@@ -41,7 +39,6 @@ from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
 
 STEP = "facts"
-_UNKNOWN = "unknown"
 
 
 class Said(BaseModel):
@@ -124,27 +121,26 @@ class OneStep:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer from around what the question names."""
-        began = time.perf_counter()
-        topics = link_topics(self._context, question)
-        step = Step("topics", f"names of the graph in the question: {_names(self._context, topics) or 'none'}")
-        return await self._answered(question, topics, step, began, say)
+        with assembling(question, self._name) as assembly:
+            topics = link_topics(self._context, question)
+            assembly.step("topics", f"names of the graph in the question: {_names(self._context, topics) or 'none'}")
+            return await self._answered(assembly, topics, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer from around the entities of these names."""
-        began = time.perf_counter()
-        rows, missing = rows_of(self._context, topics)
-        lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
-        step = Step("topics", f"given: {', '.join(topics)}{lacks}")
-        return await self._answered(question, rows, step, began, say)
+        with assembling(question, self._name) as assembly:
+            rows, missing = rows_of(self._context, topics)
+            lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
+            assembly.step("topics", f"given: {', '.join(topics)}{lacks}")
+            return await self._answered(assembly, rows, say)
 
-    async def _answered(self, question: str, topics: Sequence[int], step: Step, began: float, say: Say) -> Answer:
-        found = self._find(self._context, question, topics)
-        with metered() as meter:
-            made = await self._made(question, found)
+    async def _answered(self, assembly: Assembly, topics: Sequence[int], say: Say) -> Answer:
+        found = self._find(self._context, assembly.question, topics)
+        assembly.add(*(Step(decision.stage, decision.outcome) for decision in found.decisions))
+        made = await self._made(assembly.question, found)
         say(made.text)
-        usage = replace(usage_of(meter.total(), time.perf_counter() - began), depth=1 if found.triples else 0)
-        told = tuple(Step(each.stage, each.outcome) for each in found.decisions)
-        return replace(made, usage=usage, trace=(step, *told, *made.trace))
+        assembly.depth = 1 if found.triples else 0
+        return assembly.adopt(made)
 
     async def _made(self, question: str, found: Found) -> Answer:
         if self._model is None:
@@ -156,7 +152,7 @@ class OneStep:
         graph = open_graph(self._context)
         kept = alike(graph, found.triples)
         names = tuple(dict.fromkeys(graph.names[each.far] for each in kept))
-        text = f"{', '.join(map(spoken, names))} {numbers_of(len(kept))}" if kept else UNKNOWN
+        text = f"{', '.join(map(spoken, names))} {numbers_of(len(kept))}" if kept else NO_ANSWER
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), ", ".join(names))
         return self._answer(question, text, names, kept, found, decision, Step("answer", "the nearest triple answers"))
 
@@ -167,7 +163,7 @@ class OneStep:
         said, why = await self._asked(prompt, found, (), model)
         kept = _chosen(found.triples, said.facts)
         names = _as_written(graph, said.names, found.triples)
-        text = f"{said.answer.strip()} {numbers_of(len(kept))}".strip() if not why else UNKNOWN
+        text = f"{said.answer.strip()} {numbers_of(len(kept))}".strip() if not why else NO_ANSWER
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
         return self._answer(question, text, names, kept, found, decision, Step("answer", why or "the model answered"))
 
@@ -190,7 +186,7 @@ class OneStep:
             return Said(answer=""), f"the reply cannot be used ({error.reason})"
         except ModelError as error:
             return Said(answer=""), f"no reply ({error})"
-        if not said.answer.strip() or said.answer.strip().rstrip(".").casefold() == _UNKNOWN:
+        if is_unknown(said.answer):
             return Said(answer=""), "the model does not know"
         return said, ""
 
@@ -243,7 +239,7 @@ class Cok(OneStep):
         read = _chosen(evidence.passages, said.passages)
         for number, each in enumerate(read, start=len(kept) + 1):
             citations.number(Span(each.document_id, each.chunk_id, each.start, each.end), number)
-        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read))}".strip() if not why else UNKNOWN
+        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read))}".strip() if not why else NO_ANSWER
         names = _as_written(graph, said.names, found.triples)
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
         step = Step("answer", why or f"the model read {len(found.triples)} facts and {len(evidence.passages)} passages")

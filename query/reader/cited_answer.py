@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.citations.streaming import Citing
 from conspectus.query.context import Context
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.reader.material import Unit, sources
-from conspectus.query.types import Citation, Say, Usage
+from conspectus.query.types import Citation, Say
 from conspectus.storage.records import Document, Span
 from conspectus.storage.text.names import words
 
@@ -48,14 +47,14 @@ async def write(
 ) -> Written:
     """Return the model's answer from the material, in which unit i is cited as i + 1.
 
-    Without a citation that is UNKNOWN, or what the model says behind the word for nothing. Without any unit it is
-    UNKNOWN too, and no model is asked.
+    Without a citation that is NO_ANSWER, or what the model says behind the word for nothing. Without any unit it is
+    NO_ANSWER too, and no model is asked.
 
     The prompt has the places material, question and words: `most_words`, by default those of global search.
     """
     if not units:
-        say(UNKNOWN)
-        return Written(UNKNOWN, (), 0)
+        say(NO_ANSWER)
+        return Written(NO_ANSWER, (), 0)
     words_ = str(most_words or context.settings.global_search.reduce_words)
     message = Message("user", render(prompt, material=material, question=question, words=words_))
     citations = Citations(context)
@@ -72,23 +71,9 @@ async def write(
         tell(citing.take(piece))
     tell(citing.end())
     if not said:
-        say(UNKNOWN)
-    text = "".join(said) if citations.made() or (said and citing.is_nothing) else UNKNOWN
+        say(NO_ANSWER)
+    text = "".join(said) if citations.made() or (said and citing.is_nothing) else NO_ANSWER
     return Written(text, citations.made(), citations.dropped)
-
-
-def usage_of(spent: Spending, seconds: float, n_units: int = 0, n_tokens: int = 0) -> Usage:
-    """Return what an answer took."""
-    return Usage(
-        spent.calls,
-        spent.prompt_tokens,
-        spent.completion_tokens,
-        spent.cost,
-        seconds,
-        spent.remembered,
-        n_units,
-        n_tokens,
-    )
 
 
 class _Support:

@@ -3,21 +3,20 @@
 Nothing is invented: the answer is made of the documents' own sentences, or says that it does not know.
 """
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum
 
+from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.reader.short_answer import short_answer
-from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step, Usage
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import title_names
 from conspectus.storage.text.sentences import sentence_spans
-
-UNKNOWN = "I do not know: nothing in the indexed documents supports an answer."
 
 _LEAST_SUPPORT = 0.57
 _COVERAGE_WEIGHT = 0.2
@@ -52,52 +51,35 @@ class ExtractiveReader:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return up to `answer.sentences` sentences that together cover the question, best first."""
-        began = time.perf_counter()
-        settings = self._context.settings.answer
-        evidence = await self._retriever.retrieve(question, settings.passages)
-        weights = word_weights(self._context, question)
-        quotes = quotes_for(self._context, question, evidence.passages, weights)
-        chosen = choose(question, quotes, weights, settings.sentences)
-        reason = unsupported(chosen, quotes, weights)
-        citations = Citations(self._context)
-        lines = [] if reason else [citations.cite(each.text, each.span) for each in chosen]
-        text = "\n".join(line for line in lines if line) or UNKNOWN
-        say(text)
-        step = Step("read", reason or f"{len(chosen)} of {len(quotes)} sentences quoted")
-        return Answer(
-            question=question,
-            method=self._name,
-            text=text,
-            citations=citations.made(),
-            evidence=evidence,
-            usage=Usage(seconds=time.perf_counter() - began),
-            trace=(*evidence.trace, step),
-            dropped_citations=citations.dropped,
-            span="" if reason else short_answer(self._context, question, [each.span for each in chosen]),
-        )
+        with assembling(question, self._name) as assembly:
+            evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
+            return quote_evidence(assembly, self._context, evidence, say)
 
 
-async def read_found(
-    name: str, context: Context, found: Evidence, question: str, say: Say, *, began: float, units: int, n_tokens: int
-) -> Answer:
-    """Return what `ExtractiveReader` answers over passages that were found already, all of them.
+def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say: Say) -> Answer:
+    """Return the answer that quotes the passages of the evidence, all of them read.
 
-    `began` is the `time.perf_counter()` at which they were first looked for; `units` and `n_tokens` are what they are
-    made over.
+    It quotes up to `answer.sentences` sentences that together cover the question, best first; without enough support
+    it is NO_ANSWER. The steps that found the evidence are added to the trace.
     """
-    answer = await ExtractiveReader(name, context, _Given(found)).answer(question, say)
-    seconds = time.perf_counter() - began
-    return replace(answer, usage=replace(answer.usage, seconds=seconds, units=units, context_tokens=n_tokens))
-
-
-@dataclass(frozen=True, slots=True)
-class _Given:
-    """A retriever that was told what to find, however many are wanted."""
-
-    evidence: Evidence
-
-    async def retrieve(self, question: str, k: int) -> Evidence:
-        return self.evidence
+    question = assembly.question
+    weights = word_weights(context, question)
+    quotes = quotes_for(context, question, evidence.passages, weights)
+    chosen = choose(question, quotes, weights, context.settings.answer.sentences)
+    reason = unsupported(chosen, quotes, weights)
+    citations = Citations(context)
+    lines = [] if reason else [citations.cite(quote.text, quote.span) for quote in chosen]
+    text = "\n".join(line for line in lines if line) or NO_ANSWER
+    say(text)
+    assembly.add(*evidence.trace)
+    assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} sentences quoted")
+    return assembly.assemble(
+        text,
+        citations=citations.made(),
+        evidence=evidence,
+        dropped_citations=citations.dropped,
+        span="" if reason else short_answer(context, question, [quote.span for quote in chosen]),
+    )
 
 
 def word_weights(context: Context, question: str) -> dict[str, float]:

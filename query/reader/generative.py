@@ -5,21 +5,18 @@ cites nothing is not given: without support the reader says that it does not kno
 to say that the passages hold no answer, in the language of the question.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.query.abstention import behind_nothing, may_be_nothing
+from conspectus.query.abstention import NO_ANSWER, abstention, may_abstain
+from conspectus.query.answering import assembling
 from conspectus.query.citations.alignment import cited_sentences, keeping, support
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import Task, prompt_for
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
-from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
 
@@ -41,39 +38,31 @@ class ModelReader:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the model's answer with its citations; `say` gets it as it is made."""
-        began = time.perf_counter()
         made, said = "", 0
-        with metered() as meter:  # a retriever may ask a model too
+        with assembling(question, self._name) as assembly:  # a retriever may call a model too
             evidence = await self._retriever.retrieve(question, self._passages)
+            assembly.add(*evidence.trace)
             if not evidence.passages:
-                say(UNKNOWN)
-                usage = usage_of(meter.total(), time.perf_counter() - began)
-                return Answer(question, self._name, UNKNOWN, usage=usage, trace=evidence.trace)
+                say(NO_ANSWER)
+                return assembly.no_answer()
             async for piece in self._model.stream(reading(question, evidence, self._context.settings.tog.task)):
                 made += piece
-                if not may_be_nothing(made):  # that word is for us
-                    behind = behind_nothing(made)
-                    telling = made if behind is None else behind
-                    if len(telling) > said:
-                        say(telling[said:])
-                        said = len(telling)
-        behind = behind_nothing(made)
-        text, citations = self._cited(made if behind is None else behind, evidence)
-        if not said:
-            say(UNKNOWN)
-        if not citations.made() and not (behind and said and any(sign.isalnum() for sign in text)):
-            text = UNKNOWN
-        step = f"{len(evidence.passages)} passages read, {len(citations.made())} citations made"
-        return Answer(
-            question=question,
-            method=self._name,
-            text=text,
-            citations=citations.made(),
-            evidence=evidence,
-            usage=usage_of(meter.total(), time.perf_counter() - began),
-            trace=(*evidence.trace, Step("read", step)),
-            dropped_citations=citations.dropped,
-        )
+                if not may_abstain(made):  # the word is not shown
+                    explanation = abstention(made)
+                    shown = made if explanation is None else explanation
+                    if len(shown) > said:
+                        say(shown[said:])
+                        said = len(shown)
+            explanation = abstention(made)
+            text, citations = self._cited(made if explanation is None else explanation, evidence)
+            if not said:
+                say(NO_ANSWER)
+            if not citations.made() and not (explanation and said and any(sign.isalnum() for sign in text)):
+                text = NO_ANSWER
+            assembly.step("read", f"{len(evidence.passages)} passages read, {len(citations.made())} citations made")
+            return assembly.assemble(
+                text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped
+            )
 
     def _cited(self, text: str, evidence: Evidence) -> tuple[str, Citations]:
         """Return the answer and its citations: of each passage one, over the sentences that support what cites it."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.conversation.history import Conversation, Turn
 from conspectus.query.menu import METHODS
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import Document, Entity, Relation
 from conspectus.storage.settings import load_settings
@@ -90,7 +90,7 @@ def test_a_graph_is_for_everybody_unless_the_settings_deny_it(made: Path) -> Non
 def test_where_nothing_is_left_nothing_is_known(made: Path, method: str) -> None:
     index = opened(made, graph="denied").filter("year > 3000")
     found = index.ask(QUESTION, method)
-    assert found.text == UNKNOWN
+    assert found.text == NO_ANSWER
     assert not found.known
     assert found.trace[0].detail == "where year > 3000: 0 documents"
 

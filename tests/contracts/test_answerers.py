@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeServer
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelError
 from conspectus.storage.index import Index
@@ -52,7 +52,7 @@ def check(context: Context, method: str, question: str) -> Answer:
     assert marks <= {each.number for each in found.citations}
     if method in BY_ITSELF and not found.known:
         return found
-    assert (found.text == UNKNOWN) == (not found.known)
+    assert (found.text == NO_ANSWER) == (not found.known)
     return found
 
 

@@ -4,13 +4,13 @@ With a model the calls are at most 1 for the subjects, 1 + W·D choices, 1 + D r
 WD + D + 3 + f. Without one, closeness to the question decides in the model's place, and there is no fallback.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answering import measured
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.chains import CommunityWalk, Walked
 from conspectus.query.methods.fasttog.community_text import Community2Text, Triple2Text
@@ -20,8 +20,6 @@ from conspectus.query.methods.fasttog.policy_offline import NearestDecider
 from conspectus.query.methods.fasttog.question_reading import read
 from conspectus.query.methods.tog.predicate_similarity import closeness_to
 from conspectus.query.methods.tog.span_vectors import span_vectors
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, predicate_words
 from conspectus.query.walk.provenance import Grounds, numbers_of, open_grounds
@@ -49,19 +47,15 @@ class FastToG:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer of a walk from what the question names: the model says what that is, where there is one."""
-        began = time.perf_counter()
-        with metered() as meter:
+        with measured() as measure:
             answer = await self._answered(question, await self._subjects(question), say)
-        spent = usage_of(meter.total(), time.perf_counter() - began)
-        return replace(answer, usage=replace(spent, depth=answer.usage.depth))
+        return replace(answer, usage=measure.usage(depth=answer.usage.depth))
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer of a walk from entities of these names; one that the graph lacks is told in the trace."""
-        began = time.perf_counter()
-        with metered() as meter:
+        with measured() as measure:
             answer = await self._answered(question, self._named(topics, "given"), say)
-        spent = usage_of(meter.total(), time.perf_counter() - began)
-        return replace(answer, usage=replace(spent, depth=answer.usage.depth))
+        return replace(answer, usage=measure.usage(depth=answer.usage.depth))
 
     async def _subjects(self, question: str) -> _Subjects:
         steps: tuple[Step, ...] = ()
@@ -95,9 +89,9 @@ class FastToG:
             return self._made(question, graph, walked, steps, say)
         if self._model is not None:
             return await self._fallen_back(question, walked, steps, say)
-        say(UNKNOWN)
+        say(NO_ANSWER)
         return Answer(
-            question, self._name, UNKNOWN, evidence=Evidence(walk=walked.trace), usage=_depth(walked), trace=steps
+            question, self._name, NO_ANSWER, evidence=Evidence(walk=walked.trace), usage=_depth(walked), trace=steps
         )
 
     def _made(self, question: str, graph: KnowledgeGraph, walked: Walked, steps: tuple[Step, ...], say: Say) -> Answer:

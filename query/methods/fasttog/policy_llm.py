@@ -6,6 +6,7 @@ from string import ascii_uppercase
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for, choose
+from conspectus.query.abstention import is_unknown
 from conspectus.query.methods.fasttog.chains import Grown, Outcome, Picked
 from conspectus.query.methods.fasttog.community_text import Community2Text, Statement, whole_text
 from conspectus.query.methods.fasttog.local_search import Candidate
@@ -20,7 +21,7 @@ Sources = Callable[[Sequence[int]], tuple[str, ...]]
 """The hashes of the chunks that state relations, given by their rows: what a reply over them depends on."""
 
 SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
-NONE, UNKNOWN = "none", "unknown"
+NONE = "none"
 
 
 class Subjects(BaseModel):
@@ -144,7 +145,7 @@ class ModelDecider:
             reply = await ask_for(self._model, asked, Reasoned, again=0)
         except ModelError as error:
             return Outcome(False, why=_said(error), calls=1)
-        if not reply.answer.strip() or reply.answer.strip().rstrip(".").casefold() == UNKNOWN:
+        if is_unknown(reply.answer):
             return Outcome(False, why="the model says that the facts are not enough", calls=1)
         names = self._known(reply.names, facts)
         cited = [facts[number - 1] for number in dict.fromkeys(reply.facts) if 1 <= number <= len(facts)]

@@ -6,18 +6,17 @@ into one cited answer. What is carried from step to step are notes with the unit
 answer cites documents and never an intermediate text.
 """
 
-import time
 from dataclasses import dataclass, field
 
 from conspectus.prompts.client.gather import settled
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_branch import Asker, Branch
 from conspectus.query.methods.graphrag.drift_primer import Primed, failed, gained, prime
 from conspectus.query.methods.graphrag.local import find_context
 from conspectus.query.methods.graphrag.map_step import Material, Note, material_of
-from conspectus.query.reader.cited_answer import Written, usage_of, write
+from conspectus.query.reader.cited_answer import Written, write
 from conspectus.query.reader.material import evidence
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.errors import ModelError
@@ -47,8 +46,7 @@ class Drift:
         A call that fails leaves out its branch and is counted in the trace; ModelError where all before the last one
         fail, or the last one does.
         """
-        began = time.perf_counter()
-        with metered() as meter:
+        with assembling(question, self._name) as assembly:
             primed = await prime(self._context, self._model, question)
             walk = _Walk.begun(question, primed)
             for number in range(1, self._settings.rounds + 1):
@@ -58,25 +56,20 @@ class Drift:
                 raise walk.failures[0]
             material = material_of(walk.notes(), self._settings.context_tokens)
             written = await self._written(question, material, say)
-        told = (
-            f"{len(material.notes)} of {len(walk.notes())} notes on {len(material.units)} pieces of material, "
-            f"{material.n_tokens} tokens; {len(written.citations)} citations made"
-        )
-        return Answer(
-            question=question,
-            method=self._name,
-            text=written.text,
-            citations=written.citations,
-            evidence=evidence(self._context, material.scored()),
-            usage=usage_of(
-                meter.total(),
-                time.perf_counter() - began,
-                len({unit.id for each in walk.branches for unit in each.units}),
-                sum(each.n_tokens for each in walk.branches),
-            ),
-            trace=(*walk.trace, Step(_REDUCE, told if material.notes else "nothing helps to answer")),
-            dropped_citations=sum(each.dropped for each in walk.branches) + written.dropped,
-        )
+            told = (
+                f"{len(material.notes)} of {len(walk.notes())} notes on {len(material.units)} pieces of material, "
+                f"{material.n_tokens} tokens; {len(written.citations)} citations made"
+            )
+            assembly.add(*walk.trace)
+            assembly.step(_REDUCE, told if material.notes else "nothing helps to answer")
+            read = {unit.id for branch in walk.branches for unit in branch.units}
+            assembly.over(len(read), sum(branch.n_tokens for branch in walk.branches))
+            return assembly.assemble(
+                written.text,
+                citations=written.citations,
+                evidence=evidence(self._context, material.scored()),
+                dropped_citations=sum(branch.dropped for branch in walk.branches) + written.dropped,
+            )
 
     async def _round(self, number: int, question: str, walk: "_Walk") -> bool:
         """Answer the best open questions; return whether there were any."""

@@ -4,16 +4,16 @@ Nothing here makes up a question. What the reports nearest to a question lead to
 name, is looked for together with the question; the passages of all these searches are folded into one answer.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_primer import nearest_reports
 from conspectus.query.methods.graphrag.local_context import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
-from conspectus.query.reader.extractive import read_found
+from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.reader.material import ScoredUnit, evidence, passage_unit
 from conspectus.query.reader.packing import filled
 from conspectus.query.types import Answer, Say, Step
@@ -32,13 +32,12 @@ class ExtractiveDrift:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return up to `answer.sentences` sentences of what `drift_search.context_tokens` hold of these passages."""
-        began = time.perf_counter()
-        scored, trace = self._find(question)
-        found = replace(evidence(self._context, scored), trace=trace)
-        read = [each.unit.n_tokens for each in scored if each.unit.table == "chunks"]
-        return await read_found(
-            self._name, self._context, found, question, say, began=began, units=len(read), n_tokens=sum(read)
-        )
+        with assembling(question, self._name) as assembly:
+            scored, trace = self._find(question)
+            found = replace(evidence(self._context, scored), trace=trace)
+            read = [passage.unit.n_tokens for passage in scored if passage.unit.table == "chunks"]
+            assembly.over(len(read), sum(read))
+            return quote_evidence(assembly, self._context, found, say)
 
     def _find(self, question: str) -> tuple[list[ScoredUnit], tuple[Step, ...]]:
         """Return the nearest reports and the best passages; one scores the most that any of the searches gives it."""

@@ -5,19 +5,20 @@ score of 0-100; zeros are dropped; of what the most helpful ones say, the answer
 and says something new.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answering import assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import NearestPassages, Selector
 from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole, support
-from conspectus.query.reader.extractive import UNKNOWN, read_found
+from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.reader.material import ScoredUnit, Statement, Unit, evidence
 from conspectus.query.reader.mmr import diverse
-from conspectus.query.types import Answer, Say, Step, Usage
+from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.arrays import Vectors
 
 
@@ -35,34 +36,29 @@ class GlobalSearch:
 
         Questions about the whole are answered, and those that the documents support; others are not.
         """
-        began = time.perf_counter()
-        selected = await self._selector.select(question)
-        vector = self._context.embedder.embed_query(question)
-        scored = self._map(vector, selected.units)
-        best = scored[: self._settings.reports]
-        reason, answerable = self._judged(question)
-        chosen = self._reduce(vector, [each.unit for each in best]) if answerable else []
-        citations = Citations(self._context)
-        lines = [citations.cite(each.text, each.spans[0]) for each in chosen]
-        trace = (
-            *selected.trace,
-            Step("map", f"{len(scored)} of {len(selected.units)} scored above zero"),
-            Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
-        )
-        text = "\n".join(f"- {line}" for line in lines if line) or UNKNOWN
-        say(text)
-        return Answer(
-            question=question,
-            method=self._name,
-            text=text,
-            citations=citations.made(),
-            evidence=replace(evidence(self._context, best), trace=trace),
-            usage=Usage(
-                seconds=time.perf_counter() - began, units=len(selected.units), context_tokens=selected.n_tokens
-            ),
-            trace=trace,
-            dropped_citations=citations.dropped,
-        )
+        with assembling(question, self._name) as assembly:
+            selected = await self._selector.select(question)
+            vector = self._context.embedder.embed_query(question)
+            scored = self._map(vector, selected.units)
+            best = scored[: self._settings.reports]
+            reason, answerable = self._judged(question)
+            chosen = self._reduce(vector, [each.unit for each in best]) if answerable else []
+            citations = Citations(self._context)
+            lines = [citations.cite(statement.text, statement.spans[0]) for statement in chosen]
+            text = "\n".join(f"- {line}" for line in lines if line) or NO_ANSWER
+            say(text)
+            assembly.add(
+                *selected.trace,
+                Step("map", f"{len(scored)} of {len(selected.units)} scored above zero"),
+                Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
+            )
+            assembly.over(len(selected.units), selected.n_tokens)
+            return assembly.assemble(
+                text,
+                citations=citations.made(),
+                evidence=replace(evidence(self._context, best), trace=tuple(assembly.trace)),
+                dropped_citations=citations.dropped,
+            )
 
     def _judged(self, question: str) -> tuple[str, bool]:
         """Return whether the documents have an answer to a question, and the reason before it."""
@@ -115,10 +111,8 @@ class ExtractiveVectorSearch:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return up to `answer.sentences` sentences that together cover the question, as of any passages."""
-        began = time.perf_counter()
-        scored, step = NearestPassages(self._context).nearest(question)
-        found = replace(evidence(self._context, scored), trace=(step,))
-        n_tokens = sum(each.unit.n_tokens for each in scored)
-        return await read_found(
-            self._name, self._context, found, question, say, began=began, units=len(scored), n_tokens=n_tokens
-        )
+        with assembling(question, self._name) as assembly:
+            scored, step = NearestPassages(self._context).nearest(question)
+            found = replace(evidence(self._context, scored), trace=(step,))
+            assembly.over(len(scored), sum(passage.unit.n_tokens for passage in scored))
+            return quote_evidence(assembly, self._context, found, say)

@@ -4,14 +4,12 @@ Reports (or passages, for the condition TS) are shuffled and packed into windows
 in parallel; the notes of score zero are dropped, and those that help most fill the window of the final answer.
 """
 
-import time
-
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
-from conspectus.query.reader.cited_answer import Written, usage_of, write
+from conspectus.query.reader.cited_answer import Written, write
 from conspectus.query.reader.material import evidence
 from conspectus.query.reader.packing import Window, pack, shuffled
 from conspectus.query.types import Answer, Say, Step
@@ -32,30 +30,21 @@ class MapReduce:
 
         A call that fails leaves out its window and is counted in the trace; ModelError where all do.
         """
-        began = time.perf_counter()
         limit = self._settings.context_tokens
-        with metered() as meter:
+        with assembling(question, self._name) as assembly:
             selected = await self._selector.select(question)
             windows = pack(shuffled(selected.units, self._settings.seed), limit)
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
             written = await write(self._context, self._model, question, material.text, material.units, say)
-        trace = (*selected.trace, _mapped(windows, notes), _reduced(notes, material, written))
-        return Answer(
-            question=question,
-            method=self._name,
-            text=written.text,
-            citations=written.citations,
-            evidence=evidence(self._context, material.scored()),
-            usage=usage_of(
-                meter.total(),
-                time.perf_counter() - began,
-                len(selected.units),
-                sum(each.n_tokens for each in windows),
-            ),
-            trace=trace,
-            dropped_citations=notes.dropped + written.dropped,
-        )
+            assembly.add(*selected.trace, _mapped(windows, notes), _reduced(notes, material, written))
+            assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
+            return assembly.assemble(
+                written.text,
+                citations=written.citations,
+                evidence=evidence(self._context, material.scored()),
+                dropped_citations=notes.dropped + written.dropped,
+            )
 
 
 def _mapped(windows: list[Window], notes: Notes) -> Step:

@@ -4,16 +4,15 @@ GraphRAG's way: the question is mapped to entities, and what is known of these (
 claims, text) fills one window, from which one call answers.
 """
 
-import time
 from dataclasses import replace
 
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.local_context import LocalContext, local_context, selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
-from conspectus.query.reader.cited_answer import usage_of, write
-from conspectus.query.reader.extractive import read_found
+from conspectus.query.reader.cited_answer import write
+from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.reader.material import evidence
 from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
 
@@ -69,19 +68,11 @@ class ExtractiveLocalSearch:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return up to `answer.sentences` sentences that together cover the question, as of any passages."""
-        began = time.perf_counter()
-        found = find_context(self._context, question)
-        shown = replace(evidence(self._context, found.units), trace=found.trace)
-        return await read_found(
-            self._name,
-            self._context,
-            shown,
-            question,
-            say,
-            began=began,
-            units=len(found.units),
-            n_tokens=found.n_tokens,
-        )
+        with assembling(question, self._name) as assembly:
+            found = find_context(self._context, question)
+            assembly.over(len(found.units), found.n_tokens)
+            shown = replace(evidence(self._context, found.units), trace=found.trace)
+            return quote_evidence(assembly, self._context, shown, say)
 
 
 class LocalSearch:
@@ -94,10 +85,9 @@ class LocalSearch:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the model's answer in one call; what it cites are sentences of the documents."""
-        began = time.perf_counter()
-        found = find_context(self._context, question)
-        units = [each.unit for each in found.units]
-        with metered() as meter:
+        with assembling(question, self._name) as assembly:
+            found = find_context(self._context, question)
+            units = [scored.unit for scored in found.units]
             written = await write(
                 self._context,
                 self._model,
@@ -109,14 +99,14 @@ class LocalSearch:
                 step=STEP,
                 most_words=self._context.settings.local_search.words,
             )
-        read = Step("read", f"{len(units)} reports, records and passages read, {len(written.citations)} citations made")
-        return Answer(
-            question=question,
-            method=self._name,
-            text=written.text,
-            citations=written.citations,
-            evidence=evidence(self._context, found.units),
-            usage=usage_of(meter.total(), time.perf_counter() - began, len(units), found.n_tokens),
-            trace=(*found.trace, read),
-            dropped_citations=written.dropped,
-        )
+            assembly.add(*found.trace)
+            assembly.step(
+                "read", f"{len(units)} reports, records and passages read, {len(written.citations)} citations made"
+            )
+            assembly.over(len(units), found.n_tokens)
+            return assembly.assemble(
+                written.text,
+                citations=written.citations,
+                evidence=evidence(self._context, found.units),
+                dropped_citations=written.dropped,
+            )

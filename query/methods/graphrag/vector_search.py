@@ -1,15 +1,13 @@
 """Naive vector search with a language model: the condition SS of GraphRAG (Edge et al. 2024, section 3.2)."""
 
-import time
-
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import NearestPassages
-from conspectus.query.reader.cited_answer import usage_of, write
+from conspectus.query.reader.cited_answer import write
 from conspectus.query.reader.material import evidence
 from conspectus.query.reader.packing import filled
-from conspectus.query.types import Answer, Say, Step
+from conspectus.query.types import Answer, Say
 
 
 class VectorSearch:
@@ -23,21 +21,18 @@ class VectorSearch:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the model's answer; what it cites are sentences of the passages."""
-        began = time.perf_counter()
         context = self._context
-        scored, found = self._nearest.nearest(question)
-        window = filled([each.unit for each in scored], context.settings.global_search.context_tokens)
-        text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
-        with metered() as meter:
+        with assembling(question, self._name) as assembly:
+            scored, found = self._nearest.nearest(question)
+            window = filled([passage.unit for passage in scored], context.settings.global_search.context_tokens)
+            text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
             written = await write(context, self._model, question, text, units, say)
-        read = Step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")
-        return Answer(
-            question=question,
-            method=self._name,
-            text=written.text,
-            citations=written.citations,
-            evidence=evidence(context, scored),
-            usage=usage_of(meter.total(), time.perf_counter() - began, len(scored), n_tokens),
-            trace=(found, read),
-            dropped_citations=written.dropped,
-        )
+            assembly.add(found)
+            assembly.step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")
+            assembly.over(len(scored), n_tokens)
+            return assembly.assemble(
+                written.text,
+                citations=written.citations,
+                evidence=evidence(context, scored),
+                dropped_citations=written.dropped,
+            )

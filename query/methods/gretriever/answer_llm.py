@@ -9,11 +9,11 @@ from dataclasses import replace
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.abstention import NO_ANSWER, is_unknown
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.checks import CitedParts, cited_parts
 from conspectus.query.methods.gretriever.textual_graph import TextualGraph
 from conspectus.query.methods.gretriever.types import FoundSubgraph
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Step
 from conspectus.query.walk.graph import open_graph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
@@ -22,7 +22,6 @@ from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
 
 STEP = "subgraph"
-_UNKNOWN = "unknown"
 
 
 class Said(BaseModel):
@@ -36,7 +35,7 @@ class Said(BaseModel):
 
 
 async def read_subgraph(context: Context, subgraph: FoundSubgraph, question: str, model: LanguageModel) -> Answer:
-    """Return what the model reads in a subgraph; without any node it is UNKNOWN, and no model is asked.
+    """Return what the model reads in a subgraph; without any node it is NO_ANSWER, and no model is asked.
 
     A number that is of no node or edge is dropped, and counted in `dropped_citations`; the last step of the trace has
     the counts. `gretriever.prompt` says how it is asked: `question_only` asks without the subgraph whatever was found.
@@ -44,7 +43,7 @@ async def read_subgraph(context: Context, subgraph: FoundSubgraph, question: str
     chosen = context.settings.gretriever
     alone = chosen.prompt == "question_only"
     if not subgraph.nodes and not alone:
-        return Answer("", "", UNKNOWN, trace=(Step("answer", "the graph has nothing near to the question"),))
+        return Answer("", "", NO_ANSWER, trace=(Step("answer", "the graph has nothing near to the question"),))
     given = {} if alone else {"graph": numbered_text(subgraph.text)}
     prompt = render(f"query/gretriever_{chosen.prompt}", question=question, **given)
     grounds = open_grounds(context, open_graph(context))
@@ -56,7 +55,7 @@ async def read_subgraph(context: Context, subgraph: FoundSubgraph, question: str
         return _nothing(f"the reply cannot be used ({error.reason})")
     except ModelError as error:
         return _nothing(f"no reply ({error})")
-    if not said.answer.strip() or said.answer.strip().rstrip(".").casefold() == _UNKNOWN:
+    if is_unknown(said.answer):
         return _nothing("the model does not know")
     if alone:  # there is nothing that could be cited
         return Answer(
@@ -80,7 +79,7 @@ def numbered_text(graph: TextualGraph) -> str:
 
 
 def _nothing(why: str) -> Answer:
-    return Answer("", "", UNKNOWN, trace=(Step("answer", why),))
+    return Answer("", "", NO_ANSWER, trace=(Step("answer", why),))
 
 
 def _checked(context: Context, subgraph: FoundSubgraph, said: Said) -> Answer:

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import Retrieved
 from conspectus.query.methods.gretriever.types import FoundSubgraph
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
 from conspectus.query.walk.ids import is_id
@@ -20,7 +20,7 @@ def best_supported(context: Context, found: Retrieved) -> Answer:
     graph, subgraph = open_graph(context), found.subgraph
     ranked = supported(graph, subgraph, found.topics)
     if not ranked:
-        return Answer("", "", UNKNOWN, trace=(Step("answer", "no edge speaks for any node"),))
+        return Answer("", "", NO_ANSWER, trace=(Step("answer", "no edge speaks for any node"),))
     best = ranked[0]
     edge = _speaks_most(subgraph, best, found.topics)
     alike = [best, *(node for node in _alike(graph, subgraph, edge, best) if node in set(ranked) and node != best)]

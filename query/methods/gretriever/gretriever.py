@@ -4,12 +4,11 @@ He et al. 2024, "G-Retriever: Retrieval-Augmented Generation for Textual Graph U
 Without a language model the best supported node answers, with its edges.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.answer_llm import read_subgraph
 from conspectus.query.methods.gretriever.answer_offline import best_supported
@@ -17,7 +16,6 @@ from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.remembering import with_kept
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
-from conspectus.query.reader.cited_answer import usage_of
 from conspectus.query.types import Answer, Evidence, Say
 from conspectus.storage.text.tokens import count_tokens
 
@@ -58,31 +56,19 @@ class GRetriever:
         return await self._answered(question, None, kept, say)
 
     async def _answered(self, question: str, topics: Sequence[str] | None, kept: Kept, say: Say) -> Answer:
-        began = time.perf_counter()
-        found = retrieve_subgraph(self._context, question, topics, kept)
-        with metered() as meter:
+        with assembling(question, self._name) as assembly:
+            found = retrieve_subgraph(self._context, question, topics, kept)
             if self._model is None:
                 made = best_supported(self._context, found)
             else:
                 made = await read_subgraph(self._context, found.subgraph, question, self._model)
-        say(made.text)
-        n_passages = self._context.settings.answer.passages
-        evidence = _evidence(self._context, found, question, n_passages)
-        evidence = replace(evidence, subgraph=with_kept(self._context, found.subgraph, made.names))
-        usage = usage_of(
-            meter.total(),
-            time.perf_counter() - began,
-            len(found.subgraph.nodes),
-            count_tokens(found.subgraph.text.to_text()),
-        )
-        return replace(
-            made,
-            question=question,
-            method=self._name,
-            evidence=evidence,
-            usage=usage,
-            trace=(*found.trace, *made.trace),
-        )
+            say(made.text)
+            evidence = _evidence(self._context, found, question, self._context.settings.answer.passages)
+            assembly.add(*found.trace)
+            assembly.over(len(found.subgraph.nodes), count_tokens(found.subgraph.text.to_text()))
+            return assembly.adopt(
+                made, replace(evidence, subgraph=with_kept(self._context, found.subgraph, made.names))
+            )
 
 
 def _evidence(context: Context, found: Retrieved, question: str, k: int) -> Evidence:

@@ -3,20 +3,15 @@
 They are looked for in the whole graph, each by itself: He et al. 2024, section 5.3, say what this misses.
 """
 
-import time
-from dataclasses import replace
-
 import numpy as np
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.answer_llm import read_subgraph
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text
 from conspectus.query.methods.gretriever.types import FoundSubgraph
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Evidence, Say, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
@@ -55,26 +50,21 @@ class Triples:
 
         One call, as of `gretriever`.
         """
-        began = time.perf_counter()
-        evidence = await TriplesRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
-        found = evidence.subgraph
-        if found is None or not found.relations:
-            say(UNKNOWN)
-            return Answer(question, self._name, UNKNOWN, evidence=evidence, trace=evidence.trace)
-        with metered() as meter:
+        with assembling(question, self._name) as assembly:
+            evidence = await TriplesRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
+            assembly.add(*evidence.trace)
+            found = evidence.subgraph
+            if found is None or not found.relations:
+                made = assembly.no_answer(evidence)
+                say(made.text)
+                return made
+            assembly.over(len(found.relations), _tokens(found))
             if self._model is None:
                 made = self._nearest(question, found.relations[0])
             else:
                 made = await read_subgraph(self._context, found, question, self._model)
-        say(made.text)
-        return replace(
-            made,
-            question=question,
-            method=self._name,
-            evidence=evidence,
-            usage=usage_of(meter.total(), time.perf_counter() - began, len(found.relations), _tokens(found)),
-            trace=(*evidence.trace, *made.trace),
-        )
+            say(made.text)
+            return assembly.adopt(made, evidence)
 
     def _nearest(self, question: str, row: int) -> Answer:
         graph, grounds = open_graph(self._context), open_grounds(self._context, open_graph(self._context))

@@ -4,11 +4,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import Branch, chain_of, hops_to
 from conspectus.query.methods.tog.policy import Ruling, Verdict
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Evidence, Passage, Say, Step, Usage
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
@@ -101,7 +101,7 @@ def answered(
         marks = numbers_of(numbered + len(verdict.passages))
         text = " ".join(part for part in (verdict.text, marks, "" if found.settled else BEST_EFFORT) if part)
     else:
-        text = UNKNOWN
+        text = NO_ANSWER
     say(text)
     evidence = Evidence(found.passages, trace=(*before, *record.steps()), walk=record.trace())
     return Answer(

@@ -7,6 +7,7 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.typed import read_answer
+from conspectus.query.abstention import is_unknown
 from conspectus.query.methods.tog.beam import Branch, Option, hops_to
 from conspectus.query.methods.tog.policy import Material, Ruling, Verdict
 from conspectus.query.methods.tog.replies import (
@@ -216,7 +217,7 @@ class ModelDecider:
         except ModelError as error:
             return Verdict(False, calls=1, why=_said(error))
         text = in_braces(reply.text)
-        if not text or text.casefold().rstrip(".") == "unknown":
+        if is_unknown(text):
             return Verdict(False, calls=1, why="the model does not know" if text else "the reply is empty")
         return Verdict(
             False, text, names=self._known(listed_names(text), branches), calls=1, why="from what the model knows"

@@ -5,20 +5,18 @@ most W prunings of relations, W of entities and 1 reasoning a round, and 1 answe
 2WD + D + 1 calls.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import measured
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import Branch, Option, discover, extend, only
 from conspectus.query.methods.tog.log import Found, Record, answered, named
 from conspectus.query.methods.tog.policy import Decides, Verdict
 from conspectus.query.methods.tog.policy_llm import ModelDecider
 from conspectus.query.methods.tog.policy_offline import OfflineDecider, open_decider
-from conspectus.query.reader.cited_answer import usage_of
 from conspectus.query.types import Answer, Say, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.topics import link_topics, rows_of
@@ -45,7 +43,6 @@ class Tog:
         return await self._answered(question, rows, (Step("topics", f"given: {', '.join(topics)}{lacks}"),), say)
 
     async def _answered(self, question: str, rows: tuple[int, ...], before: tuple[Step, ...], say: Say) -> Answer:
-        began = time.perf_counter()
         graph = open_graph(self._context)
         chosen = self._context.settings.tog
         decider: Decides = (
@@ -54,11 +51,10 @@ class Tog:
             else open_decider(self._context, question, rows, consuming=False)
         )
         record = Record()
-        with metered() as meter:
+        with measured() as measure:
             found = await search(graph, decider, question, rows, chosen.width, chosen.depth, chosen.candidates, record)
             answer = answered(self._name, self._context, graph, question, found, record, before, say)
-        spent = usage_of(meter.total(), time.perf_counter() - began)
-        return replace(answer, usage=replace(spent, depth=answer.usage.depth))
+        return replace(answer, usage=measure.usage(depth=answer.usage.depth))
 
 
 async def search(

@@ -7,13 +7,12 @@ paper says and its released code does not. With a model a walk of W entities and
 relations are pruned entity by entity W for 1: WD + 2D + 2 with clue queries.
 """
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from conspectus.prompts.client.usage import metered
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.answering import assembling, measured
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import Branch, Option, discover, entity_scores, extend, leading, only
 from conspectus.query.methods.tog.evidence import has_documents, material_of, scored
@@ -23,8 +22,7 @@ from conspectus.query.methods.tog.path_reader import answer_behind, best_behind
 from conspectus.query.methods.tog.policy import Decides, Material, Ruling, Verdict
 from conspectus.query.methods.tog.policy_llm import ModelDecider
 from conspectus.query.methods.tog.policy_offline import OfflineDecider, open_decider
-from conspectus.query.reader.cited_answer import usage_of
-from conspectus.query.reader.extractive import read_found
+from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.types import Answer, Evidence, Passage, Say, Step, nobody
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.topics import link_topics, rows_of
@@ -57,15 +55,11 @@ class Tog2:
         return await self._metered(question, rows, (Step("topics", f"given: {', '.join(topics)}{lacks}"),), say)
 
     async def _metered(self, question: str, rows: tuple[int, ...], before: tuple[Step, ...], say: Say) -> Answer:
-        began = time.perf_counter()
-        with metered() as meter:
-            answer = await self._answered(question, rows, before, say, began)
-        spent = usage_of(meter.total(), time.perf_counter() - began)
-        return replace(answer, usage=replace(spent, depth=answer.usage.depth))
+        with measured() as measure:
+            answer = await self._answered(question, rows, before, say)
+        return replace(answer, usage=measure.usage(depth=answer.usage.depth))
 
-    async def _answered(
-        self, question: str, rows: tuple[int, ...], before: tuple[Step, ...], say: Say, began: float
-    ) -> Answer:
+    async def _answered(self, question: str, rows: tuple[int, ...], before: tuple[Step, ...], say: Say) -> Answer:
         graph = open_graph(self._context)
         if self._model and self._settings.self_consistency:
             from conspectus.query.methods.direct import agreed
@@ -81,16 +75,9 @@ class Tog2:
         weak = offline and (search.decider.coverage() < _LEAST_MATCHED or not found.verdict.names)  # type: ignore[attr-defined]
         if offline and has_documents(self._context) and (weak or self._from_documents(graph, found)):
             evidence = Evidence(found.passages, trace=(*before, *search.record.steps()), walk=search.record.trace())
-            read = await read_found(
-                self._name,
-                self._context,
-                evidence,
-                question,
-                nobody,
-                began=began,
-                units=len(found.passages),
-                n_tokens=0,
-            )
+            with assembling(question, self._name) as assembly:
+                assembly.over(len(found.passages), 0)
+                read = quote_evidence(assembly, self._context, evidence, nobody)
             if not read.known and isinstance(search.decider, OfflineDecider):
                 behind = best_behind(self._context, graph, search.walked, search.decider)
                 if behind:

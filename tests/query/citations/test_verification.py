@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.citations.verification import NOTHING_SUPPORTED, verified, without_marks
 from conspectus.query.context import Context
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Citation, CitedTriple, Usage
 from conspectus.storage.settings import load_settings
 
@@ -65,7 +65,7 @@ def test_an_unsupported_sentence_is_left_out_with_what_only_it_cites(sample_cont
 
 def test_where_no_support_is_left_nothing_is_known(sample_context: Context) -> None:
     found = check(sample_context, answered(f"{FALSE} And more.", names=("Haddon",), span="1962"), unsupported="drop")
-    assert (found.text, found.citations, found.names, found.span, found.known) == (UNKNOWN, (), (), "", False)
+    assert (found.text, found.citations, found.names, found.span, found.known) == (NO_ANSWER, (), (), "", False)
     marked = check(sample_context, answered(FALSE))
     assert marked.text.endswith(NOTHING_SUPPORTED)
     assert without_marks(marked.text) == FALSE
@@ -77,7 +77,7 @@ def test_it_may_be_kept_as_it_is(sample_context: Context) -> None:
 
 
 def test_what_cites_nothing_and_what_does_not_resolve_is_not_checked(sample_context: Context) -> None:
-    for text in ("Mark Haddon wrote it.", "He was born in Rome [9].", UNKNOWN):
+    for text in ("Mark Haddon wrote it.", "He was born in Rome [9].", NO_ANSWER):
         assert check(sample_context, answered(text)) == answered(text)
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply, Rule
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.direct import final_answer, most_frequent
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelError, NeedsModel
 
@@ -44,7 +44,7 @@ def test_most_of_several_samples(context: Context, tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", ["io", "cot"])
 def test_a_model_that_does_not_know(method: str, context: Context, tmp_path: Path) -> None:
     with served(context, tmp_path, [Rule("unknown")]) as (opened, _):
-        assert ask(opened, method).text == UNKNOWN
+        assert ask(opened, method).text == NO_ANSWER
 
 
 @pytest.mark.parametrize("method", ["io", "cot", "cot_sc"])

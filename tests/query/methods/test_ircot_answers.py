@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.storage.errors import BudgetReached
 
 from tests.conftest import Build
@@ -91,5 +91,5 @@ def test_it_stops_on_the_budget(coast: Context, tmp_path: Path) -> None:
 
 def test_an_index_without_passages_asks_no_model(build: Build, tmp_path: Path) -> None:
     with served(build([("", "…")]), tmp_path, CHAIN) as (opened, server):
-        assert ask(opened).text == UNKNOWN
+        assert ask(opened).text == NO_ANSWER
     assert not server.requests

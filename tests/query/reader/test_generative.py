@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeServer
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.ppr.ppr import PprRetriever
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.reader.generative import ModelReader
 from conspectus.query.types import Answer
 from conspectus.storage.memo import Memo
@@ -64,7 +64,7 @@ def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Co
 )
 def test_without_support_it_does_not_know(sample_context: Context, reply: str) -> None:
     answer, said, _ = read(sample_context, reply)
-    assert answer.text == UNKNOWN
+    assert answer.text == NO_ANSWER
     assert not answer.known
     assert "NOTHING" not in "".join(said)
 

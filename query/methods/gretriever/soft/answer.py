@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.methods.gretriever.extra import need
@@ -22,7 +23,6 @@ from conspectus.query.methods.gretriever.soft.frozen_model import Device, Precis
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded
 from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
 from conspectus.query.methods.gretriever.types import FoundSubgraph
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.provenance import numbers_of, open_grounds
@@ -90,7 +90,7 @@ def read_written(context: Context, subgraph: FoundSubgraph, written: str) -> Ans
     """Return what a model wrote as an answer with the edges at the nodes that it names; "" is no answer."""
     names = tuple(dict.fromkeys(each.strip() for each in written.split(SEPARATOR) if each.strip()))
     if not names:
-        return Answer("", "", UNKNOWN, trace=(Step("answer", "the trained model writes nothing"),))
+        return Answer("", "", NO_ANSWER, trace=(Step("answer", "the trained model writes nothing"),))
     numbers = {entity_key(text): number for number, text in enumerate(subgraph.text.nodes)}
     nodes = {numbers[key] for each in names if (key := entity_key(each)) in numbers}
     rows = [

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, AnswersAbout
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.provenance import open_grounds
@@ -252,7 +252,7 @@ def test_without_a_model_it_answers_from_what_it_picked(films_index: Context) ->
 
 def test_a_question_about_nothing_in_the_graph_is_not_answered(films_index: Context) -> None:
     answer = ask(films_index, ["Nobody"])
-    assert answer.text == UNKNOWN
+    assert answer.text == NO_ANSWER
     assert not answer.known
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Document, Relation, Report
@@ -200,9 +200,9 @@ def test_without_support_it_does_not_know(
     with served(harbour, tmp_path, rules(primer, said(0), answer)) as (opened, server):
         found, told = ask(opened)
         assert len(sent(server, REDUCE)) == ("never" not in answer)
-    assert found.text == UNKNOWN
+    assert found.text == NO_ANSWER
     assert not found.known
-    assert "".join(told) == (says or UNKNOWN)
+    assert "".join(told) == (says or NO_ANSWER)
 
 
 def test_settings_reach_the_prompts(context: Context, tmp_path: Path) -> None:
@@ -247,10 +247,10 @@ def test_without_reports_or_without_chunks(build: Build, harbour: Context, tmp_p
         opened.index.keep("rows chunks", list)
         found, told = ask(opened)
         assert not server.requests
-    assert found.text == "".join(told) == UNKNOWN
+    assert found.text == "".join(told) == NO_ANSWER
     bare = Context(type(small.index).open(small.index.root), small.settings)
     bare.index.keep("rows chunks", list)
-    assert ask(bare)[0].text == UNKNOWN
+    assert ask(bare)[0].text == NO_ANSWER
 
 
 def test_without_a_model_names_lead_on(context: Context) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Community, Document, Report
@@ -142,9 +142,9 @@ def test_without_support_it_does_not_know(note: str, reply: str, says: str, cont
     with served(context, tmp_path, rules(note, reply)) as (opened, server):
         answer, said = ask(opened)
         assert len(sent(server, REDUCE)) == ("never" not in reply)
-    assert answer.text == UNKNOWN
+    assert answer.text == NO_ANSWER
     assert not answer.known
-    assert "".join(said) == (says or UNKNOWN)
+    assert "".join(said) == (says or NO_ANSWER)
 
 
 def test_that_it_does_not_know_is_said_in_the_language_of_the_question(context: Context, tmp_path: Path) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.graphrag.local import LocalRetriever, find_context
 from conspectus.query.methods.graphrag.local_context import LocalContext
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError, SettingsError
 from conspectus.storage.index import Index
@@ -267,9 +267,9 @@ def test_records_are_stated_by_sentences_that_name_them(context: Context) -> Non
 def test_without_support_it_does_not_know(reply: str, says: str, harbour: Context, tmp_path: Path) -> None:
     with served(harbour, tmp_path, rules(reply)) as (opened, _):
         found, said = ask(opened)
-    assert found.text == UNKNOWN
+    assert found.text == NO_ANSWER
     assert not found.known
-    assert "".join(said) == (says or UNKNOWN)
+    assert "".join(said) == (says or NO_ANSWER)
 
 
 def test_a_failed_call_is_an_error_and_a_budget_holds(harbour: Context, tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_an_index_without_a_chunk_is_answered_without_a_call(harbour: Context, t
         found, said = ask(opened)
         assert asyncio.run(LocalRetriever(opened).retrieve(QUESTION, 5)).passages == ()
         assert not server.requests
-    assert found.text == "".join(said) == UNKNOWN
+    assert found.text == "".join(said) == NO_ANSWER
     assert "holds no chunk" in str(found.trace)
 
 
@@ -345,4 +345,4 @@ def test_a_server_that_says_anything_harms_nothing(harbour: Context, tmp_path: P
         opened = Context(Index.open(harbour.index.root), harbour.settings.model_copy(update={"llm": llm}))
         opened.index.root = tmp_path
         found, _ = ask(opened)
-    assert found.text == UNKNOWN or found.citations
+    assert found.text == NO_ANSWER or found.citations

@@ -4,11 +4,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.baselines.dense import DenseRetriever
 from conspectus.query.methods.graphrag.map_input import NearestPassages
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens
 
@@ -63,4 +63,4 @@ def test_where_nothing_is_there_it_does_not_know(build: Build, tmp_path: Path) -
     context = build([("", "Hi.")])
     with served(context, tmp_path, rules(answer="NOTHING")) as (opened, _):
         answer, said = ask(opened)
-    assert answer.text == "".join(said) == UNKNOWN
+    assert answer.text == "".join(said) == NO_ANSWER

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply, Rule
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.solver import solve
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, AnswersAbout, RetrievesAbout
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings
@@ -184,7 +184,7 @@ def test_bad_replies_are_no_answer(reply: str | FakeReply, why: str, films_index
     with served(films_index, memo, [Rule(reply, READ)]) as (context, server):
         answer = ask(context)
     assert len(server.requests) == 1
-    assert answer.text == UNKNOWN
+    assert answer.text == NO_ANSWER
     assert why in answer.trace[-1].detail
     assert not answer.known
 

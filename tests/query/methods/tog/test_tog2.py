@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.methods.tog.log import BEST_EFFORT
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, AnswersAbout
 
 from tests.query.graph_serving import prompts, served
@@ -131,7 +131,7 @@ def test_a_first_judgement_that_suffices_ends_the_walk(films_index: Context, mem
         answer = ask(context)
     assert len(server.requests) == 2
     assert answer.usage.depth == 0
-    assert answer.text == UNKNOWN  # it rests on nothing that could be shown
+    assert answer.text == NO_ANSWER  # it rests on nothing that could be shown
 
 
 @pytest.mark.parametrize("reply", ["", "I cannot say.", "{Yes}", FakeReply(status=400)])
@@ -210,7 +210,7 @@ def test_without_a_model_only_what_the_pruning_exposed_is_answered(films_index: 
 
 def test_a_graph_that_lacks_the_topic_says_that_it_does_not_know(films_index: Context) -> None:
     answer = ask(films_index, ["Nobody"])
-    assert answer.text == UNKNOWN
+    assert answer.text == NO_ANSWER
     assert not answer.names
     assert "lacks Nobody" in answer.trace[0].detail
 

@@ -9,6 +9,7 @@ from subprocess import run
 
 import pytest
 import torch
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
@@ -16,7 +17,6 @@ from conspectus.query.methods.gretriever.soft.answer import read_written
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, as_rows, write_learned
 from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 from conspectus.query.methods.gretriever.soft.shape import SoftShape
-from conspectus.query.reader.extractive import UNKNOWN
 from conspectus.query.types import Answer, AnswersAbout, AnswersAfter, nobody
 from conspectus.storage.errors import ConspectusError, MissingPart, SettingsError
 from conspectus.storage.settings import SoftPromptSettings, load_settings
@@ -95,7 +95,7 @@ def test_an_answer_rests_on_the_edges_of_the_nodes_it_names(films_index: Context
     assert all("Ada Mirren" in (each.source, each.target) for each in answer.triples)
     unfounded = read_written(films_index, subgraph, "Nobody")
     assert (unfounded.text, unfounded.triples, unfounded.known) == ("Nobody", (), False)
-    assert read_written(films_index, subgraph, " | ").text == UNKNOWN
+    assert read_written(films_index, subgraph, " | ").text == NO_ANSWER
 
 
 def test_what_does_not_fit_is_told_in_one_line(films_index: Context, tmp_path: Path) -> None:
