@@ -79,4 +79,4 @@ class _Views:
 
 
 def _views(index: Index) -> _Views:
-    return index.keep("narrowed", _Views)
+    return index.once(_Views, _Views)

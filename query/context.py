@@ -11,7 +11,7 @@ from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.types import Passage
 from conspectus.storage.hashing import digest
-from conspectus.storage.index import Index
+from conspectus.storage.index import Index, per_index
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Document, Place
 from conspectus.storage.settings import EmbeddingSettings, Settings
@@ -60,37 +60,42 @@ class Context:
         return self.index.rows(Chunk)
 
     @property
+    @per_index
     def chunk_rows(self) -> dict[str, int]:
         """The row of each chunk by its id."""
-        return self.index.keep("chunk rows", lambda: {each.id: row for row, each in enumerate(self.chunks)})
+        return {each.id: row for row, each in enumerate(self.chunks)}
 
     def sources(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
         """Return the hashes of chunks, each once, sorted: what a model's reply over them depends on."""
-        hashes: dict[str, str] = self.index.keep("chunk hashes", dict)
+        hashes = self._chunk_hashes
         wanted = set(chunk_ids)
         for id_ in wanted - hashes.keys():
             hashes[id_] = digest(self.chunks[self.chunk_rows[id_]].text)
         return tuple(sorted({hashes[id_] for id_ in wanted}))
 
     @property
+    @per_index
     def titles(self) -> dict[str, str]:
         """Document titles by document id, without loading the texts."""
 
-        def load() -> dict[str, str]:
-            table = self.index.arrow(Document, "id", "title")
-            return dict(zip(table.column("id").to_pylist(), table.column("title").to_pylist(), strict=True))
-
-        return self.index.keep("titles", load)
+        table = self.index.arrow(Document, "id", "title")
+        return dict(zip(table.column("id").to_pylist(), table.column("title").to_pylist(), strict=True))
 
     def places_of(self, document_id: str) -> tuple[Place, ...]:
         """Return the places of a document; those of all documents are loaded once, without the texts."""
+        return self._places.get(document_id, ())
 
-        def load() -> dict[str, tuple[Place, ...]]:
-            table = self.index.arrow(Document, "id", "places")
-            rows = zip(table.column("id").to_pylist(), table.column("places").to_pylist(), strict=True)
-            return {id_: tuple(Place(**each) for each in places) for id_, places in rows if places}
+    @property
+    @per_index
+    def _places(self) -> dict[str, tuple[Place, ...]]:
+        table = self.index.arrow(Document, "id", "places")
+        rows = zip(table.column("id").to_pylist(), table.column("places").to_pylist(), strict=True)
+        return {id_: tuple(Place(**place) for place in places) for id_, places in rows if places}
 
-        return self.index.keep("places", load).get(document_id, ())
+    @property
+    @per_index
+    def _chunk_hashes(self) -> dict[str, str]:
+        return {}
 
     def passage(self, row: int, score: float) -> Passage:
         """Return chunk `row` as a passage."""

@@ -9,9 +9,10 @@ No file is parsed before it is what the manifest says (`conspectus.storage.integ
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from conspectus.storage import tables
 from conspectus.storage.errors import IndexCorrupt
@@ -31,6 +32,31 @@ Record = TypeVar("Record")
 Value = TypeVar("Value")
 
 
+class HasIndex(Protocol):
+    """Whatever belongs to one open index: the context of a question."""
+
+    @property
+    def index(self) -> "Index":
+        """The open index."""
+
+
+Owner = TypeVar("Owner", bound="HasIndex | Index")
+
+
+def per_index(make: Callable[[Owner], Value]) -> Callable[[Owner], Value]:
+    """Decorate a function of an index, or of what has one, so that it runs once per open index.
+
+    The result is cached with the index under the function itself. It must depend on nothing but the open version.
+    """
+
+    @wraps(make)
+    def cached(owner: Owner) -> Value:
+        index = owner if isinstance(owner, Index) else owner.index
+        return index.once(make, lambda: make(owner))
+
+    return cached
+
+
 class Index:
     """One version of an index, open for reading. Tables, vectors and graph load on first use and are kept."""
 
@@ -38,7 +64,7 @@ class Index:
         self.root = root
         self.manifest = manifest
         self.folder = root / "versions" / manifest.version
-        self._kept: dict[str, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
         self._lock = threading.RLock()
 
     @classmethod
@@ -50,7 +76,7 @@ class Index:
     def rows(self, record: type[Record]) -> list[Record]:
         """Return a table's rows as records, in table order. Treat the list as read-only."""
         name = self.table_name(record)
-        return self.keep(f"rows {name}", lambda: tables.read_table(self._table(name), record))
+        return self.once((Index.rows, name), lambda: tables.read_table(self._table(name), record))
 
     def arrow(self, record: type, *columns: str) -> "pa.Table":
         """Return some columns of a table as Arrow (all where none are named)."""
@@ -74,24 +100,24 @@ class Index:
                 every_row=name not in SPARSE_VECTORS,
             )
 
-        return self.keep(f"vectors {name}", load)
+        return self.once((Index.vectors, name), load)
 
     def graph(self) -> Adjacency:
         """Return the graph that PageRank runs on: its first nodes are the chunks, then the entities, in table order."""
-        return self.keep("graph", lambda: Adjacency.load(self._believed_below("graph")))
+        return self.once(Index.graph, lambda: Adjacency.load(self._believed_below("graph")))
 
     def lexical(self) -> "Bm25":
         """Return the lexical index of the chunks, each under its document's title."""
         from conspectus.storage.text.bm25 import Bm25
 
-        return self.keep("bm25", lambda: Bm25.open(self._believed_below("bm25"), self.manifest.rows["chunks"]))
+        return self.once(Index.lexical, lambda: Bm25.open(self._believed_below("bm25"), self.manifest.rows["chunks"]))
 
-    def keep(self, key: str, make: Callable[[], Value]) -> Value:
-        """Return what `make` returned the first time for `key`: whatever is derived from this version alone."""
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """Return the cached value of `key`, made by the first caller while others wait. See `per_index`."""
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-            return cast(Value, self._kept[key])
+            if key not in self._cache:
+                self._cache[key] = make()
+            return cast(Value, self._cache[key])
 
     @staticmethod
     def table_name(record: type) -> str:

@@ -1,7 +1,7 @@
 """An index held in memory, nothing of which is read from a folder: what a part of one on disk is opened as."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -48,14 +48,14 @@ class HeldIndex(Index):
         # Not what Index does: without a folder nothing of an index on disk can be reached from here.
         self.root = root
         self._parts = parts
-        self._kept: dict[str, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
         self._lock = threading.RLock()
         self.manifest = replace(manifest, files={}, rows=_Counts(self))
 
     def rows(self, record: type[Record]) -> list[Record]:
         """Return a table's rows as records, in table order. Treat the list as read-only."""
         name = self.table_name(record)
-        return self.keep(f"rows {name}", lambda: cast(list[Record], list(self._parts.rows[record]())))
+        return self.once((Index.rows, name), lambda: cast(list[Record], list(self._parts.rows[record]())))
 
     def arrow(self, record: type, *columns: str) -> "pa.Table":
         """Return some columns of a table as Arrow (all where none are named)."""
@@ -67,19 +67,19 @@ class HeldIndex(Index):
         return len(self._undescribed() if record is Entity else self.rows(record))
 
     def _undescribed(self) -> Sequence[Any]:
-        return self.keep("undescribed", self._parts.undescribed)
+        return self.once(HeldIndex._undescribed, self._parts.undescribed)
 
     def vectors(self, name: str) -> "WindowedIndex":
         """Return the vector index of a table, or of the "predicates"."""
-        return self.keep(f"vectors {name}", self._parts.vectors[name])
+        return self.once((Index.vectors, name), self._parts.vectors[name])
 
     def graph(self) -> Adjacency:
         """Return the graph that PageRank runs on: its first nodes are the chunks, then the entities, in table order."""
-        return self.keep("graph", self._parts.graph)
+        return self.once(Index.graph, self._parts.graph)
 
     def lexical(self) -> "Bm25":
         """Return the lexical index of the chunks, each under its document's title."""
-        return self.keep("bm25", self._parts.lexical)
+        return self.once(Index.lexical, self._parts.lexical)
 
 
 class _Counts(Mapping[str, int]):

@@ -2,6 +2,7 @@
 
 from conspectus.query.context import Context
 from conspectus.query.types import Citation
+from conspectus.storage.index import per_index
 from conspectus.storage.locators import described, places_between, sections_at
 from conspectus.storage.records import Document, Span
 
@@ -10,9 +11,7 @@ class Citations:
     """The citations of one answer, numbered from 1 in the order they are first made unless their numbers are given."""
 
     def __init__(self, context: Context) -> None:
-        self._documents = context.index.keep(
-            "documents by id", lambda: {each.id: each for each in context.index.rows(Document)}
-        )
+        self._documents = documents_by_id(context)
         self._made: dict[Span, Citation] = {}
         self.dropped = 0
         """Citations that were asked for and do not resolve."""
@@ -52,3 +51,9 @@ class Citations:
     def made(self) -> tuple[Citation, ...]:
         """Return the citations made so far, by number."""
         return tuple(self._made.values())
+
+
+@per_index
+def documents_by_id(context: Context) -> dict[str, Document]:
+    """Return the documents of the index by id, read on first use."""
+    return {document.id: document for document in context.index.rows(Document)}

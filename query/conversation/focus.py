@@ -10,6 +10,7 @@ from conspectus.query.conversation.anaphora import Refers, wording
 from conspectus.query.conversation.history import Cited, Conversation, Turn
 from conspectus.query.question.linking import Linker, Named, open_linker
 from conspectus.storage.arrays import Ints
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Name
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, NAME
@@ -79,20 +80,18 @@ def cited_rows(context: Context, citations: Iterable[Cited]) -> Ints:
     return np.array(sorted(found), dtype=np.int64)
 
 
+@per_index
 def _rows_by_document(context: Context) -> dict[str, list[int]]:
-    def load() -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for row, chunk in enumerate(context.chunks):
-            found.setdefault(chunk.document_id, []).append(row)
-        return found
-
-    return context.index.keep("chunk rows by document", load)
+    found: dict[str, list[int]] = {}
+    for row, chunk in enumerate(context.chunks):
+        found.setdefault(chunk.document_id, []).append(row)
+    return found
 
 
 def _cited_titles(context: Context, linker: Linker, citations: Sequence[Cited]) -> Iterator[Topic]:
     """Yield the titles of cited documents; that of a long one says too little about each of its passages."""
     most = int(context.index.manifest.settings["walk_graph"]["most_owners"])
-    names = context.index.keep("names", lambda: {entity_key(each.name): each for each in context.index.rows(Name)})
+    names = _names_by_key(context)
     for document_id in dict.fromkeys(each.document_id for each in citations):
         found = names.get(entity_key(context.titles.get(document_id, "")))
         if found and len(found.chunk_ids) <= most:
@@ -130,3 +129,8 @@ def _fits(types: Sequence[str], refers: Refers) -> bool:
     if refers == "any" or not kinds or kinds & {each.casefold() for each in _OF_UNKNOWN_KIND}:
         return True
     return "person" in kinds if refers == "person" else kinds != {"person"}
+
+
+@per_index
+def _names_by_key(context: Context) -> dict[str, Name]:
+    return {entity_key(name.name): name for name in context.index.rows(Name)}

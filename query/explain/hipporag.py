@@ -13,6 +13,7 @@ from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, Sea
 from conspectus.query.types import Evidence
 from conspectus.storage.arrays import Ints
 from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Relation, Synonym
 
 LEAST_SHARE = 5e-3
@@ -138,7 +139,7 @@ class MemoryExplainer:
         if source >= n_phrases or end >= n_phrases:
             return "mentions" if source >= n_phrases else "is mentioned in"
         ids = frozenset((self._node(source).id, self._node(end).id))
-        if ids in self._synonyms:
+        if ids in _synonym_pairs(self.context):
             return "means nearly the same as"
         facts: Ints = self._memory.facts
         relations = self.context.index.rows(Relation)
@@ -148,12 +149,10 @@ class MemoryExplainer:
         turned = dict.fromkeys(f"(turned round) {relations[row].predicate or 'is related to'}" for row in back.tolist())
         return ", ".join([*verbs, *turned][:_MOST_PREDICATES])
 
-    @property
-    def _synonyms(self) -> set[frozenset[str]]:
-        index = self.context.index
-        return index.keep(
-            "synonym pairs", lambda: {frozenset((each.source_id, each.target_id)) for each in index.rows(Synonym)}
-        )
+
+@per_index
+def _synonym_pairs(context: Context) -> set[frozenset[str]]:
+    return {frozenset((pair.source_id, pair.target_id)) for pair in context.index.rows(Synonym)}
 
 
 async def open_memory_walk(

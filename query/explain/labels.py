@@ -8,6 +8,7 @@ from conspectus.query.explain.types import Node
 from conspectus.query.methods.ppr.ppr import Search
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import telling_words
+from conspectus.storage.index import per_index
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Entity, Name
 from conspectus.storage.text.names import words
@@ -82,16 +83,15 @@ class Naming:
         if not title:
             text = " ".join(chunk.text.split())
             title = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-        if self._chunks_of[chunk.document_id] == 1:
+        if _chunks_of_documents(self._context)[chunk.document_id] == 1:
             return title
         place = described(self._context.places_of(chunk.document_id), chunk.start, chunk.end)
         return f"{title}, {place}" if place else f"{title}, passage {chunk.ordinal + 1}"
 
-    @property
-    def _chunks_of(self) -> Counter[str]:
-        return self._context.index.keep(
-            "chunks of documents", lambda: Counter(each.document_id for each in self._context.chunks)
-        )
+
+@per_index
+def _chunks_of_documents(context: Context) -> Counter[str]:
+    return Counter(chunk.document_id for chunk in context.chunks)
 
 
 def _listed(names: list[str]) -> str:

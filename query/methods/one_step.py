@@ -174,7 +174,7 @@ class OneStep:
         self, prompt: str, found: Found, passages: Sequence[Passage], model: LanguageModel
     ) -> tuple[Said, str]:
         """Return what the model says, and why that is no answer; "" where it is one."""
-        grounds = open_grounds(self._context, open_graph(self._context))
+        grounds = open_grounds(self._context)
         sources = (
             *grounds.sources([each.relation for each in found.triples]),
             *(digest(each.text) for each in passages),
@@ -202,7 +202,7 @@ class OneStep:
         passages: Sequence[Passage] = (),
         more: Sequence[Citation] = (),
     ) -> Answer:
-        grounds = open_grounds(self._context, open_graph(self._context))
+        grounds = open_grounds(self._context)
         rows = [each.relation for each in kept]
         chains = tuple(Chain(((each.near,), (each.far,)), (each.hop,)) for each in kept)
         return Answer(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from conspectus.query.context import Context
 from conspectus.query.question.aliases import alias_rows
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Name
 from conspectus.storage.text.names import NameMatcher, words
 from conspectus.storage.text.nlp import CONCEPT
@@ -103,9 +104,10 @@ class Linker:
         return question
 
 
+@per_index
 def open_linker(context: Context) -> Linker:
     """Return the index's linker, made on first use."""
-    return context.index.keep("linker", lambda: Linker(context))
+    return Linker(context)
 
 
 def _words(text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The phrases of a question: words that it says together, and which chunks say them together too."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -8,6 +9,7 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.question.terms import Terms, is_telling
 from conspectus.storage.arrays import Floats, Rows
+from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import stem
 
@@ -28,7 +30,7 @@ class Phrases:
         """Return (len(rows), p): 1 where a chunk's title or text holds a phrase as it is, stem by stem, else 0."""
         held = np.zeros((len(rows), len(self.runs)))
         words_held = dict(zip(terms.stems, terms.held_by(rows).T, strict=True))
-        stems_of = context.index.keep("stems of chunks", lambda: lru_cache(_CHUNKS_KEPT)(partial(_stems, context)))
+        stems_of = _stems_of_chunks(context)
         possible = [words_held[run[0]] * words_held[run[-1]] for run in self.runs]
         for place, row in enumerate(rows):
             if any(each[place] for each in possible):
@@ -54,6 +56,11 @@ def question_phrases(question: str, terms: Terms) -> Phrases:
         tuple(stems[one : other + 1]) for one, other in pairwise(telling) if other - one <= 1 + _MOST_BETWEEN
     )
     return Phrases(tuple(runs), np.array([(weight[run[0]] + weight[run[-1]]) / 2 for run in runs]))
+
+
+@per_index
+def _stems_of_chunks(context: Context) -> Callable[[int], str]:
+    return lru_cache(_CHUNKS_KEPT)(partial(_stems, context))
 
 
 def _stems(context: Context, row: int) -> str:

@@ -7,6 +7,7 @@ from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import question_terms
 from conspectus.storage.arrays import Vectors
+from conspectus.storage.index import per_index
 
 _PASSAGES = 5
 """Passages whose words are looked at."""
@@ -49,9 +50,7 @@ def support(context: Context, question: str) -> float:
     return max(0.0, float(cosines[0][0])) + _COVERAGE_WEIGHT * float(held @ terms.weights)
 
 
+@per_index
 def _typical_questions(context: Context) -> Vectors:
-    def load() -> Vectors:
-        lines = files("conspectus.query.question").joinpath("global_questions.txt").read_text("utf-8").splitlines()
-        return context.embedder.embed([line for line in lines if line])
-
-    return context.index.keep("typical questions", load)
+    lines = files("conspectus.query.question").joinpath("global_questions.txt").read_text("utf-8").splitlines()
+    return context.embedder.embed([line for line in lines if line])

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Floats, Ints
+from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import FUNCTION_WORDS, stem
 
@@ -47,15 +48,17 @@ def question_terms(context: Context, question: str) -> Terms:
     A term that no chunk holds has the highest weight: a passage without it leaves the question open.
     """
     stems = sorted({stem(word.key) for word in words(question) if is_telling(word.key)})
-    by_stem = context.index.keep("words by stem", lambda: _by_stem(context.bm25.vocabulary))
+    by_stem = _words_by_stem(context)
     holders = tuple(context.bm25.rows_with(by_stem.get(each, ())) for each in stems)
     n_chunks = context.index.manifest.rows["chunks"]
     idf = np.array([np.log1p((n_chunks - len(rows) + 0.5) / (len(rows) + 0.5)) for rows in holders])
     return Terms(tuple(stems), idf / max(idf.sum(), 1e-9), holders)
 
 
-def _by_stem(vocabulary: dict[str, int]) -> dict[str, list[int]]:
+@per_index
+def _words_by_stem(context: Context) -> dict[str, list[int]]:
+    """Return the columns of the lexical index by the stem of their word."""
     found: dict[str, list[int]] = {}
-    for word, column in vocabulary.items():
+    for word, column in context.bm25.vocabulary.items():
         found.setdefault(stem(word), []).append(column)
     return found

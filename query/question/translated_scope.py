@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Vectors
+from conspectus.storage.index import per_index
 
 
 def closeness_in_translation(context: Context, question: str) -> float:
@@ -18,14 +19,9 @@ def closeness_in_translation(context: Context, question: str) -> float:
     return float((_typical_questions(context) @ context.embedder.embed_query(question)).max())
 
 
+@per_index
 def _typical_questions(context: Context) -> Vectors:
-    def load() -> Vectors:
-        lines = (
-            files("conspectus.query.question")
-            .joinpath("global_questions_translated.txt")
-            .read_text("utf-8")
-            .splitlines()
-        )
-        return context.embedder.embed([line for line in lines if line])
-
-    return context.index.keep("typical questions in translation", load)
+    lines = (
+        files("conspectus.query.question").joinpath("global_questions_translated.txt").read_text("utf-8").splitlines()
+    )
+    return context.embedder.embed([line for line in lines if line])

@@ -11,12 +11,12 @@ from math import fsum
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.query.abstention import NO_ANSWER
-from conspectus.query.citations.numbered import Citations
+from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.citations.streaming import Citing
 from conspectus.query.context import Context
 from conspectus.query.reader.material import Unit, sources
 from conspectus.query.types import Citation, Say
-from conspectus.storage.records import Document, Span
+from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 
 STEP = "reduce"
@@ -83,9 +83,7 @@ class _Support:
         self._units = units
         self._citations = citations
         self._weigh = context.bm25.inverse_document_frequency
-        self._texts: dict[str, Document] = context.index.keep(
-            "documents by id", lambda: {each.id: each for each in context.index.rows(Document)}
-        )
+        self._texts = documents_by_id(context)
 
     def cite(self, sentence: str, number: int) -> list[int]:
         """Return the numbers of citations: of what the unit says, that nearest to the sentence by shared words."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from conspectus.query.context import Context
 from conspectus.query.types import Evidence, ScoredReport
-from conspectus.storage.index import Index
+from conspectus.storage.index import Index, per_index
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Relation, Report, Span
 from conspectus.storage.text.sentences import sentence_spans
 
@@ -71,19 +71,17 @@ def sentences_of(chunk: Chunk) -> tuple[Statement, ...]:
     )
 
 
+@per_index
 def report_units(context: Context) -> dict[str, Unit]:
     """Return all reports by the id of their community (its first appearance in the hierarchy)."""
 
-    def load() -> dict[str, Unit]:
-        chunk_ids = {each.id: each.chunk_ids for each in context.index.rows(Community)}
-        return {
-            each.community_id: Unit(
-                each, row, each.title, each.full_text, each.n_tokens, each.rating / 10, chunk_ids[each.community_id]
-            )
-            for row, each in enumerate(context.index.rows(Report))
-        }
-
-    return context.index.keep("report units", load)
+    chunk_ids = {each.id: each.chunk_ids for each in context.index.rows(Community)}
+    return {
+        each.community_id: Unit(
+            each, row, each.title, each.full_text, each.n_tokens, each.rating / 10, chunk_ids[each.community_id]
+        )
+        for row, each in enumerate(context.index.rows(Report))
+    }
 
 
 def passage_unit(context: Context, row: int) -> Unit:

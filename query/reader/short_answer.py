@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conspectus.query.context import Context
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Mention, Span
 from conspectus.storage.text.names import words
 
@@ -150,14 +151,16 @@ def _names(context: Context, chunk_id: str) -> list[tuple[int, int, frozenset[st
     """Return the names in a chunk: where they begin and end in it, and their types in small letters."""
     from pyarrow import compute
 
-    index = context.index
-    mentions: pa.Table = index.keep(
-        "places of mentions", lambda: index.arrow(Mention, "chunk_id", "entity_id", "start", "end")
-    )
-    entities: pa.Table = index.keep("types of entities", lambda: index.arrow(Entity, "id", "type", "types"))
+    mentions, entities = _tables(context)
     found = mentions.filter(compute.equal(mentions.column("chunk_id"), chunk_id)).drop_null()
     held = entities.filter(compute.is_in(entities.column("id"), value_set=found.column("entity_id")))
     types_of = {
         each["id"]: frozenset(type_.casefold() for type_ in (each["type"], *each["types"])) for each in held.to_pylist()
     }
     return [(each["start"], each["end"], types_of[each["entity_id"]]) for each in found.to_pylist()]
+
+
+@per_index
+def _tables(context: Context) -> tuple["pa.Table", "pa.Table"]:
+    index = context.index
+    return index.arrow(Mention, "chunk_id", "entity_id", "start", "end"), index.arrow(Entity, "id", "type", "types")

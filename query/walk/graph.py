@@ -9,6 +9,7 @@ import numpy.typing as npt
 from conspectus.query.types import CitedTriple
 from conspectus.query.walk.trace import Hop
 from conspectus.storage.arrays import Bools, Ints, Vectors, gather
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.tables import rows_of_ids
 from conspectus.storage.text.predicates import predicate_words
@@ -107,9 +108,10 @@ class _Column(Sequence[str]):
         return str(self._texts[int(row)])
 
 
+@per_index
 def open_graph(context: "Context") -> KnowledgeGraph:
     """Return the index's graph, made of its tables on first use."""
-    return context.index.keep("knowledge graph", lambda: _load(context))
+    return _load(context)
 
 
 def _load(context: "Context") -> KnowledgeGraph:
@@ -208,11 +210,9 @@ def cited(graph: KnowledgeGraph, number: int, hop: Hop | int) -> CitedTriple:
     )
 
 
+@per_index
 def predicate_vectors(context: "Context") -> Vectors:
     """Return the stored unit vectors of the words of all predicates, float32 (p, d), in the order of `predicates`."""
 
-    def load() -> Vectors:
-        stored = context.index.vectors("predicates")
-        return stored.mean_vectors(np.arange(stored.n_rows, dtype=np.int64))
-
-    return context.index.keep("predicate vectors", load)
+    stored = context.index.vectors("predicates")
+    return stored.mean_vectors(np.arange(stored.n_rows, dtype=np.int64))

@@ -5,6 +5,7 @@ import regex
 from conspectus.query.context import Context
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.arrays import Bools
+from conspectus.storage.index import per_index
 
 _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
 
@@ -18,10 +19,8 @@ def is_id(name: str) -> bool:
     return _ID.fullmatch(name) is not None
 
 
+@per_index
 def all_ids(context: Context) -> Bools:
     """Return for each entity whether its name is but an id, bool (n,)."""
 
-    def load() -> Bools:
-        return np.array([is_id(name) for name in open_graph(context).names], bool)
-
-    return context.index.keep("walk ids", load)
+    return np.array([is_id(name) for name in open_graph(context).names], bool)

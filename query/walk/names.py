@@ -13,6 +13,7 @@ from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.query.question.aliases import alias_rows
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.ids import is_id
+from conspectus.storage.index import per_index
 from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
 from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS
 
@@ -93,24 +94,26 @@ class NamesInPart:
         return self._keys[row]
 
 
+@per_index
 def open_names_in_part(context: Context) -> NamesInPart:
     """Return the names of the index's graph by their words, made on first use."""
-    return context.index.keep("walk names in part", lambda: NamesInPart(open_graph(context)))
+    return NamesInPart(open_graph(context))
 
 
 def matches_of(context: Context, question: str) -> list[NameMatch[int]]:
     """Return the longest names of entities in a text, in its order; the value of each match is an entity's row."""
+    return _matcher(context).find(spoken(question))
 
-    def load() -> NameMatcher[int]:
-        names: dict[str, int] = {}
-        for row, name in enumerate(open_graph(context).names):
-            if not is_id(name):
-                names.setdefault(spoken(name), row)
-        for alias, row in alias_rows(context).items():
-            names.setdefault(spoken(alias), row)
-        return NameMatcher(names)
 
-    return context.index.keep("walk matcher", load).find(spoken(question))
+@per_index
+def _matcher(context: Context) -> NameMatcher[int]:
+    names: dict[str, int] = {}
+    for row, name in enumerate(open_graph(context).names):
+        if not is_id(name):
+            names.setdefault(spoken(name), row)
+    for alias, row in alias_rows(context).items():
+        names.setdefault(spoken(alias), row)
+    return NameMatcher(names)
 
 
 def told_by(context: Context, question: str) -> Told:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.types import Citation, CitedTriple
-from conspectus.query.walk.graph import KnowledgeGraph, cited
+from conspectus.query.walk.graph import KnowledgeGraph, cited, open_graph
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Mention, Relation, Span
 from conspectus.storage.spans import span_in
 
@@ -54,21 +55,18 @@ class Grounds:
         return self.context.sources(id_ for row in relations for id_ in self._chunk_ids[row].as_py())
 
 
-def open_grounds(context: Context, graph: KnowledgeGraph) -> Grounds:
+@per_index
+def open_grounds(context: Context) -> Grounds:
     """Return the grounds of the index's relations, opened on first use."""
+    import pyarrow.compute as pc
 
-    def load() -> Grounds:
-        import pyarrow.compute as pc
-
-        mentions = context.index.arrow(Mention, "relation_id", "chunk_id", "start", "end")
-        mentions = mentions.filter(pc.is_valid(mentions.column("relation_id")))
-        of: dict[str, list[int]] = {}
-        for place, id_ in enumerate(mentions.column("relation_id").to_pylist()):
-            of.setdefault(id_, []).append(place)
-        chunk_ids = context.index.arrow(Relation, "chunk_ids").column("chunk_ids")
-        return Grounds(context, graph, mentions, of, chunk_ids)
-
-    return context.index.keep("walk grounds", load)
+    mentions = context.index.arrow(Mention, "relation_id", "chunk_id", "start", "end")
+    mentions = mentions.filter(pc.is_valid(mentions.column("relation_id")))
+    of: dict[str, list[int]] = {}
+    for place, id_ in enumerate(mentions.column("relation_id").to_pylist()):
+        of.setdefault(id_, []).append(place)
+    chunk_ids = context.index.arrow(Relation, "chunk_ids").column("chunk_ids")
+    return Grounds(context, open_graph(context), mentions, of, chunk_ids)
 
 
 def numbers_of(count: int) -> str:

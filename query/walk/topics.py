@@ -8,6 +8,7 @@ from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.query.question.aliases import alias_rows
 from conspectus.query.walk.graph import Edges, KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.names import Candidate, Told, candidates, told_by
+from conspectus.storage.index import per_index
 from conspectus.storage.text.normalise import entity_key
 
 _KNOWN = 0.2
@@ -85,13 +86,11 @@ def _answering(context: Context, graph: KnowledgeGraph, told: Told, found: Seque
     return shares
 
 
+@per_index
 def _by_key(context: Context) -> dict[str, tuple[int, ...]]:
-    def load() -> dict[str, tuple[int, ...]]:
-        found: dict[str, list[int]] = {}
-        for row, name in enumerate(open_graph(context).names):
-            found.setdefault(entity_key(spoken(name)), []).append(row)
-        for alias, row in alias_rows(context).items():
-            found.setdefault(entity_key(spoken(alias)), [row])
-        return {key: tuple(rows) for key, rows in found.items()}
-
-    return context.index.keep("walk names", load)
+    found: dict[str, list[int]] = {}
+    for row, name in enumerate(open_graph(context).names):
+        found.setdefault(entity_key(spoken(name)), []).append(row)
+    for alias, row in alias_rows(context).items():
+        found.setdefault(entity_key(spoken(alias)), [row])
+    return {key: tuple(rows) for key, rows in found.items()}

@@ -260,7 +260,7 @@ def test_what_is_derived_is_made_once_however_many_ask(tmp_path: Path) -> None:
         return made[-1]
 
     with ThreadPoolExecutor(8) as threads:
-        kept = list(threads.map(lambda _: index.keep("thing", make), range(16)))
+        kept = list(threads.map(lambda _: index.once("thing", make), range(16)))
     assert len(made) == 1
     assert all(each is made[0] for each in kept)
 

@@ -25,6 +25,7 @@ from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_ve
 from conspectus.query.walk.provenance import Grounds, numbers_of, open_grounds
 from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.storage.arrays import Ints
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Community, Entity
 
 
@@ -96,7 +97,7 @@ class FastToG:
 
     def _made(self, question: str, graph: KnowledgeGraph, walked: Walked, steps: tuple[Step, ...], say: Say) -> Answer:
         outcome = walked.outcome
-        grounds = open_grounds(self._context, graph)
+        grounds = open_grounds(self._context)
         text = f"{outcome.text} {numbers_of(len(outcome.relations))}".strip()
         say(text)
         return Answer(
@@ -136,7 +137,7 @@ class FastToG:
 
     def _asking(self, model: LanguageModel) -> ModelDecider:
         graph = open_graph(self._context)
-        grounds: Grounds = open_grounds(self._context, graph)
+        grounds: Grounds = open_grounds(self._context)
         task = self._context.settings.tog.task
         return ModelDecider(model, graph, self._text(graph), self._settings, grounds.sources, task)
 
@@ -159,25 +160,23 @@ class FastToG:
         return Graph2Text(graph, open_graph2text(self._settings.graph2text))
 
 
+@per_index
 def finest_communities(context: Context) -> Ints:
     """Return for each entity a number of the finest community of the index that holds it, -1 where none does."""
 
-    def load() -> Ints:
-        import pyarrow as pa
-        import pyarrow.compute as pc
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
-        ids = context.index.arrow(Entity, "id").column("id").combine_chunks()
-        table = context.index.arrow(Community, "level", "entity_ids")
-        found = np.full(len(ids), -1, np.int64)
-        levels = table.column("level").to_numpy()
-        members = table.column("entity_ids").combine_chunks()
-        members = members.combine_chunks() if isinstance(members, pa.ChunkedArray) else members
-        for place in np.argsort(levels, kind="stable").tolist():
-            rows = pc.index_in(members[place].values, value_set=ids).to_numpy()
-            found[rows] = place
-        return found
-
-    return context.index.keep("finest communities", load)
+    ids = context.index.arrow(Entity, "id").column("id").combine_chunks()
+    table = context.index.arrow(Community, "level", "entity_ids")
+    found = np.full(len(ids), -1, np.int64)
+    levels = table.column("level").to_numpy()
+    members = table.column("entity_ids").combine_chunks()
+    members = members.combine_chunks() if isinstance(members, pa.ChunkedArray) else members
+    for place in np.argsort(levels, kind="stable").tolist():
+        rows = pc.index_in(members[place].values, value_set=ids).to_numpy()
+        found[rows] = place
+    return found
 
 
 def _depth(walked: Walked) -> Usage:

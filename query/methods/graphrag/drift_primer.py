@@ -13,6 +13,7 @@ from conspectus.query.reader.material import ScoredUnit, Unit, report_units, sou
 from conspectus.query.reader.packing import Window, filled
 from conspectus.query.types import Step
 from conspectus.storage.errors import ModelError
+from conspectus.storage.index import per_index
 
 STEP = "primer"
 HYPOTHESIS_STEP = "hypothesis"
@@ -72,11 +73,10 @@ def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
     return [ScoredUnit(reports[row], score) for row, score in zip(rows[0].tolist(), cosines[0].tolist(), strict=True)]
 
 
+@per_index
 def report_rows(context: Context) -> list[Unit]:
     """Return all reports by row."""
-    return context.index.keep(
-        "reports by row", lambda: sorted(report_units(context).values(), key=lambda each: each.row)
-    )
+    return sorted(report_units(context).values(), key=lambda each: each.row)
 
 
 def gained(branches: tuple[Branch, ...]) -> str:

@@ -20,6 +20,7 @@ from conspectus.query.question.scope import closeness_to_whole, is_about_the_who
 from conspectus.query.reader.material import Unit, report_units, sources
 from conspectus.query.types import Step
 from conspectus.storage.errors import ModelError
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Community
 
 STEP = "rate"
@@ -123,5 +124,6 @@ class DynamicReports:
         return Selected(chosen, (walked, accounted("the walk selected", "reports", chosen)))
 
 
+@per_index
 def _hierarchy(context: Context) -> Hierarchy:
-    return context.index.keep("hierarchy", lambda: hierarchy_of(context.index.rows(Community)))
+    return hierarchy_of(context.index.rows(Community))

@@ -20,6 +20,7 @@ from conspectus.query.reader.material import ScoredUnit, Statement, Unit, eviden
 from conspectus.query.reader.mmr import diverse
 from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.arrays import Vectors
+from conspectus.storage.index import per_index
 
 
 class GlobalSearch:
@@ -93,13 +94,16 @@ class GlobalSearch:
 
     def _vectors_of(self, unit: Unit) -> Vectors:
         """Return (n, dimension), kept with the open index: most questions about a whole look at the same units."""
-        embedder = self._context.embedder
+        embedder, vectors = self._context.embedder, _statement_vectors(self._context)
+        if unit.id not in vectors:
+            texts = [embedder.windows(statement.text)[0] for statement in unit.statements()]
+            vectors[unit.id] = embedder.embed(texts) if texts else np.zeros((0, embedder.dimension), np.float32)
+        return vectors[unit.id]
 
-        def embed() -> Vectors:
-            texts = [embedder.windows(each.text)[0] for each in unit.statements()]
-            return embedder.embed(texts) if texts else np.zeros((0, embedder.dimension), np.float32)
 
-        return self._context.index.keep(f"statements {unit.id}", embed)
+@per_index
+def _statement_vectors(context: Context) -> dict[str, Vectors]:
+    return {}
 
 
 class ExtractiveVectorSearch:

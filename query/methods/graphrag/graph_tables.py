@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Rows, gather
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Claim, Community, Entity, Mention, Relation, Report, Span
 from conspectus.storage.spans import span_in
 
@@ -119,9 +120,10 @@ class Knowledge:
         return _lists(len(self.entities), entities), _lists(len(self.reports), relations)
 
 
+@per_index
 def knowledge_of(context: Context) -> Knowledge:
     """Return what the index knows, read on first use."""
-    return context.index.keep("knowledge", lambda: Knowledge(context))
+    return Knowledge(context)
 
 
 def _lists(n_owners: int, pairs: Sequence[tuple[int, int]]) -> Lists:

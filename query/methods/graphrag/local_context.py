@@ -15,6 +15,7 @@ from conspectus.query.methods.graphrag.record_text import RecordUnits
 from conspectus.query.reader.material import ScoredUnit, Unit, passage_unit
 from conspectus.query.reader.packing import cut
 from conspectus.query.types import Step
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Community
 from conspectus.storage.text.tokens import count_each, count_tokens
 
@@ -123,9 +124,7 @@ class _Filling:
 
 def _reports(context: Context, selection: LocalSelection) -> list[_Candidate]:
     ranked = selection.reports
-    chunk_ids = context.index.keep(
-        "chunks of communities", lambda: {each.id: each.chunk_ids for each in context.index.rows(Community)}
-    )
+    chunk_ids = _chunks_of_communities(context)
 
     def unit(row: int) -> Unit:
         report = selection.knowledge.reports[row]
@@ -191,3 +190,8 @@ def _each(ranked: Ranked) -> Iterator[tuple[int, float]]:
 @cache
 def _mark_tokens(number: int) -> int:
     return count_tokens(f"[{number}]")
+
+
+@per_index
+def _chunks_of_communities(context: Context) -> dict[str, tuple[str, ...]]:
+    return {community.id: community.chunk_ids for community in context.index.rows(Community)}

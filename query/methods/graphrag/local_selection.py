@@ -15,6 +15,7 @@ from conspectus.query.methods.graphrag.graph_tables import Knowledge, knowledge_
 from conspectus.query.methods.ppr.seeds import text_scores, word_scores
 from conspectus.query.question.linking import Linked, open_linker
 from conspectus.storage.arrays import Floats, Ints, Rows
+from conspectus.storage.index import per_index
 from conspectus.storage.settings import LocalSettings
 from conspectus.storage.text.normalise import entity_key
 
@@ -50,10 +51,7 @@ class LocalSelection:
     @cached_property
     def named(self) -> Rows:
         """The entities that stand in the question by name, the rarest first."""
-        row_of = self._context.index.keep(
-            "entity rows by key",
-            lambda: {entity_key(each.name): row for row, each in enumerate(self.knowledge.entities)},
-        )
+        row_of = _rows_by_key(self._context)
         keys = (entity_key(each.name) for each in self._linked.names)
         rows = np.array(sorted({*self._linked.entity_rows, *(row_of[key] for key in keys if key in row_of)}), np.int64)
         ordered: Rows = rows[np.lexsort((rows, self.knowledge.frequencies[rows]))]
@@ -172,3 +170,9 @@ class LocalSelection:
 def _distance(level: int, deepest: int) -> tuple[bool, int]:
     """Order levels for an entity: the deepest allowed and those above it, then what is deeper."""
     return level > deepest, abs(level - deepest)
+
+
+@per_index
+def _rows_by_key(context: Context) -> dict[str, int]:
+    """Return the rows of entities by the key of their name."""
+    return {entity_key(entity.name): row for row, entity in enumerate(knowledge_of(context).entities)}

@@ -8,6 +8,7 @@ from conspectus.query.context import Context
 from conspectus.query.reader.material import ScoredUnit, Unit, passage_unit, report_units
 from conspectus.query.reader.packing import filled
 from conspectus.query.types import Step
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Community
 
 _FIRST_LOOK = 64
@@ -62,9 +63,7 @@ class EveryPassage:
 
     async def select(self, question: str) -> Selected:
         """Return every chunk of the index, whatever the question."""
-        context = self._context
-        rows = range(context.index.manifest.rows["chunks"])
-        units = context.index.keep("passage units", lambda: tuple(passage_unit(context, row) for row in rows))
+        units = _passage_units(self._context)
         return Selected(units, (accounted("the index has", "passages", units),))
 
 
@@ -99,3 +98,8 @@ class NearestPassages:
 def accounted(what: str, plural: str, units: tuple[Unit, ...], note: str = "") -> Step:
     """Return the step that says how many units there are and how many tokens they have."""
     return Step("global", f"{what} {len(units)} {plural}, {sum(each.n_tokens for each in units)} tokens{note}")
+
+
+@per_index
+def _passage_units(context: Context) -> tuple[Unit, ...]:
+    return tuple(passage_unit(context, row) for row in range(context.index.manifest.rows["chunks"]))

@@ -46,7 +46,7 @@ async def read_subgraph(context: Context, subgraph: FoundSubgraph, question: str
         return Answer("", "", NO_ANSWER, trace=(Step("answer", "the graph has nothing near to the question"),))
     given = {} if alone else {"graph": numbered_text(subgraph.text)}
     prompt = render(f"query/gretriever_{chosen.prompt}", question=question, **given)
-    grounds = open_grounds(context, open_graph(context))
+    grounds = open_grounds(context)
     sources = () if alone else grounds.sources(subgraph.relations)
     request = Request((Message("user", prompt),), STEP, max_tokens=chosen.max_tokens, sources=sources)
     try:
@@ -87,7 +87,7 @@ def _checked(context: Context, subgraph: FoundSubgraph, said: Said) -> Answer:
     graph = open_graph(context)
     parts = cited_parts(subgraph.text, said.nodes, said.edges)
     rows = [subgraph.relations[each] for each in _edges(subgraph, parts)]
-    grounds = open_grounds(context, graph)
+    grounds = open_grounds(context)
     written = {
         entity_key(name): graph.names[row] for name, row in zip(subgraph.text.nodes, subgraph.nodes, strict=True)
     }

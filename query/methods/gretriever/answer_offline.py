@@ -27,7 +27,7 @@ def best_supported(context: Context, found: Retrieved) -> Answer:
     edges = [_edge_between(graph, subgraph, edge, node) for node in alike]
     names = tuple(graph.names[subgraph.nodes[node]] for node in alike)
     rows = [subgraph.relations[each] for each in dict.fromkeys(edges)]
-    grounds = open_grounds(context, graph)
+    grounds = open_grounds(context)
     return Answer(
         "",
         "",

@@ -6,7 +6,6 @@ from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.tog.evidence import has_documents, open_chunks
 from conspectus.query.question.linking import open_linker
 from conspectus.query.types import Passage
-from conspectus.query.walk.graph import open_graph
 
 _NAMED = 0.2
 """What it is worth that a passage stands under a name that the question holds, beside the cosine with the question."""
@@ -24,8 +23,7 @@ def passages_of(context: Context, found: FoundSubgraph, question: str, k: int) -
     named = {
         known[each] for name in open_linker(context).link(question).names for each in name.chunk_ids if each in known
     }
-    graph = open_graph(context)
-    chunks = open_chunks(context, graph)
+    chunks = open_chunks(context)
     titled = {row for node in found.nodes for row in chunks.titled(node)}
     vector = context.embedder.embed_query(question)[np.newaxis]
     _, near = context.chunk_vectors.search(vector, _POOL + k)

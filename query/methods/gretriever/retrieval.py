@@ -20,6 +20,7 @@ from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_ve
 from conspectus.query.walk.near_triples import around
 from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.storage.arrays import Floats, Ints, Vectors
+from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words
 
 _MOST_OLD = 5
@@ -167,16 +168,21 @@ def _rows_kept(context: Context, graph: KnowledgeGraph, kept: Kept) -> tuple[dic
     """Return the kept prizes by the rows of entities and of relations, the best first, without ids that are gone."""
     if not kept.nodes and not kept.relations:
         return {}, {}
-    entities = context.index.keep("rows of entities", lambda: _by_id(graph.entity_ids))
-    relations = context.index.keep("rows of relations", lambda: _by_id(graph.relation_ids))
+    entities, relations = _rows_by_id(context)
     return (
         {entities[id_]: prize for id_, prize in kept.nodes if id_ in entities},
         {relations[id_]: prize for id_, prize in kept.relations if id_ in relations},
     )
 
 
-def _by_id(ids: Sequence[str]) -> dict[str, int]:
-    return {id_: row for row, id_ in enumerate(ids)}
+@per_index
+def _rows_by_id(context: Context) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the rows of entities and of relations by their ids."""
+    graph = open_graph(context)
+    return (
+        {id_: row for row, id_ in enumerate(graph.entity_ids)},
+        {id_: row for row, id_ in enumerate(graph.relation_ids)},
+    )
 
 
 def _steps(

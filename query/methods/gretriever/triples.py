@@ -16,6 +16,7 @@ from conspectus.query.types import Answer, Evidence, Say, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.arrays import Floats, Ints, Vectors
+from conspectus.storage.index import per_index
 from conspectus.storage.text.tokens import count_tokens
 
 _ROWS = 10_000
@@ -67,7 +68,7 @@ class Triples:
             return assembly.adopt(made, evidence)
 
     def _nearest(self, question: str, row: int) -> Answer:
-        graph, grounds = open_graph(self._context), open_grounds(self._context, open_graph(self._context))
+        graph, grounds = open_graph(self._context), open_grounds(self._context)
         source, target = graph.names[graph.sources[row]], graph.names[graph.targets[row]]
         name = source if spoken(target).casefold() in question.casefold() else target
         return Answer(
@@ -130,10 +131,10 @@ def _without_vectors(context: Context, graph: KnowledgeGraph, vector: Vectors, m
     alone = np.setdiff1d(np.arange(len(graph.sources)), np.asarray(stored.table_rows))
     if not len(alone):
         return np.empty(0, np.int64), np.empty(0)
-    entities = _entity_vectors(context, graph.n_entities)
+    entities = _entity_vectors(context)
     near = entities @ vector
     summed = near[graph.sources] + (predicate_vectors(context) @ vector)[graph.stated] + near[graph.targets]
-    by_parts = (summed / context.index.keep("triple lengths", lambda: _lengths(context, graph, entities)))[alone]
+    by_parts = (summed / _lengths(context))[alone]
     rows = alone[np.lexsort((alone, -np.round(by_parts, 6)))[:most]]
     texts = [sentence(graph, int(row)) for row in rows]
     embedder = context.embedder
@@ -141,18 +142,16 @@ def _without_vectors(context: Context, graph: KnowledgeGraph, vector: Vectors, m
     return rows, np.asarray(embedder.embed(said) @ vector, np.float64)
 
 
-def _entity_vectors(context: Context, n: int) -> Vectors:
+@per_index
+def _entity_vectors(context: Context) -> Vectors:
     """Return the stored vectors of all entities (n, d), zeros for those that have none."""
-
-    def load() -> Vectors:
-        return context.index.vectors("entities").mean_vectors(np.arange(n, dtype=np.int64))
-
-    return context.index.keep("entity vectors", load)
+    return context.index.vectors("entities").mean_vectors(np.arange(open_graph(context).n_entities, dtype=np.int64))
 
 
-def _lengths(context: Context, graph: KnowledgeGraph, entities: Vectors) -> Floats:
+@per_index
+def _lengths(context: Context) -> Floats:
     """Return the length of the sum of the vectors of each triple's parts, at least 1."""
-    predicates = predicate_vectors(context)
+    graph, entities, predicates = open_graph(context), _entity_vectors(context), predicate_vectors(context)
     lengths = np.empty(len(graph.sources))
     for start in range(0, len(lengths), _ROWS):
         rows = slice(start, start + _ROWS)

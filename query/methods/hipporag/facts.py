@@ -14,6 +14,7 @@ from conspectus.query.context import Context
 from conspectus.query.types import Step
 from conspectus.storage.arrays import Floats, Rows, Vectors
 from conspectus.storage.errors import BadAnswer
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Relation
 from pydantic import BaseModel
 
@@ -67,8 +68,8 @@ def between(values: Floats, least: float, most: float) -> Floats:
 
 def told(context: Context, rows: Rows) -> list[str]:
     """Return facts as sentences: `subject predicate object`, or both ends and what is said of them."""
-    relations, entities = context.index.rows(Relation), context.index.rows(Entity)
-    name_of = context.index.keep("names by entity id", lambda: {each.id: each.name for each in entities})
+    relations = context.index.rows(Relation)
+    name_of = _names_by_id(context)
     sentences = []
     for row in rows:
         each = relations[row]
@@ -99,3 +100,8 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
 def _sources(context: Context, rows: Rows) -> tuple[str, ...]:
     relations = context.index.rows(Relation)
     return context.sources(id_ for row in rows for id_ in relations[row].chunk_ids)
+
+
+@per_index
+def _names_by_id(context: Context) -> dict[str, str]:
+    return {entity.id: entity.name for entity in context.index.rows(Entity)}

@@ -18,6 +18,7 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
 from conspectus.storage.tables import rows_of_ids
 
@@ -59,9 +60,10 @@ class Edges:
     weights: Floats
 
 
+@per_index
 def open_memory(context: Context) -> Memory:
     """Return the memory of an index, made on first use."""
-    return context.index.keep("hipporag memory", lambda: _from_tables(context))
+    return _from_tables(context)
 
 
 def make_memory(n_phrases: int, n_passages: int, mentions: Rows, facts: Edges, synonyms: Edges) -> Memory:

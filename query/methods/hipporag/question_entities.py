@@ -17,6 +17,7 @@ from conspectus.query.question.linking import open_linker
 from conspectus.query.types import Step
 from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer
+from conspectus.storage.index import per_index
 from conspectus.storage.text.annotators import open_annotator
 from conspectus.storage.text.nlp import CONCEPT, Annotator
 from conspectus.storage.text.normalise import entity_key
@@ -75,10 +76,11 @@ def _offline(context: Context, question: str) -> tuple[str, ...]:
     return _each_once([question[start:end] for start, end in found])
 
 
+@per_index
 def _annotator(context: Context) -> Annotator:
     """Return the pipeline that the index was made with, so that a question is read as its documents were."""
     pipeline = str(context.index.manifest.settings["extraction"]["pipeline"])
-    return context.index.keep("question annotator", lambda: open_annotator(pipeline))
+    return open_annotator(pipeline)
 
 
 def _each_once(names: list[str]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import Terms, is_telling
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import stem
@@ -153,12 +154,10 @@ def _holders(graph: Adjacency, node: int, n_chunks: int) -> list[int]:
     return [int(each) for each in neighbours if each < n_chunks]
 
 
+@per_index
 def _entity_names(context: Context) -> list[str]:
-    def load() -> list[str]:
-        names: list[str] = context.index.arrow(Entity, "name").column("name").to_pylist()
-        return names
-
-    return context.index.keep("entity names", load)
+    names: list[str] = context.index.arrow(Entity, "name").column("name").to_pylist()
+    return names
 
 
 def _stems_of(text: str) -> set[str]:

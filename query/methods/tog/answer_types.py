@@ -10,6 +10,7 @@ from conspectus.query.methods.tog.beam import Way
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
 from conspectus.query.walk.ids import is_id
 from conspectus.storage.arrays import Floats, Ints
+from conspectus.storage.index import per_index
 
 KINDS = ("person", "place", "date", "thing")
 """What who, where and when ask for, and what is none of these."""
@@ -104,13 +105,9 @@ class Kinds:
         return ends[np.linspace(0, len(ends) - 1, _SAMPLE).astype(np.int64)]
 
 
+@per_index
 def open_kinds(context: Context) -> Kinds:
     """Return the index's kinds, made on first use."""
 
-    def load() -> Kinds:
-        vectors = context.index.vectors("entities")
-        return Kinds(
-            open_graph(context), context.embedder, lambda rows: np.asarray(vectors.mean_vectors(rows), np.float64)
-        )
-
-    return context.index.keep("walk kinds", load)
+    vectors = context.index.vectors("entities")
+    return Kinds(open_graph(context), context.embedder, lambda rows: np.asarray(vectors.mean_vectors(rows), np.float64))

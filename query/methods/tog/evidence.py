@@ -14,6 +14,7 @@ from conspectus.query.methods.tog.beam import Branch
 from conspectus.query.methods.tog.policy import Material
 from conspectus.query.walk.graph import KnowledgeGraph, sentence
 from conspectus.storage.errors import SettingsError
+from conspectus.storage.index import per_index
 from conspectus.storage.records import Mention, Name
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import entity_key
@@ -53,9 +54,10 @@ class ChunksOf:
         return sorted({*rows, *self.titled(entity)})
 
 
-def open_chunks(context: Context, graph: KnowledgeGraph) -> ChunksOf:
+@per_index
+def open_chunks(context: Context) -> ChunksOf:
     """Return the chunks of the index's entities, read on first use."""
-    return context.index.keep("walk chunks", lambda: ChunksOf(context, graph))
+    return ChunksOf(context, open_graph(context))
 
 
 def has_documents(context: Context) -> bool:
@@ -73,7 +75,7 @@ def material_of(
     """
     if not has_documents(context):
         return _triples(graph, candidates, most)
-    chunks = open_chunks(context, graph)
+    chunks = open_chunks(context)
     vector = context.embedder.embed_query(query)[np.newaxis]
     found = []
     for owner, branch in enumerate(candidates):

@@ -89,7 +89,7 @@ def answered(
     """Return the answer of a walk: its names, and the triples and passages that it rests on, numbered in this order."""
     verdict = found.verdict
     relations = verdict.rests_on if found.branch is None else _relations_to(found.branch, verdict.rests_on)
-    grounds = open_grounds(context, graph) if relations else None
+    grounds = open_grounds(context) if relations else None
     citations = Citations(context)
     numbered = len(relations)
     made = 0

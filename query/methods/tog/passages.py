@@ -69,7 +69,7 @@ class Reached:
         return tuple(self._context.passage(row, scores[row]) for row in ranked)
 
     def _of_topics(self) -> set[int]:
-        chunks = open_chunks(self._context, self._graph)
+        chunks = open_chunks(self._context)
         rows = {row for topic in self._rows for row in chunks.titled(topic)}
         known = self._context.chunk_rows
         names: list[Name] = list(open_linker(self._context).link(self._question).names)

@@ -68,7 +68,7 @@ def _read(context: Context, graph: KnowledgeGraph, branch: Branch, leads: Leads)
     found = []
     for entity in branch.entities.tolist():
         named = {word.key for word in words(spoken(graph.names[entity]))}
-        rows = np.array(open_chunks(context, graph).mentioning(entity), np.int64)
+        rows = np.array(open_chunks(context).mentioning(entity), np.int64)
         open_weight = sum(weight for word, weight in weights.items() if word not in named)
         if not len(rows) or not open_weight:
             continue
@@ -102,7 +102,7 @@ def answer_behind(
 ) -> Answer:
     """Return the answer that quotes the sentences and tells the path: triples are numbered first, then the quotes."""
     relations = [hop.relation for hop in hops_to(behind.branch, behind.entity)]
-    grounds = open_grounds(context, graph)
+    grounds = open_grounds(context)
     citations = Citations(context)
     lines = []
     for number, each in enumerate(behind.quotes, start=len(relations) + 1):

@@ -21,6 +21,7 @@ from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_ve
 from conspectus.query.walk.ids import all_ids
 from conspectus.query.walk.trace import Considered
 from conspectus.storage.arrays import Ints
+from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words
 
 _LOOKED_AT = 4
@@ -240,7 +241,7 @@ def open_decider(context: Context, question: str, rows: Sequence[int], *, consum
     """Return the decider of one walk over the index's graph from some entities."""
     graph = open_graph(context)
     vectors = predicate_vectors(context)
-    said = context.index.keep("predicate words", lambda: tuple(map(predicate_words, graph.predicates)))
+    said = _predicate_words(context)
     asked = read(question, [graph.names[row] for row in rows], span_vectors(context), vectors, said)
     beside = " ".join(word for place, word in enumerate(asked.words) if not asked.topic[place])
     whole = np.asarray(vectors @ context.embedder.embed_query(beside or question), np.float64)
@@ -257,3 +258,8 @@ def _distinct(matches: Sequence[Match]) -> list[Match]:
             seen.add(key)
             found.append(each)
     return found
+
+
+@per_index
+def _predicate_words(context: Context) -> tuple[str, ...]:
+    return tuple(map(predicate_words, open_graph(context).predicates))

@@ -94,7 +94,7 @@ class Tog2:
 
         if found.branch is None or not found.branch.steps:
             return True
-        return bool(open_grounds(self._context, graph).spans(int(found.branch.steps[-1].relation[0])))
+        return bool(open_grounds(self._context).spans(int(found.branch.steps[-1].relation[0])))
 
 
 @dataclass(slots=True, eq=False)

@@ -24,9 +24,9 @@ from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedE
 from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
 from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
-from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import SettingsError
+from conspectus.storage.index import per_index
 from conspectus.storage.settings import SoftPromptSettings
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.tokens import count_tokens
@@ -46,7 +46,7 @@ class SoftGRetriever:
         self._name = name
         self._context = context
         self._prompt = open_soft_prompt(context.settings.soft_prompt, context.embedder.name)
-        self._encode = context.index.keep("graph encodings", lambda: RememberedEncodings(context.embedder))
+        self._encode = _encodings(context)
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer from the subgraph around what the question names."""
@@ -99,7 +99,7 @@ def read_written(context: Context, subgraph: FoundSubgraph, written: str) -> Ans
         if edge.source in nodes or edge.target in nodes
     ]
     known = [subgraph.text.nodes[numbers[key]] if (key := entity_key(each)) in numbers else each for each in names]
-    grounds = open_grounds(context, open_graph(context))
+    grounds = open_grounds(context)
     return Answer(
         "",
         "",
@@ -127,3 +127,8 @@ def _opened(folder: str, model: str, precision: Precision, device: Device, embed
             f"{folder} was trained on graphs encoded by {made.embedder}, and the index's are by {embedder}"
         )
     return open_trained(Path(folder), open_frozen(model or made.model, precision, device), made)
+
+
+@per_index
+def _encodings(context: Context) -> RememberedEncodings:
+    return RememberedEncodings(context.embedder)

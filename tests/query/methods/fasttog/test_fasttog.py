@@ -294,7 +294,7 @@ def test_on_documents_a_triple_leads_to_where_it_is_stated(context: Context) -> 
     texts = {each.id: each.text for each in context.index.rows(Document)}
     for each in answer.citations:
         assert texts[each.document_id][each.start : each.end] == each.quote
-    grounds = open_grounds(context, graph)
+    grounds = open_grounds(context)
     rows = [next(i for i, id_ in enumerate(graph.relation_ids) if id_ == each.relation_id) for each in answer.triples]
     hashes = {digest(each.text) for each in context.chunks}
     assert set(grounds.sources(rows)) <= hashes

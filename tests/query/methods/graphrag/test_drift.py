@@ -13,7 +13,7 @@ from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError
-from conspectus.storage.records import Document, Relation, Report
+from conspectus.storage.records import Chunk, Document, Relation, Report
 
 from tests.conftest import Build
 from tests.marks import unmarked
@@ -244,12 +244,12 @@ def test_without_reports_or_without_chunks(build: Build, harbour: Context, tmp_p
     assert found.known
     assert "the index has no reports" in found.trace[0].detail
     with served(small, tmp_path / "none", rules()) as (opened, server):
-        opened.index.keep("rows chunks", list)
+        opened.index.rows(Chunk).clear()
         found, told = ask(opened)
         assert not server.requests
     assert found.text == "".join(told) == NO_ANSWER
     bare = Context(type(small.index).open(small.index.root), small.settings)
-    bare.index.keep("rows chunks", list)
+    bare.index.rows(Chunk).clear()
     assert ask(bare)[0].text == NO_ANSWER
 
 

@@ -318,7 +318,7 @@ def test_an_index_that_knows_nothing_is_searched_all_the_same(
 
 def test_an_index_without_a_chunk_is_answered_without_a_call(harbour: Context, tmp_path: Path) -> None:
     with served(harbour, tmp_path, rules("never asked [1].")) as (opened, server):
-        opened.index.keep("rows chunks", list)
+        opened.index.rows(Chunk).clear()
         found, said = ask(opened)
         assert asyncio.run(LocalRetriever(opened).retrieve(QUESTION, 5)).passages == ()
         assert not server.requests
