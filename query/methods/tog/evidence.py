@@ -12,7 +12,7 @@ from conspectus.prompts.embedding.reranker import open_reranker
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import Branch
 from conspectus.query.methods.tog.policy import Material
-from conspectus.query.walk.graph import KnowledgeGraph, sentence
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, sentence
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Mention, Name
