@@ -25,7 +25,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text
 from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
-from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.graph import open_graph, sentence
 from conspectus.query.walk.near_triples import around
 from conspectus.query.walk.topics import link_topics, rows_of
@@ -34,7 +34,7 @@ from conspectus.storage.settings import load_settings, parse_override
 from conspectus.storage.text.tokens import count_each, count_tokens
 
 
-def holds(found: FoundSubgraph, answers: tuple[str, ...]) -> bool:
+def holds(found: RetrievedSubgraph, answers: tuple[str, ...]) -> bool:
     """Return whether an answer is a node of a subgraph."""
     return bool({name_key(each) for each in found.text.nodes} & set(map(name_key, answers)))
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from conspectus.query.conversation.history import Conversation
-from conspectus.query.types import Answer, Evidence, Say, nobody
+from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from conspectus.pipelines.exchange.export_result import Exported
     from conspectus.query.context import Context
     from conspectus.query.explain.types import Explanation
-    from conspectus.query.walk.trace import WalkTrace
+    from conspectus.query.types.trace import WalkTrace
     from conspectus.storage.manifest import Manifest
     from conspectus.storage.records import Failure, Merge, Report
     from conspectus.storage.verify import Problem
@@ -83,20 +83,20 @@ class AsyncIndex:
         from conspectus.query.citations.verification import verified
         from conspectus.query.conversation.follow_up import ShapedAnswerer
         from conspectus.query.menu import find_method
-        from conspectus.query.types import AnswersAbout
+        from conspectus.query.types import TopicAnswerer
 
         context = self._asked()
         answerer = find_method(method).answerer(context)
         if topics:
-            if not isinstance(answerer, AnswersAbout):
+            if not isinstance(answerer, TopicAnswerer):
                 raise UsageError(f"method {method!r} does not walk from topics; choose one that does, such as tog2")
             if history is not None:
                 raise UsageError("topics cannot be combined with a conversation")
-            answer = await answerer.answer_about(question, topics, say or nobody)
+            answer = await answerer.answer_about(question, topics, say or ignore_pieces)
         else:
             if history is not None:
                 answerer = ShapedAnswerer(context, answerer, history)
-            answer = await answerer.answer(question, say or nobody)
+            answer = await answerer.answer(question, say or ignore_pieces)
         return told(context, await verified(context, answer))
 
     async def retrieve(

@@ -6,7 +6,7 @@ colour, and on each line stands what it says. Written by hand; the same subgraph
 
 from collections.abc import Sequence
 
-from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.graph import spoken
 from conspectus.render.explanation_svg import INK, LINE, PALE, cut, words_at, xml
 from conspectus.render.layered_layout import layered
@@ -20,7 +20,7 @@ _NAME, _SAID = 28, 26
 _ANSWER, _PRIZED = "#b8572f", "#5c7f4f"
 
 
-def subgraph_svg(found: FoundSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
+def subgraph_svg(found: RetrievedSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
     """Return the picture of a subgraph; `answers` are names of nodes. UsageError where it has no node."""
     if not found.nodes:
         raise UsageError("there is no subgraph to draw: nothing in the graph is near to the question")
@@ -58,7 +58,7 @@ def subgraph_svg(found: FoundSubgraph, question: str, method: str, answers: Sequ
     )
 
 
-def subgraph_html(found: FoundSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
+def subgraph_html(found: RetrievedSubgraph, question: str, method: str, answers: Sequence[str] = ()) -> str:
     """Return the same picture in a page of HTML that needs nothing else, above the subgraph's two tables."""
     nodes, edges = found.text.tables()
     names = found.text.nodes
@@ -84,12 +84,12 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return f"<table>\n<tr>{head}</tr>\n{body}\n</table>"
 
 
-def _pairs(found: FoundSubgraph) -> list[tuple[int, int]]:
+def _pairs(found: RetrievedSubgraph) -> list[tuple[int, int]]:
     """Return the pairs of nodes that edges join, each once; loops are pairs of one node."""
     return list(dict.fromkeys((min(e.source, e.target), max(e.source, e.target)) for e in found.text.edges))
 
 
-def _layers(found: FoundSubgraph) -> list[int]:
+def _layers(found: RetrievedSubgraph) -> list[int]:
     """Return how many edges each node is from the first of its component."""
     beside: dict[int, list[int]] = {}
     for one, other in _pairs(found):
@@ -107,7 +107,7 @@ def _layers(found: FoundSubgraph) -> list[int]:
     return [layer[node] for node in range(len(found.nodes))]
 
 
-def _line(found: FoundSubgraph, at: Sequence[tuple[float, float]], one: int, other: int) -> str:
+def _line(found: RetrievedSubgraph, at: Sequence[tuple[float, float]], one: int, other: int) -> str:
     """Return the edges between two nodes as one line, with an arrow at each end that is a target."""
     edges = [each for each in found.text.edges if {each.source, each.target} == {one, other}]
     left, right = sorted((one, other), key=lambda node: at[node])
@@ -132,7 +132,7 @@ def _line(found: FoundSubgraph, at: Sequence[tuple[float, float]], one: int, oth
     )
 
 
-def _box(found: FoundSubgraph, number: int, at: tuple[float, float], marked: set[str]) -> str:
+def _box(found: RetrievedSubgraph, number: int, at: tuple[float, float], marked: set[str]) -> str:
     name, prize = found.text.nodes[number], found.node_prizes[number]
     answers = name.casefold() in marked
     fill, stroke = ("#fbe9e0", _ANSWER) if answers else ("#e8f3e4", _PRIZED) if prize else ("#ffffff", "#9fb2c4")

@@ -3,8 +3,8 @@
 from typing import Any
 
 from conspectus.pipelines.readers.filenames import visible
+from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
-from conspectus.query.walk.trace import Chain, Considered, Decision, Hop, WalkTrace
 
 
 def text(walk: WalkTrace, graph: KnowledgeGraph) -> str:

@@ -9,8 +9,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from conspectus.query.types.trace import Chain, Hop, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
-from conspectus.query.walk.trace import Chain, Hop, WalkTrace
 from conspectus.render.explanation_svg import HEADING, INK, LINE, PALE, cut, heading, words_at, wrapped, xml
 from conspectus.storage.errors import UsageError
 

@@ -8,7 +8,7 @@ from conspectus.pipelines.evaluation.suites import Question
 from conspectus.query.context import Context
 from conspectus.query.menu import Method
 from conspectus.query.question.tasks import Task
-from conspectus.query.types import Answer, Answerer, AnswersAbout, nobody
+from conspectus.query.types import Answer, Answerer, TopicAnswerer, ignore_pieces
 from conspectus.storage.errors import ModelError
 
 Topic = Literal["given", "linked"]
@@ -32,9 +32,9 @@ class Asked:
         text = question.slot if task == "slots" and question.slot and self.slots_as_published else question.question
         answerer = self.answerers[task]
         try:
-            if self.topic == "given" and question.entities and isinstance(answerer, AnswersAbout):
-                return await answerer.answer_about(text, question.entities, nobody)
-            return await answerer.answer(text, nobody)
+            if self.topic == "given" and question.entities and isinstance(answerer, TopicAnswerer):
+                return await answerer.answer_about(text, question.entities, ignore_pieces)
+            return await answerer.answer(text, ignore_pieces)
         except ModelError:
             return None
 

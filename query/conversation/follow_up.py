@@ -22,7 +22,7 @@ from conspectus.query.conversation.history import Conversation
 from conspectus.query.methods.gretriever.carry_over import decayed
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.terms import question_terms
-from conspectus.query.types import Answer, Answerer, AnswersAfter, Evidence, Retriever, Say, Step, Usage
+from conspectus.query.types import Answer, Answerer, Evidence, FollowUpAnswerer, Retriever, Say, Step, Usage
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens
@@ -70,7 +70,7 @@ class ShapedAnswerer:
             shaped = await shape(self._context, self._history, question)
         shaping = measure.usage()
         kept = decayed((turn.kept for turn in self._history.turns), self._context.settings.gretriever.decay)
-        if isinstance(self._answerer, AnswersAfter):
+        if isinstance(self._answerer, FollowUpAnswerer):
             answer = await self._answerer.answer_after(shaped.standalone, kept, say)
         else:
             answer = await self._answerer.answer(shaped.standalone, say)

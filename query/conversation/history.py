@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.types import Answer
+from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens, token_spans
 
@@ -33,7 +33,7 @@ class Turn:
     citations: tuple[Cited, ...] = ()
     sources: tuple[str, ...] = ()
     narrowed: str = ""
-    kept: Kept = NOTHING_KEPT
+    kept: CarriedPrizes = NO_PRIZES
     """What a further question begins with, where the answer was made from a subgraph."""
 
     @property
@@ -89,7 +89,7 @@ def turn_of(answer: Answer) -> Turn:
         tuple(dict.fromkeys(Cited(each.document_id, each.start, each.end) for each in answer.citations)),
         tuple(sorted({digest(each.text) for each in answer.evidence.passages})),
         answer.narrowed,
-        answer.evidence.subgraph.kept if answer.evidence.subgraph else NOTHING_KEPT,
+        answer.evidence.subgraph.kept if answer.evidence.subgraph else NO_PRIZES,
     )
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Annotated
 
 from conspectus.query.conversation.history import Cited, Conversation, Turn
-from conspectus.query.methods.gretriever.carry_over import MOST, NOTHING_KEPT, Kept
+from conspectus.query.methods.gretriever.carry_over import MOST
+from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.errors import InputError, UsageError
 from filelock import FileLock
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -114,7 +115,7 @@ def _turn(path: Path, number: int, line: bytes) -> Turn:
         citations,
         tuple(read.sources),
         read.narrowed,
-        Kept(tuple(read.kept.nodes), tuple(read.kept.relations)),
+        CarriedPrizes(tuple(read.kept.nodes), tuple(read.kept.relations)),
     )
 
 
@@ -122,7 +123,7 @@ def _line(turn: Turn) -> bytes:
     held = asdict(turn)
     held |= {key: held[key][:MOST_CHARACTERS] for key in ("question", "standalone", "answer", "narrowed")}
     held |= {key: held[key][:_MOST_CITATIONS] for key in ("citations", "sources")}
-    if turn.kept == NOTHING_KEPT:
+    if turn.kept == NO_PRIZES:
         del held["kept"]
     return dumps(held, ensure_ascii=False).encode("utf-8", "replace")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 import numpy as np
 import numpy.typing as npt
 from conspectus.query.types import CitedTriple
-from conspectus.query.walk.trace import Hop
+from conspectus.query.types.trace import Hop
 from conspectus.storage.arrays import Bools, Ints, Vectors, gather
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Relation

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
+from conspectus.query.types.trace import Considered, Hop
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence
-from conspectus.query.walk.trace import Considered, Hop
 from conspectus.storage.arrays import Ints
 
 

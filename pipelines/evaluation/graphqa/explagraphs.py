@@ -10,7 +10,7 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.graphqa.splits import Found, Row, collected, failure, graph_of
 from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
-from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.storage.errors import InputError
 
 STANCES = ("support", "counter")

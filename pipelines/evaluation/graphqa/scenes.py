@@ -14,7 +14,7 @@ from conspectus.pipelines.evaluation.graphqa.splits import Found, LeftOut, Row, 
 from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
 from conspectus.pipelines.evaluation.jsonl import value_of
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from pydantic import BaseModel, ValidationError
 

@@ -1,7 +1,7 @@
 """How many tokens graphs have as text, without writing them: each text is counted once, however often it stands."""
 
 from conspectus.pipelines.evaluation.graphqa.types import Size
-from conspectus.query.methods.gretriever.textual_graph import Table, TextualGraph
+from conspectus.query.types.textual_graph import Table, TextualGraph
 from conspectus.storage.text.tokens import count_each, count_tokens
 
 _MOST_KNOWN = 1_000_000

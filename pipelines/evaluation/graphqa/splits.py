@@ -7,7 +7,7 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.graphqa.sizes import Sizes
 from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion, Metric, Size
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Failure
 from pydantic import ValidationError

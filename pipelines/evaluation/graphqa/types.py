@@ -14,7 +14,7 @@ from typing import Literal
 
 from conspectus.pipelines.evaluation.graphqa.scores import begins_with, hit_at_1, lenient
 from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
-from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Failure
 

@@ -20,7 +20,7 @@ from conspectus.pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, r
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.walk.graph import predicate_words, spoken
 from conspectus.query.walk.ids import is_id
 from conspectus.storage.settings import KgSettings

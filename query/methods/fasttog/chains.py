@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from conspectus.query.methods.fasttog.local_search import Candidate, LocalSearch, Members, Searched
+from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
-from conspectus.query.walk.trace import Chain, Considered, Decision, Hop, WalkTrace
 
 Label = Callable[[Members], str]
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from conspectus.query.methods.fasttog.chains import Grown, Outcome, Picked
 from conspectus.query.methods.fasttog.local_search import Candidate, Members
 from conspectus.query.methods.fasttog.question_reading import Reading
+from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.walk.ids import is_id
-from conspectus.query.walk.trace import Considered
 
 _WAYS = 3
 """Most ways kept to one entity."""

@@ -12,9 +12,9 @@ from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.checks import CitedParts, cited_parts
-from conspectus.query.methods.gretriever.textual_graph import TextualGraph
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.types import Answer, Step
+from conspectus.query.types.subgraph import RetrievedSubgraph
+from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.walk.graph import open_graph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -34,7 +34,7 @@ class Said(BaseModel):
     edges: list[int] = []
 
 
-async def read_subgraph(context: Context, subgraph: FoundSubgraph, question: str, model: LanguageModel) -> Answer:
+async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question: str, model: LanguageModel) -> Answer:
     """Return what the model reads in a subgraph; without any node it is NO_ANSWER, and no model is asked.
 
     A number that is of no node or edge is dropped, and counted in `dropped_citations`; the last step of the trace has
@@ -82,7 +82,7 @@ def _nothing(why: str) -> Answer:
     return Answer("", "", NO_ANSWER, trace=(Step("answer", why),))
 
 
-def _checked(context: Context, subgraph: FoundSubgraph, said: Said) -> Answer:
+def _checked(context: Context, subgraph: RetrievedSubgraph, said: Said) -> Answer:
     """Return the answer with what it cites and is there, the edges as numbered triples."""
     graph = open_graph(context)
     parts = cited_parts(subgraph.text, said.nodes, said.edges)
@@ -104,7 +104,7 @@ def _checked(context: Context, subgraph: FoundSubgraph, said: Said) -> Answer:
     )
 
 
-def _edges(subgraph: FoundSubgraph, parts: CitedParts) -> tuple[int, ...]:
+def _edges(subgraph: RetrievedSubgraph, parts: CitedParts) -> tuple[int, ...]:
     """Return the cited edges; where only nodes are cited, the edges between these."""
     if parts.edges:
         return parts.edges

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import Retrieved
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.types import Answer, Step
+from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
 from conspectus.query.walk.ids import is_id
 from conspectus.query.walk.provenance import numbers_of, open_grounds
@@ -39,7 +39,7 @@ def best_supported(context: Context, found: Retrieved) -> Answer:
     )
 
 
-def supported(graph: KnowledgeGraph, subgraph: FoundSubgraph, topics: Sequence[int]) -> list[int]:
+def supported(graph: KnowledgeGraph, subgraph: RetrievedSubgraph, topics: Sequence[int]) -> list[int]:
     """Return the nodes (their numbers in the subgraph) that edges of some prize lead to, the best supported first.
 
     An edge speaks by its prize for that of its ends which is farther from what the question is about. A node is as
@@ -59,7 +59,7 @@ def supported(graph: KnowledgeGraph, subgraph: FoundSubgraph, topics: Sequence[i
     )
 
 
-def _distances(subgraph: FoundSubgraph, topics: Sequence[int]) -> list[int]:
+def _distances(subgraph: RetrievedSubgraph, topics: Sequence[int]) -> list[int]:
     """Return how many edges each node is from the topics, or from the first node; the farthest are not reached."""
     beside: dict[int, list[int]] = {}
     for edge in subgraph.text.edges:
@@ -75,7 +75,7 @@ def _distances(subgraph: FoundSubgraph, topics: Sequence[int]) -> list[int]:
     return [far.get(node, len(subgraph.nodes)) for node in range(len(subgraph.nodes))]
 
 
-def _speaks_most(subgraph: FoundSubgraph, node: int, topics: Sequence[int]) -> int:
+def _speaks_most(subgraph: RetrievedSubgraph, node: int, topics: Sequence[int]) -> int:
     """Return the edge of a prize at a node that joins it to what the question is about, if there is one; the best."""
     at = [
         place
@@ -91,7 +91,7 @@ def _speaks_most(subgraph: FoundSubgraph, node: int, topics: Sequence[int]) -> i
     return min(at, key=rank)
 
 
-def _alike(graph: KnowledgeGraph, subgraph: FoundSubgraph, edge: int, node: int) -> list[int]:
+def _alike(graph: KnowledgeGraph, subgraph: RetrievedSubgraph, edge: int, node: int) -> list[int]:
     """Return the nodes that an edge of the same predicate and direction joins to the same other end."""
     one = subgraph.text.edges[edge]
     outgoing = one.target == node
@@ -104,7 +104,7 @@ def _alike(graph: KnowledgeGraph, subgraph: FoundSubgraph, edge: int, node: int)
     ]
 
 
-def _edge_between(graph: KnowledgeGraph, subgraph: FoundSubgraph, edge: int, node: int) -> int:
+def _edge_between(graph: KnowledgeGraph, subgraph: RetrievedSubgraph, edge: int, node: int) -> int:
     """Return the edge that joins a node as `edge` joins another."""
     one = subgraph.text.edges[edge]
     said = graph.stated[subgraph.relations[edge]]

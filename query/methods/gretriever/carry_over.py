@@ -1,11 +1,8 @@
 """What a conversation keeps of a subgraph: the prizes of its parts, which fall from turn to turn."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.types.subgraph import CarriedPrizes, RetrievedSubgraph
 
 MOST = 50
 """Most nodes, and most edges, of one subgraph that are kept: the best."""
@@ -14,20 +11,9 @@ _ANSWERED = 1.0
 _NEGLIGIBLE = 0.01
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Prizes of entities and of relations by their ids; every prize is positive."""
-
-    nodes: tuple[tuple[str, float], ...] = ()
-    relations: tuple[tuple[str, float], ...] = ()
-
-
-NOTHING_KEPT = Kept()
-
-
 def kept_of(
-    found: "FoundSubgraph", entity_ids: Iterable[str], relation_ids: Iterable[str], answers: Iterable[str]
-) -> Kept:
+    found: RetrievedSubgraph, entity_ids: Iterable[str], relation_ids: Iterable[str], answers: Iterable[str]
+) -> CarriedPrizes:
     """Return what is kept of a subgraph, whose nodes and edges have these ids; `answers` are names that answered."""
     answered = {each.replace("_", " ").casefold() for each in answers}
     nodes = []
@@ -36,10 +22,10 @@ def kept_of(
         if worth > 0:
             nodes.append((id_, worth))
     relations = [(id_, prize) for id_, prize in zip(relation_ids, found.edge_prizes, strict=True) if prize > 0]
-    return Kept(_best(nodes), _best(relations))
+    return CarriedPrizes(_best(nodes), _best(relations))
 
 
-def decayed(turns: Iterable[Kept], decay: float) -> Kept:
+def decayed(turns: Iterable[CarriedPrizes], decay: float) -> CarriedPrizes:
     """Return what turns, the oldest first, leave for the next: of each part its best prize, times `decay` a turn."""
     nodes: dict[str, float] = {}
     relations: dict[str, float] = {}
@@ -49,7 +35,7 @@ def decayed(turns: Iterable[Kept], decay: float) -> Kept:
                 left = prize * decay**age
                 if left >= _NEGLIGIBLE:
                     into[id_] = max(left, into.get(id_, 0.0))
-    return Kept(_best(nodes.items()), _best(relations.items()))
+    return CarriedPrizes(_best(nodes.items()), _best(relations.items()))
 
 
 def _best(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.types.textual_graph import TextualGraph
 
 
 @dataclass(frozen=True, slots=True)

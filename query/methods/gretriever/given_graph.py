@@ -11,7 +11,7 @@ from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, ran
 from conspectus.query.methods.gretriever.soft.graph_encodings import Encode
 from conspectus.query.methods.gretriever.solver import Solver
 from conspectus.query.methods.gretriever.subgraph import best_part
-from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.walk.graph import graph_of
 
 

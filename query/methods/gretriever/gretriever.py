@@ -12,11 +12,11 @@ from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.answer_llm import read_subgraph
 from conspectus.query.methods.gretriever.answer_offline import best_supported
-from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.remembering import with_kept
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
 from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.text.tokens import count_tokens
 
 
@@ -45,17 +45,17 @@ class GRetriever:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer from the subgraph around what the question names."""
-        return await self._answered(question, None, NOTHING_KEPT, say)
+        return await self._answered(question, None, NO_PRIZES, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer from the subgraph around the entities of these names."""
-        return await self._answered(question, topics, NOTHING_KEPT, say)
+        return await self._answered(question, topics, NO_PRIZES, say)
 
-    async def answer_after(self, question: str, kept: Kept, say: Say) -> Answer:
+    async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
         """Return the answer to a further question: the subgraph grows from what earlier ones have kept."""
         return await self._answered(question, None, kept, say)
 
-    async def _answered(self, question: str, topics: Sequence[str] | None, kept: Kept, say: Say) -> Answer:
+    async def _answered(self, question: str, topics: Sequence[str] | None, kept: CarriedPrizes, say: Say) -> Answer:
         with assembling(question, self._name) as assembly:
             found = retrieve_subgraph(self._context, question, topics, kept)
             if self._model is None:

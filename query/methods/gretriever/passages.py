@@ -2,10 +2,10 @@
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.methods.tog.evidence import has_documents, open_chunks
 from conspectus.query.question.linking import open_linker
 from conspectus.query.types import Passage
+from conspectus.query.types.subgraph import RetrievedSubgraph
 
 _NAMED = 0.2
 """What it is worth that a passage stands under a name that the question holds, beside the cosine with the question."""
@@ -15,7 +15,7 @@ passage states an edge was worth nothing more there."""
 _POOL = 20
 
 
-def passages_of(context: Context, found: FoundSubgraph, question: str, k: int) -> tuple[Passage, ...]:
+def passages_of(context: Context, found: RetrievedSubgraph, question: str, k: int) -> tuple[Passage, ...]:
     """Return the k best passages, ties by their row; none where the index holds a graph alone."""
     if not has_documents(context):
         return ()

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
 from conspectus.query.methods.gretriever.subgraph import best_part
 from conspectus.query.methods.gretriever.textualise import textualised
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.types import Step
+from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.near_triples import around
 from conspectus.query.walk.topics import link_topics, rows_of
@@ -37,13 +36,13 @@ _BESIDE = 200
 class Retrieved:
     """A subgraph, the entity rows that the question is about, and the steps that led there."""
 
-    subgraph: FoundSubgraph
+    subgraph: RetrievedSubgraph
     topics: tuple[int, ...]
     trace: tuple[Step, ...]
 
 
 def retrieve_subgraph(
-    context: Context, question: str, topics: Sequence[str] | None = None, kept: Kept = NOTHING_KEPT
+    context: Context, question: str, topics: Sequence[str] | None = None, kept: CarriedPrizes = NO_PRIZES
 ) -> Retrieved:
     """Return the subgraph of a question as the `gretriever` settings want it; without any node where nothing is near.
 
@@ -164,7 +163,9 @@ def _bounded(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance
     return relations[order], closeness[order]
 
 
-def _rows_kept(context: Context, graph: KnowledgeGraph, kept: Kept) -> tuple[dict[int, float], dict[int, float]]:
+def _rows_kept(
+    context: Context, graph: KnowledgeGraph, kept: CarriedPrizes
+) -> tuple[dict[int, float], dict[int, float]]:
     """Return the kept prizes by the rows of entities and of relations, the best first, without ids that are gone."""
     if not kept.nodes and not kept.relations:
         return {}, {}
@@ -187,7 +188,7 @@ def _rows_by_id(context: Context) -> tuple[dict[str, int], dict[str, int]]:
 
 def _steps(
     graph: KnowledgeGraph,
-    found: FoundSubgraph,
+    found: RetrievedSubgraph,
     before: Ints,
     prizes: Mapping[int, float],
     cost: float,

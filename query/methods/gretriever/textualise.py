@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
-from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.types.subgraph import RetrievedSubgraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
 from conspectus.query.walk.ids import is_id
 from conspectus.storage.text.tokens import count_tokens
@@ -37,7 +37,7 @@ def textualised(
     budget: int,
     beside: tuple[int, int],
     room: Mapping[int, float] = MappingProxyType({}),
-) -> FoundSubgraph:
+) -> RetrievedSubgraph:
     """Return a connected subgraph as text of at most `budget` tokens, its best parts first.
 
     The best node is always in it. An edge is worth what is the best behind it, seen from the best node, so that what is
@@ -50,11 +50,11 @@ def textualised(
         prizes: of entities, 0 where there is none.
         edge_prizes: of relations, the same.
         budget: most tokens of the text.
-        beside: see `FoundSubgraph`.
+        beside: see `RetrievedSubgraph`.
         room: further relations, which fill the room that is left, with how close they are, -1 to 1.
     """
     if not nodes:
-        return FoundSubgraph(TextualGraph((), ()), (), (), (), (), beside)
+        return RetrievedSubgraph(TextualGraph((), ()), (), (), (), (), beside)
     best = min(nodes, key=lambda row: (-prizes.get(row, 0.0), row))
     worth = {row: _ROOM * (1 + closeness) for row, closeness in room.items()} | dict(edge_prizes)
     relations = list(dict.fromkeys([*relations, *room]))
@@ -102,13 +102,13 @@ def _told(
     prizes: Mapping[int, float],
     edge_prizes: Mapping[int, float],
     beside: tuple[int, int],
-) -> FoundSubgraph:
+) -> RetrievedSubgraph:
     number = {row: place for place, row in enumerate(nodes)}
     edges = tuple(
         TextualEdge(number[int(graph.sources[each])], edge_text(graph, each), number[int(graph.targets[each])])
         for each in relations
     )
-    return FoundSubgraph(
+    return RetrievedSubgraph(
         TextualGraph(tuple(node_text(graph, row) for row in nodes), edges),
         tuple(nodes),
         tuple(relations),

@@ -9,10 +9,10 @@ from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.answer_llm import read_subgraph
 from conspectus.query.methods.gretriever.passages import passages_of
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.types import Answer, Evidence, Say, Step
+from conspectus.query.types.subgraph import RetrievedSubgraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, sentence, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.arrays import Floats, Ints, Vectors
@@ -81,7 +81,7 @@ class Triples:
         )
 
 
-def nearest_triples(context: Context, question: str) -> FoundSubgraph:
+def nearest_triples(context: Context, question: str) -> RetrievedSubgraph:
     """Return the nearest triples that `gretriever.context_tokens` hold, told one a line; each has its cosine as prize.
 
     Triples that have no vector of their own are compared word by word: the `gretriever.candidates` of them whose
@@ -113,7 +113,7 @@ def _line(source: str, said: str, target: str) -> str:
     return f"{source},{said},{target}"
 
 
-def _tokens(found: FoundSubgraph) -> int:
+def _tokens(found: RetrievedSubgraph) -> int:
     text = found.text
     return sum(count_tokens(_line(text.nodes[each.source], each.text, text.nodes[each.target])) for each in text.edges)
 
@@ -160,7 +160,7 @@ def _lengths(context: Context) -> Floats:
     return np.maximum(lengths, 1.0)
 
 
-def _told(graph: KnowledgeGraph, relations: list[int], cosines: list[float]) -> FoundSubgraph:
+def _told(graph: KnowledgeGraph, relations: list[int], cosines: list[float]) -> RetrievedSubgraph:
     nodes = list(dict.fromkeys(int(end) for row in relations for end in (graph.sources[row], graph.targets[row])))
     number = {row: place for place, row in enumerate(nodes)}
     edges = tuple(
@@ -168,7 +168,7 @@ def _told(graph: KnowledgeGraph, relations: list[int], cosines: list[float]) -> 
         for row in relations
     )
     text = TextualGraph(tuple(node_text(graph, row) for row in nodes), edges)
-    return FoundSubgraph(
+    return RetrievedSubgraph(
         text,
         tuple(nodes),
         tuple(relations),

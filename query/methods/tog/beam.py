@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from conspectus.query.types.trace import Chain, Hop
 from conspectus.query.walk.graph import Edges, KnowledgeGraph
-from conspectus.query.walk.trace import Chain, Hop
 from conspectus.storage.arrays import Bools, Floats, Ints
 
 

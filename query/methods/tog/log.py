@@ -10,9 +10,9 @@ from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import Branch, chain_of, hops_to
 from conspectus.query.methods.tog.policy import Ruling, Verdict
 from conspectus.query.types import Answer, Evidence, Passage, Say, Step, Usage
+from conspectus.query.types.trace import Chain, Considered, Decision, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.query.walk.trace import Chain, Considered, Decision, WalkTrace
 from conspectus.storage.records import Span
 
 _MOST_TRIPLES = 20

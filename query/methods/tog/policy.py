@@ -6,7 +6,7 @@ from typing import Protocol
 
 from conspectus.query.methods.tog.beam import Branch, Option
 from conspectus.query.types import Passage
-from conspectus.query.walk.trace import Considered
+from conspectus.query.types.trace import Considered
 
 
 @dataclass(frozen=True, slots=True)

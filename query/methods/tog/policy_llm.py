@@ -23,8 +23,8 @@ from conspectus.query.methods.tog.replies import (
 )
 from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.types import Passage
+from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
-from conspectus.query.walk.trace import Considered
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.settings import TogSettings

@@ -17,9 +17,9 @@ from conspectus.query.methods.tog.policy import Material, Ruling, Verdict
 from conspectus.query.methods.tog.question_predicates import read
 from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.query.methods.tog.unmatched import Match
+from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, predicate_words, spoken
 from conspectus.query.walk.ids import all_ids
-from conspectus.query.walk.trace import Considered
 from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words

@@ -23,10 +23,10 @@ from conspectus.query.methods.tog.policy import Decides, Material, Ruling, Verdi
 from conspectus.query.methods.tog.policy_llm import ModelDecider
 from conspectus.query.methods.tog.policy_offline import OfflineDecider, open_decider
 from conspectus.query.reader.extractive import quote_evidence
-from conspectus.query.types import Answer, Evidence, Passage, Say, Step, nobody
+from conspectus.query.types import Answer, Evidence, Passage, Say, Step, ignore_pieces
+from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 from conspectus.query.walk.topics import link_topics, rows_of
-from conspectus.query.walk.trace import Considered
 from conspectus.storage.settings import TogSettings
 
 _LEAST_MATCHED = 0.5
@@ -77,7 +77,7 @@ class Tog2:
             evidence = Evidence(found.passages, trace=(*before, *search.record.steps()), walk=search.record.trace())
             with assembling(question, self._name) as assembly:
                 assembly.over(len(found.passages), 0)
-                read = quote_evidence(assembly, self._context, evidence, nobody)
+                read = quote_evidence(assembly, self._context, evidence, ignore_pieces)
             if not read.known and isinstance(search.decider, OfflineDecider):
                 behind = best_behind(self._context, graph, search.walked, search.decider)
                 if behind:

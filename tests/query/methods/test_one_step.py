@@ -7,7 +7,7 @@ import pytest
 from conspectus.prompts.fake import FakeReply, Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.types import Answer, AnswersAbout
+from conspectus.query.types import Answer, TopicAnswerer
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.near_triples import around, nearest
 from conspectus.query.walk.topics import rows_of
@@ -20,7 +20,7 @@ QUESTION = "Grey Heron was directed by which director?"
 
 def ask(context: Context, method: str, *topics: str) -> Answer:
     answerer = METHODS[method].answerer(context)
-    assert isinstance(answerer, AnswersAbout)
+    assert isinstance(answerer, TopicAnswerer)
     said: list[str] = []
     if topics:
         answer = asyncio.run(answerer.answer_about(QUESTION, topics, said.append))

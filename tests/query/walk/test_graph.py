@@ -1,5 +1,6 @@
 import numpy as np
 from conspectus.query.context import Context
+from conspectus.query.types.trace import Hop
 from conspectus.query.walk.graph import (
     KnowledgeGraph,
     cited,
@@ -9,7 +10,6 @@ from conspectus.query.walk.graph import (
     predicate_words,
     sentence,
 )
-from conspectus.query.walk.trace import Hop
 from conspectus.storage.records import Entity, Relation
 from hypothesis import given
 from hypothesis import strategies as st

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.carry_over import NOTHING_KEPT, Kept
 from conspectus.query.methods.gretriever.extra import need
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.remembering import with_kept
@@ -22,8 +21,8 @@ from conspectus.query.methods.gretriever.soft.checkpoint import open_trained, re
 from conspectus.query.methods.gretriever.soft.frozen_model import Device, Precision, open_frozen
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded
 from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
-from conspectus.query.methods.gretriever.types import FoundSubgraph
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
+from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.index import per_index
@@ -50,17 +49,17 @@ class SoftGRetriever:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer from the subgraph around what the question names."""
-        return self._answered(question, None, NOTHING_KEPT, say)
+        return self._answered(question, None, NO_PRIZES, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer from the subgraph around the entities of these names."""
-        return self._answered(question, topics, NOTHING_KEPT, say)
+        return self._answered(question, topics, NO_PRIZES, say)
 
-    async def answer_after(self, question: str, kept: Kept, say: Say) -> Answer:
+    async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
         """Return the answer to a further question: the subgraph grows from what earlier ones have kept."""
         return self._answered(question, None, kept, say)
 
-    def _answered(self, question: str, topics: Sequence[str] | None, kept: Kept, say: Say) -> Answer:
+    def _answered(self, question: str, topics: Sequence[str] | None, kept: CarriedPrizes, say: Say) -> Answer:
         from conspectus.query.methods.gretriever.soft.prompt import SoftInput
 
         began = time.perf_counter()
@@ -86,7 +85,7 @@ class SoftGRetriever:
         )
 
 
-def read_written(context: Context, subgraph: FoundSubgraph, written: str) -> Answer:
+def read_written(context: Context, subgraph: RetrievedSubgraph, written: str) -> Answer:
     """Return what a model wrote as an answer with the edges at the nodes that it names; "" is no answer."""
     names = tuple(dict.fromkeys(each.strip() for each in written.split(SEPARATOR) if each.strip()))
     if not names:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.storage.arrays import Ints, Vectors
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo

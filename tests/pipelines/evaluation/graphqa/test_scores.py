@@ -3,7 +3,7 @@
 import pytest
 from conspectus.pipelines.evaluation.graphqa.scores import begins_with, hit_at_1, lenient
 from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
-from conspectus.query.methods.gretriever.textual_graph import TextualGraph
+from conspectus.query.types.textual_graph import TextualGraph
 
 STANCES = ("support", "counter")
 

@@ -1,7 +1,7 @@
 """Sizes of graphs, counted without writing them."""
 
 from conspectus.pipelines.evaluation.graphqa.sizes import Sizes
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st

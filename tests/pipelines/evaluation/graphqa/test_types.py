@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conspectus.pipelines.evaluation.graphqa.splits import divided
 from conspectus.pipelines.evaluation.graphqa.types import GraphQuestion, read_graphqa
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 
 from tests.conftest import write_rows

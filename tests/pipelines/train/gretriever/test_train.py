@@ -15,7 +15,7 @@ from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT,
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
 from conspectus.query.methods.gretriever.soft.shape import SoftShape
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError, SettingsError, UsageError
 from conspectus.storage.records import Failure
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings

@@ -10,7 +10,7 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.types import Answer, AnswersAbout
+from conspectus.query.types import Answer, TopicAnswerer
 from conspectus.query.walk.graph import open_graph
 from conspectus.query.walk.provenance import open_grounds
 from conspectus.storage.hashing import digest
@@ -35,7 +35,7 @@ def rules(
 
 def ask(context: Context, topics: Sequence[str] = (), question: str = QUESTION) -> Answer:
     answerer = METHODS["fasttog"].answerer(context)
-    assert isinstance(answerer, AnswersAbout)
+    assert isinstance(answerer, TopicAnswerer)
     made = answerer.answer_about(question, topics, _silent) if topics else answerer.answer(question, _silent)
     return asyncio.run(made)
 

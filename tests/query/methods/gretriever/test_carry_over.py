@@ -6,10 +6,10 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.conversation.session import append_turn, read_session
-from conspectus.query.methods.gretriever.carry_over import MOST, NOTHING_KEPT, Kept, decayed, kept_of
+from conspectus.query.methods.gretriever.carry_over import MOST, decayed, kept_of
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
-from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
 
@@ -18,16 +18,18 @@ import conspectus
 
 def test_prizes_and_answers_are_kept() -> None:
     text = TextualGraph(("a b", "c", "d"), (TextualEdge(0, "x", 1), TextualEdge(1, "y", 2)))
-    found = FoundSubgraph(text, (4, 5, 6), (1, 2), (3.0, 0.0, 0.0), (0.5, 0.0), (9, 9))
-    assert kept_of(found, ["i4", "i5", "i6"], ["r1", "r2"], ["D"]) == Kept((("i4", 3.0), ("i6", 1.0)), (("r1", 0.5),))
+    found = RetrievedSubgraph(text, (4, 5, 6), (1, 2), (3.0, 0.0, 0.0), (0.5, 0.0), (9, 9))
+    assert kept_of(found, ["i4", "i5", "i6"], ["r1", "r2"], ["D"]) == CarriedPrizes(
+        (("i4", 3.0), ("i6", 1.0)), (("r1", 0.5),)
+    )
 
 
 def test_prizes_fall_with_every_turn() -> None:
-    old, new = Kept((("a", 4.0), ("b", 1.0))), Kept((("b", 3.0),), (("r", 0.02),))
-    assert decayed([old, new], 0.5) == Kept((("b", 1.5), ("a", 1.0)), (("r", 0.01),))
-    assert decayed([old, new], 0.0) == NOTHING_KEPT
-    assert decayed([], 0.5) == NOTHING_KEPT
-    many = Kept(tuple((f"n{number:03}", 1.0) for number in range(3 * MOST)))
+    old, new = CarriedPrizes((("a", 4.0), ("b", 1.0))), CarriedPrizes((("b", 3.0),), (("r", 0.02),))
+    assert decayed([old, new], 0.5) == CarriedPrizes((("b", 1.5), ("a", 1.0)), (("r", 0.01),))
+    assert decayed([old, new], 0.0) == NO_PRIZES
+    assert decayed([], 0.5) == NO_PRIZES
+    many = CarriedPrizes(tuple((f"n{number:03}", 1.0) for number in range(3 * MOST)))
     assert len(decayed([many], 0.5).nodes) == MOST
 
 
@@ -48,7 +50,7 @@ def test_kept_parts_grow_the_next_subgraph(films_index: Context) -> None:
 
 def test_ids_that_are_gone_are_left_out(films_index: Context) -> None:
     question = "Who directed Grey Heron?"
-    strange = Kept((("gone", 5.0),), (("gone", 5.0),))
+    strange = CarriedPrizes((("gone", 5.0),), (("gone", 5.0),))
     assert retrieve_subgraph(films_index, question, None, strange) == retrieve_subgraph(films_index, question)
 
 

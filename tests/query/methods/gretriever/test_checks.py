@@ -1,7 +1,7 @@
 """What is cited and there, and what is not."""
 
 from conspectus.query.methods.gretriever.checks import cited_parts
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 
 GRAPH = TextualGraph(("a", "b"), (TextualEdge(0, "x", 1),))
 

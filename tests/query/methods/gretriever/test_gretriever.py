@@ -12,7 +12,7 @@ from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.solver import solve
-from conspectus.query.types import Answer, AnswersAbout, RetrievesAbout
+from conspectus.query.types import Answer, TopicAnswerer, TopicRetriever
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings
 
@@ -24,7 +24,7 @@ READ = "a part of a knowledge graph"
 
 def ask(context: Context, question: str = QUESTION, topics: Sequence[str] = ()) -> Answer:
     answerer = METHODS["gretriever"].answerer(context)
-    assert isinstance(answerer, AnswersAbout)
+    assert isinstance(answerer, TopicAnswerer)
     made = answerer.answer_about(question, topics, _silent) if topics else answerer.answer(question, _silent)
     return asyncio.run(made)
 
@@ -102,7 +102,7 @@ def test_our_solver_can_be_named(films_index: Context) -> None:
 
 def test_a_retriever_finds_the_subgraph_too(films_index: Context) -> None:
     retriever = find_retriever("gretriever", films_index)
-    assert isinstance(retriever, RetrievesAbout)
+    assert isinstance(retriever, TopicRetriever)
     found = asyncio.run(retriever.retrieve(QUESTION, 5))
     assert found.passages == ()  # the index holds a graph alone
     assert found.subgraph == asyncio.run(retriever.retrieve_about(QUESTION, ["Grey Heron"], 5)).subgraph

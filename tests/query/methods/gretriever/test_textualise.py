@@ -2,7 +2,7 @@
 
 import numpy as np
 from conspectus.query.methods.gretriever.textualise import textualised
-from conspectus.query.methods.gretriever.types import FoundSubgraph
+from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, graph_of
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given, settings
@@ -18,7 +18,7 @@ def made(ends: list[tuple[int, int, int]]) -> KnowledgeGraph:
     return graph_of(names, PREDICATES, sources, targets, said.astype(np.int32), names, ids, told)
 
 
-def joined(found: FoundSubgraph) -> bool:
+def joined(found: RetrievedSubgraph) -> bool:
     reached = {0}
     for _ in found.text.nodes:
         for edge in found.text.edges:

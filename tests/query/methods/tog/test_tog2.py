@@ -12,7 +12,7 @@ from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
 from conspectus.query.methods.tog.log import BEST_EFFORT
-from conspectus.query.types import Answer, AnswersAbout
+from conspectus.query.types import Answer, TopicAnswerer
 
 from tests.query.graph_serving import prompts, served
 
@@ -49,7 +49,7 @@ def rules(
 
 def ask(context: Context, topics: Sequence[str] = (), question: str = QUESTION, method: str = "tog2") -> Answer:
     answerer = METHODS[method].answerer(context)
-    assert isinstance(answerer, AnswersAbout)
+    assert isinstance(answerer, TopicAnswerer)
     made = answerer.answer_about(question, topics, _silent) if topics else answerer.answer(question, _silent)
     return asyncio.run(made)
 

@@ -17,7 +17,7 @@ from conspectus.query.methods.gretriever.soft.answer import read_written
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, as_rows, write_learned
 from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 from conspectus.query.methods.gretriever.soft.shape import SoftShape
-from conspectus.query.types import Answer, AnswersAbout, AnswersAfter, nobody
+from conspectus.query.types import Answer, FollowUpAnswerer, TopicAnswerer, ignore_pieces
 from conspectus.storage.errors import ConspectusError, MissingPart, SettingsError
 from conspectus.storage.settings import SoftPromptSettings, load_settings
 
@@ -44,7 +44,7 @@ def with_prompt(context: Context, folder: Path, model: str = "") -> Context:
 
 def ask(context: Context, topics: tuple[str, ...] = ()) -> Answer:
     answerer = METHODS["gretriever"].answerer(context)
-    assert isinstance(answerer, AnswersAbout)
+    assert isinstance(answerer, TopicAnswerer)
     said: list[str] = []
     made = answerer.answer_about(QUESTION, topics, said.append) if topics else answerer.answer(QUESTION, said.append)
     answer = asyncio.run(made)
@@ -73,13 +73,13 @@ def test_a_conversation_keeps_the_subgraph_and_grows_it(films_index: Context, tm
     folder = checkpoint(tmp_path, films_index.embedder.name, films_index.embedder.dimension)
     context = with_prompt(replace(films_index, settings=narrow), folder)
     answerer = METHODS["gretriever"].answerer(context)
-    assert isinstance(answerer, AnswersAfter)
+    assert isinstance(answerer, FollowUpAnswerer)
     first = ask(context, ("Grey Heron",)).evidence.subgraph
     assert first is not None
     assert first.kept.nodes
     question = "When was Salt Pans released?"
-    after = asyncio.run(answerer.answer_after(question, first.kept, nobody)).evidence.subgraph
-    alone = asyncio.run(answerer.answer(question, nobody)).evidence.subgraph
+    after = asyncio.run(answerer.answer_after(question, first.kept, ignore_pieces)).evidence.subgraph
+    alone = asyncio.run(answerer.answer(question, ignore_pieces)).evidence.subgraph
     assert after is not None
     assert alone is not None
     assert "Grey Heron" in after.text.nodes

@@ -9,7 +9,7 @@ from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.methods.gretriever.given_graph import Cutting, cut
 from conspectus.query.methods.gretriever.soft import graph_encodings
 from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded, texts_of
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from conspectus.query.methods.gretriever.textual_graph import TextualEdge, TextualGraph, from_text
+from conspectus.query.types.textual_graph import TextualEdge, TextualGraph, from_text
 from hypothesis import given
 from hypothesis import strategies as st
 

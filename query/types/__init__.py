@@ -1,0 +1,48 @@
+"""The vocabulary of asking: what a method takes, what it returns, and the protocols that it implements.
+
+answer          passages, evidence, citations, usage and the answer itself
+protocols       Retriever and Answerer, and what a method can do besides
+trace           the decisions of a walk over the graph
+subgraph        the subgraph of a question, and what a conversation carries over from it
+textual_graph   a graph whose nodes and edges are texts
+"""
+
+from conspectus.query.types.answer import (
+    Answer,
+    Check,
+    Citation,
+    CitedTriple,
+    Evidence,
+    Passage,
+    ScoredReport,
+    Step,
+    Usage,
+)
+from conspectus.query.types.protocols import (
+    Answerer,
+    FollowUpAnswerer,
+    Retriever,
+    Say,
+    TopicAnswerer,
+    TopicRetriever,
+    ignore_pieces,
+)
+
+__all__ = [
+    "Answer",
+    "Answerer",
+    "Check",
+    "Citation",
+    "CitedTriple",
+    "Evidence",
+    "FollowUpAnswerer",
+    "Passage",
+    "Retriever",
+    "Say",
+    "ScoredReport",
+    "Step",
+    "TopicAnswerer",
+    "TopicRetriever",
+    "Usage",
+    "ignore_pieces",
+]

@@ -1,0 +1,88 @@
+"""What a method implements: a retriever, an answerer, and what they can do besides."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+from conspectus.query.types.answer import Answer, Evidence
+from conspectus.query.types.subgraph import CarriedPrizes
+
+Say = Callable[[str], None]
+"""Streaming callback: it gets the text of an answer piece by piece, in order, as it is made.
+
+A method that has its text all at once calls it once. The pieces join to the text of the answer, except that a model's
+text is streamed before it is complete: sentences without any citation that resolves were streamed and then are not the
+answer (`Answer.text` is `NO_ANSWER` then), and verification may mark or remove sentences afterwards.
+"""
+
+
+def ignore_pieces(piece: str) -> None:
+    """No-op streaming callback."""
+
+
+class Retriever(Protocol):
+    """Retrieves evidence for a question."""
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Retrieve evidence for a question.
+
+        Args:
+            question: The question, or any search text.
+            k: The largest number of passages; the other fields of the evidence are not bounded by it.
+
+        Returns:
+            Up to `k` passages, best first, ties by chunk id. Scores are comparable within one result, not between
+            methods or questions (see `Passage.score`). No passage and a trace that says why if nothing was found.
+
+        Raises:
+            ModelError: A language model or an embedding server was needed and failed.
+            BudgetReached: A call could have passed the budget of the settings.
+        """
+        ...
+
+
+@runtime_checkable
+class TopicRetriever(Retriever, Protocol):
+    """Retrieves around named entities; `retrieve` links the entities of the question itself."""
+
+    async def retrieve_about(self, question: str, topics: Sequence[str], k: int) -> Evidence:
+        """Retrieve evidence around the entities with these names; the trace lists names that the graph lacks."""
+        ...
+
+
+class Answerer(Protocol):
+    """Answers a question and cites what the answer rests on."""
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Answer a question.
+
+        Args:
+            question: The question.
+            say: Streaming callback; `ignore_pieces` if only the whole answer is wanted.
+
+        Returns:
+            The answer. `Answer.known` is false if nothing in the index supports one; its text says so then.
+
+        Raises:
+            ModelError: A language model or an embedding server failed, and no answer can be made without it. A method
+                that can go on without one call goes on, and its trace counts the failure.
+            BudgetReached: A call could have passed the budget of the settings.
+        """
+        ...
+
+
+@runtime_checkable
+class FollowUpAnswerer(Answerer, Protocol):
+    """Answers a further question of a conversation with the subgraphs of the earlier answers."""
+
+    async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
+        """Answer a standalone question; `kept` are the prizes carried over from earlier subgraphs."""
+        ...
+
+
+@runtime_checkable
+class TopicAnswerer(Answerer, Protocol):
+    """Answers from named entities; `answer` links the entities of the question itself."""
+
+    async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
+        """Answer from the entities with these names; the trace lists names that the graph lacks."""
+        ...
