@@ -1,6 +1,7 @@
 # make demo   index the example corpus and ask it three questions
 # make test   every check that CI runs
 # make lint   style and types only
+# make docs   the guides and the API reference as a site, in build/site
 # make format rewrite the code in the house style
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -11,7 +12,7 @@ DEMO := .conspectus/demo
 export HF_HUB_OFFLINE = 1
 export TOKENIZERS_PARALLELISM = false
 
-.PHONY: demo test lint format clean
+.PHONY: demo test lint docs format clean
 
 demo: $(INSTALLED)
 	@echo "$$ conspectus index examples/corpus examples/encyclopedia/corpus.jsonl --index $(DEMO)"
@@ -39,6 +40,10 @@ lint: $(INSTALLED) .tree/conspectus
 	@rm -rf .tree && mkdir -p .tree/conspectus
 	@for entry in conspectus/* storage prompts query pipelines; do \
 	  ln -s "../../$$entry" ".tree/conspectus/$${entry##*/}"; done
+
+docs: $(INSTALLED)
+	$(BIN)/sphinx-build -q -W -b html docs build/site
+	@echo "build/site/index.html"
 
 format: $(INSTALLED)
 	$(BIN)/ruff format .

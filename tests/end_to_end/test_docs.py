@@ -46,3 +46,10 @@ def test_every_file_that_a_page_leads_to_exists(path: Path) -> None:
         r"`((?:tests|benchmarks|docs|examples|prompts|pipelines|storage|query)/[\w./-]+\.\w+)`", page(path)
     ):
         assert (ROOT / target).exists(), target
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-b", "html", str(ROOT / "docs"), str(tmp_path / "site")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Index.ask" in (tmp_path / "site" / "api.html").read_text("utf-8")

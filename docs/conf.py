@@ -1,0 +1,23 @@
+"""How Sphinx builds the site: the guides as they stand in this folder, and the API reference from docstrings."""
+
+from importlib.metadata import version as installed
+
+project = "Conspectus"
+author = "The Conspectus authors"
+copyright = author  # noqa: A001  (Sphinx's name)
+version = release = installed("conspectus")
+
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.napoleon", "myst_parser"]
+html_theme = "furo"
+html_title = "Conspectus"
+exclude_patterns = ["conf.py"]
+myst_heading_anchors = 3
+# Guides link to code, tests and benchmarks of the repository; tests/end_to_end/test_docs.py checks those links.
+suppress_warnings = ["myst.xref_missing"]
+
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
+autodoc_member_order = "bysource"
+autodoc_class_signature = "separated"
+napoleon_google_docstring = True
+napoleon_use_rtype = False
