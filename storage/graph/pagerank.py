@@ -5,7 +5,7 @@ otherwise jumps back to a seed, chosen in proportion to the personalisation s. F
 always jumps back. With P the row-normalised adjacency (a zero row where a node has no edges), the scores x
 solve
 
-    x = damping · Pᵀ x + (1 − damping · |Pᵀ x|₁) · s ,    |x|₁ = 1 .
+    x = damping · Pᵀ x + (1 − damping · ‖Pᵀ x‖₁) · s ,    ‖x‖₁ = 1 .
 
 Page, Brin, Motwani and Winograd, "The PageRank Citation Ranking" (1999), section 6; Haveliwala,
 "Topic-sensitive PageRank" (2002). Two solvers for one meaning: `power_iteration` reads every edge in every
