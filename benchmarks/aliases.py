@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.steps.extract.merge import entity_id
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import current_manifest
 from conspectus.storage.records import Entity, Merge

@@ -79,9 +79,9 @@ class AsyncIndex:
             >>> "Mara Quill" in answer.text
             True
         """
-        from conspectus.filtered import told
         from conspectus.query.citations.verification import verified
         from conspectus.query.conversation.follow_up import ShapedAnswerer
+        from conspectus.query.filter.view import with_filter_step
         from conspectus.query.menu import find_method
         from conspectus.query.types import TopicAnswerer
 
@@ -97,7 +97,7 @@ class AsyncIndex:
             if history is not None:
                 answerer = ShapedAnswerer(context, answerer, history)
             answer = await answerer.answer(question, say or ignore_pieces)
-        return told(context, await verified(context, answer))
+        return with_filter_step(context, await verified(context, answer))
 
     async def retrieve(
         self, question: str, method: str = "ppr", k: int = 5, history: Conversation | None = None
@@ -150,9 +150,9 @@ class AsyncIndex:
             >>> [evidence.passages[0].title for evidence in found]
             ['lighthouse', 'harbour']
         """
-        from conspectus.filtered import told_of
         from conspectus.prompts.client.gather import together
         from conspectus.query.conversation.follow_up import ShapedRetriever
+        from conspectus.query.filter.view import with_filter_step_of_evidence
         from conspectus.query.menu import find_retriever
 
         if k < 1:
@@ -167,7 +167,7 @@ class AsyncIndex:
             if len(batch) > 1:
                 context.embedder.embed_queries(batch)  # cached until each question asks for its vector
             found += await together(retriever.retrieve(question, k) for question in batch)
-        return [told_of(context, evidence) for evidence in found]
+        return [with_filter_step_of_evidence(context, evidence) for evidence in found]
 
     async def explain(
         self,
@@ -205,9 +205,9 @@ class AsyncIndex:
 
     def _asked(self) -> "Context":
         """Return the documents that may be asked: settings can hide those with access tags by default."""
-        from conspectus.filtered import narrow
+        from conspectus.query.filter.view import filtered
 
-        return narrow(self.context, None, None)
+        return filtered(self.context, None, None)
 
 
 def _blocking(
@@ -269,9 +269,9 @@ class Index:
             >>> index.filter('title = "harbour"').retrieve("lamp", method="dense", k=3).passages[0].title
             'harbour'
         """
-        from conspectus.filtered import narrow
+        from conspectus.query.filter.view import filtered
 
-        return Index(narrow(self.context, where, access), self.report)
+        return Index(filtered(self.context, where, access), self.report)
 
     def chat(self, method: str = "auto", history: Conversation | None = None) -> "Chat":
         """Start a conversation, or continue one.

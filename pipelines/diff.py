@@ -10,7 +10,6 @@ from conspectus.pipelines.plan import read_input
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.extract.nlp import unannotated
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
-from conspectus.pipelines.steps.vectors import chunk_text
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import UsageError
 from conspectus.storage.hashing import digest
@@ -19,6 +18,7 @@ from conspectus.storage.manifest import MEMO, current_manifest
 from conspectus.storage.memo_reader import MemoReader
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import Settings
+from conspectus.storage.text.embedded import chunk_text
 
 _SHOWN = 20
 """Uris named of each kind of change."""

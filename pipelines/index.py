@@ -19,19 +19,10 @@ from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import earlier_of, not_divided
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import find_synonyms
-from conspectus.pipelines.steps.vectors import (
-    Embedding,
-    Windows,
-    chunk_text,
-    entity_text,
-    predicate_texts,
-    relation_text,
-    report_text,
-    rows_to_embed,
-)
-from conspectus.pipelines.steps.walk_graph import walk
+from conspectus.pipelines.steps.vectors import Embedding, Windows, rows_to_embed
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.replies.reask import Retried
+from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_manifest, damaged_files
 from conspectus.storage.memo import Memo
@@ -39,6 +30,7 @@ from conspectus.storage.publishing import build_lock, publish, staging
 from conspectus.storage.records import Document, Entity, Failure, Relation, Synonym
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
 
 Reading = Callable[[Manifest | None], tuple[list[Document], list[Failure]]]
 """Gives the documents, sorted by id, and what could not be read."""
@@ -152,7 +144,9 @@ def build_from(
             names = later(embedding.windows, [entity_text(entities[row]) for row in named], "embed entities")
             vectors["entities"] = lambda: names().at(named)
             synonyms = later(lambda: _synonyms(entities, named, names(), settings))
-            walked = later(walk, documents, chunks, found.annotations, found.knowledge, settings)
+            walked = later(
+                walk, documents, chunks, found.annotations, found.knowledge.entities, found.knowledge.mentions, settings
+            )
             written += [
                 later(shelf.put, "mentions", mentions),
                 later(shelf.put, "claims", found.claims),

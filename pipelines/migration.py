@@ -9,7 +9,7 @@ from typing import Any, Literal
 from conspectus.pipelines.index import build_from
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
-from conspectus.pipelines.steps.vectors import Embedding, predicate_texts
+from conspectus.pipelines.steps.vectors import Embedding
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_version, damaged_files, read_manifest
 from conspectus.storage.memo import Memo
@@ -18,6 +18,7 @@ from conspectus.storage.records import Document, Failure, Relation
 from conspectus.storage.settings import EmbeddingSettings, Settings, VectorSettings
 from conspectus.storage.settings.root import INDEX_SECTIONS
 from conspectus.storage.tables import TABLES, read_older_table, read_table, write_table
+from conspectus.storage.text.embedded import predicate_texts
 from conspectus.storage.vectors.windowed import write_windowed
 
 _OLDEST = 1

@@ -14,7 +14,6 @@ from conspectus.pipelines.steps.extract.nlp import STAGE as EXTRACT
 from conspectus.pipelines.steps.extract.openie import NER, TRIPLES
 from conspectus.pipelines.steps.reports.llm import STAGE as REPORT
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
-from conspectus.pipelines.steps.vectors import chunk_text, entity_text, predicate_texts, relation_text, report_text
 from conspectus.prompts.client.reply_cache import KIND as REPLY
 from conspectus.prompts.client.reply_cache import step_source
 from conspectus.prompts.embedding.embedder import open_embedder
@@ -27,6 +26,7 @@ from conspectus.storage.pruning import Pruned, prune
 from conspectus.storage.publishing import build_lock
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import EmbeddingSettings, Settings
+from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
 
 INDEXING = (*EXTRACTION, NER, TRIPLES, SUMMARISE, REPORT)
 """Steps of a build: what their replies were made from is known in full. An answer's is known in part only."""

@@ -1,6 +1,7 @@
 """Identities: short, stable names for contents."""
 
 import hashlib
+from functools import lru_cache
 from pathlib import Path
 
 _BLOCK = 1 << 20
@@ -34,6 +35,17 @@ def short_id(*parts: str) -> str:
     False
     """
     return digest(*parts)[:16]
+
+
+@lru_cache(maxsize=100_000)
+def entity_id(key: str) -> str:
+    """Return the id of the entity with this key (see `conspectus.storage.text.normalise.entity_key`)."""
+    return short_id("entity", key)
+
+
+def mention_id(chunk_id: str, owner_id: str, start: int | None, end: int | None) -> str:
+    """Return the id of a mention of an entity at a place."""
+    return short_id("mention", chunk_id, owner_id, str(start), str(end))
 
 
 def file_digest(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""An index held in memory, nothing of which is read from a folder: what a part of one on disk is opened as."""
+"""An index in memory: each part comes from a function instead of a file. Filtered views are made of it."""
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class Parts:
     lexical: "Callable[[], Bm25]"
 
 
-class HeldIndex(Index):
+class MemoryIndex(Index):
     """An index made of parts. It has no folder: what would be read there cannot be.
 
     `root` is the place of the replies that are remembered; the manifest is that of the index on disk, without its
@@ -67,7 +67,7 @@ class HeldIndex(Index):
         return len(self._undescribed() if record is Entity else self.rows(record))
 
     def _undescribed(self) -> Sequence[Any]:
-        return self.once(HeldIndex._undescribed, self._parts.undescribed)
+        return self.once(MemoryIndex._undescribed, self._parts.undescribed)
 
     def vectors(self, name: str) -> "WindowedIndex":
         """Return the vector index of a table, or of the "predicates"."""
@@ -85,7 +85,7 @@ class HeldIndex(Index):
 class _Counts(Mapping[str, int]):
     """How many rows each table has, counted when asked for."""
 
-    def __init__(self, index: HeldIndex) -> None:
+    def __init__(self, index: MemoryIndex) -> None:
         self._index = index
 
     def __getitem__(self, name: str) -> int:

@@ -160,6 +160,10 @@ class Merge:
     undone: bool
 
 
+GRAPH_FILE = "graph file"
+"""The key of `Origin.details` that names the file of an imported graph."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a row came from that another program made: `source_id` is the id that it has there.

@@ -75,6 +75,18 @@ def test_nothing_evaluates_or_unpickles() -> None:
             assert not imports(path) & {"pickle", "marshal", "shelve", "dill", "cloudpickle"}, path
 
 
+def test_asking_a_view_loads_nothing_of_pipelines(sample_root: Path) -> None:
+    code = (
+        "import sys, conspectus\n"
+        "view = conspectus.open(sys.argv[1]).filter('title = \"Oxford\"')\n"
+        "assert view.retrieve('Where does Oxford lie?', 'ppr').passages\n"
+        "assert view.ask('Where does Oxford lie?', 'local').evidence.passages\n"
+        "print([name for name in sys.modules if name.startswith('conspectus.pipelines')])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(sample_root)], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "[]", ran.stdout + ran.stderr
+
+
 def test_the_front_door_opens_without_heavy_libraries() -> None:
     heavy = [
         "torch",

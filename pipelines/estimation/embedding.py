@@ -9,20 +9,14 @@ from conspectus.pipelines.backends.nlp import OfflineJudgement
 from conspectus.pipelines.estimation.rehearsal import Corpus, Rehearsal
 from conspectus.pipelines.estimation.tokens import server_tokens
 from conspectus.pipelines.runner import RunHere
-from conspectus.pipelines.steps.vectors import (
-    STAGE,
-    chunk_text,
-    entity_text,
-    predicate_texts,
-    relation_text,
-    report_text,
-)
+from conspectus.pipelines.steps.vectors import STAGE
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.prompts.embedding.endpoint_embedder import STEP
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import Settings
+from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
 
 MOST_WITHOUT_MODEL = 60
 """Chunks that are annotated to see what an extraction without a model finds."""

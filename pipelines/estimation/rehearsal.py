@@ -19,7 +19,6 @@ from conspectus.pipelines.runner import no_progress
 from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
 from conspectus.pipelines.steps.vectors import STAGE as EMBED
-from conspectus.pipelines.steps.vectors import entity_text, predicate_texts, relation_text, report_text
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.arrays import Vectors
@@ -27,6 +26,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import Settings, read_tuned
+from conspectus.storage.text.embedded import entity_text, predicate_texts, relation_text, report_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from conspectus.pipelines.steps.extract.merge import Knowledge, degrees_of
+from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Claim, Entity, Mention, Relation
 from conspectus.storage.tables import sorted_by_id

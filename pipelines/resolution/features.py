@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from conspectus.pipelines.resolution.parsed_name import Form, form_of
 from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERATIONS, HONORIFICS, MALE
-from conspectus.pipelines.steps.extract.merge import Knowledge, entity_id
+from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key

@@ -14,13 +14,10 @@ from conspectus.pipelines.exchange.kg.attributes import ForeignRow, ToldThing, T
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.hashing import short_id, short_id_of, sized
-from conspectus.storage.records import Entity, Origin, Relation
+from conspectus.storage.records import GRAPH_FILE, Entity, Origin, Relation
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key
-
-GRAPH_FILE = "graph file"
-"""The detail of an origin that names the file of a graph that was brought along."""
 
 
 def ids_of_graph(graph: ImportedGraph) -> frozenset[str]:

@@ -15,9 +15,8 @@ from conspectus.storage.arrays import Ints, Vectors
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
+from conspectus.storage.records import Entity
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
-from conspectus.storage.text.predicates import predicate_words
 from conspectus.storage.text.tokens import count_each
 
 STAGE = "embed"
@@ -27,39 +26,11 @@ _ROUNDS_A_SHARD = 4
 """A server's share: so many requests for each that may be in flight, because a shard ends with few in flight."""
 
 
-def entity_text(entity: Entity) -> str:
-    """Return what stands for an entity: its name alone, so that synonym edges compare names."""
-    return entity.name
-
-
 def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> list[int]:
     """Return the rows of the entities that get a vector: those of texts, and the best connected of a graph alone."""
     alone = [row for row, each in enumerate(entities) if not each.frequency]
     best = sorted(alone, key=lambda row: (-entities[row].degree, entities[row].id))[:most_of_graph]
     return sorted([*(row for row, each in enumerate(entities) if each.frequency), *best])
-
-
-def relation_text(relation: Relation, names: dict[str, str]) -> str:
-    """Return a relation as a short sentence; one that has no predicate (a model's) as its ends and description."""
-    source, target = names[relation.source_id], names[relation.target_id]
-    if not relation.predicate:
-        return f"{source}, {target}: {relation.description}"
-    return f"{source} {relation.predicate} {target}"
-
-
-def chunk_text(chunk: Chunk, document: Document) -> str:
-    """Return a chunk under its document's title, which often holds the name that the text leaves out."""
-    return f"{document.title}\n{chunk.text}" if document.title else chunk.text
-
-
-def predicate_texts(relations: Sequence[Relation]) -> list[str]:
-    """Return what stands for each distinct predicate, in their order: the words of it."""
-    return [predicate_words(each) for each in sorted({each.predicate for each in relations})]
-
-
-def report_text(report: Report) -> str:
-    """Return a report's title and first finding, or its summary where it has none: what a question is compared with."""
-    return f"{report.title}. {report.findings[0].explanation if report.findings else report.summary}"
 
 
 @dataclass(frozen=True, slots=True)

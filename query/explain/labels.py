@@ -20,7 +20,7 @@ _MOST_NAMES = 3
 
 
 class Naming:
-    """Words for the graph of one index; see pipelines/steps/walk_graph.py for what its nodes and edges are."""
+    """Words for the graph of one index; see storage/graph/walk_graph.py for what its nodes and edges are."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

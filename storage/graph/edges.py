@@ -1,9 +1,12 @@
 """One list of undirected edges in canonical form, so that all that is computed from it is reproducible."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from conspectus.storage.arrays import Floats, Ints, Vectors
+from conspectus.storage.records import Relation
 from numpy.typing import ArrayLike
 
 MAX_NODES = 2**31 - 1
@@ -91,3 +94,12 @@ def check_weights(name: str, weights: Floats) -> None:
         raise ValueError(f"{name} must be finite")
     if (weights < 0).any():
         raise ValueError(f"{name} must not be negative, but the least is {weights.min():g}")
+
+
+def degrees_of(relations: Iterable[Relation]) -> dict[str, int]:
+    """Return how many others each end of the relations is joined to."""
+    neighbours: defaultdict[str, set[str]] = defaultdict(set)
+    for relation in relations:
+        neighbours[relation.source_id].add(relation.target_id)
+        neighbours[relation.target_id].add(relation.source_id)
+    return {key: len(others) for key, others in neighbours.items()}

@@ -14,7 +14,7 @@ So a name does not run on past the end of a sentence: "in Paris. Texas is" holds
 """
 
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -195,3 +195,19 @@ def _what_counts(gap: str, after_short_form: bool) -> str | None:
 @lru_cache(maxsize=100_000)
 def _key(surface: str) -> str:
     return "'s" if surface[0] in "'’＇" else entity_key(surface)
+
+
+def is_worth_looking_for(name: str, min_characters: int) -> bool:
+    """Return whether a name has several words, or one of `min_characters` and more."""
+    found = words(name)
+    return len(found) > 1 or (len(found) == 1 and len(found[0].key) >= min_characters)
+
+
+def is_capitalised(surfaces: Iterable[str]) -> bool:
+    """Return whether a name is always written with a capital (or in a script without capitals)."""
+    return all(surface[:1] != surface[:1].lower() for surface in surfaces)
+
+
+def is_other_word(surface: str, capitalised: bool) -> bool:
+    """Return whether a lone word in a text is not the name that it reads like: "speed" is not the film "Speed"."""
+    return capitalised and not is_capitalised([surface]) and len(words(surface)) == 1

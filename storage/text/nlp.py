@@ -12,6 +12,9 @@ CONCEPT = "CONCEPT"
 NAME = "NAME"
 """Type of a name of unknown kind: one that the fallback found, or a noun phrase about a proper noun."""
 
+TITLE = "TITLE"
+"""Type of an entity that is known as the title of a document only."""
+
 RULES = "3"
 """Raised when the rules of an annotator change, so that remembered extractions are made again."""
 

@@ -8,12 +8,13 @@ all. Beside `<name>.faiss` stands
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors
+from conspectus.storage.arrays import UNREADABLE_ARRAY, Bools, Rows, Vectors, gather_sorted
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.vectors.base import VectorIndex, checked_queries, checked_rows
-from conspectus.storage.vectors.faiss_index import open_faiss, write_faiss
+from conspectus.storage.vectors.faiss_index import FaissIndex, open_faiss, write_faiss
 
 
 @dataclass(frozen=True)
@@ -92,14 +93,29 @@ class WindowedIndex:
             unit[has_some] = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         return unit
 
+    def vectors_of(self, rows: Rows) -> tuple[Vectors, Rows]:
+        """Return the vectors (v, d) of some table rows (k,), and for each vector its position in `rows` (v,)."""
+        counts, windows = gather_sorted(self.table_rows, rows)
+        return self.windows.vectors(windows), np.repeat(np.arange(len(rows)), counts)
+
     def _windows_of(self, rows: Rows) -> tuple[Rows, Rows, Bools]:
         """Return the windows of some table rows, where those of each row that has some begin, and which have some."""
-        first = np.searchsorted(self.table_rows, rows, side="left")
-        counts = np.searchsorted(self.table_rows, rows, side="right") - first
+        counts, windows = gather_sorted(self.table_rows, rows)
         has_some = counts > 0
-        first, counts = first[has_some], counts[has_some]
-        starts = np.cumsum(counts) - counts
-        return np.repeat(first - starts, counts) + np.arange(counts.sum()), starts, has_some
+        counts = counts[has_some]
+        return windows, np.cumsum(counts) - counts, has_some
+
+
+def windowed_in_memory(vectors: Vectors, table_rows: Rows, n_rows: int) -> WindowedIndex:
+    """Return an exact index in memory over vectors (v, d) of the rows `table_rows` (ascending) of a table.
+
+    Scores equal those of a small index on disk, bit for bit.
+    """
+    import faiss
+
+    index: Any = faiss.IndexFlatIP(vectors.shape[1])
+    index.add(np.ascontiguousarray(vectors, dtype=np.float32))
+    return WindowedIndex(FaissIndex(Path("memory"), index, 0, 0), np.asarray(table_rows, np.int64), n_rows)
 
 
 def write_windowed(

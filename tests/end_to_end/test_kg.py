@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.steps.extract.merge import entity_id
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.menu import METHODS
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Community, Entity, Relation, Report
 
 from conspectus import open as open_index

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import Index
-from conspectus.storage.memory_index import HeldIndex, Parts
+from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import Chunk, Document, Entity, Report
 from conspectus.storage.tables import TABLES
 from conspectus.storage.text.bm25 import Bm25
-from conspectus.storage.vectors.memory import held, picked
-from conspectus.storage.vectors.windowed import WindowedIndex
+from conspectus.storage.vectors.windowed import WindowedIndex, windowed_in_memory
 
 ENTITY = Entity("e", "Ada", "NAME", ("NAME",), "", 1, 0)
 VECTORS = np.eye(4, dtype=np.float32)
@@ -25,7 +24,7 @@ def made() -> list[str]:
 
 
 @pytest.fixture
-def index(sample_root: Path, made: list[str]) -> HeldIndex:
+def index(sample_root: Path, made: list[str]) -> MemoryIndex:
     def given(name: str, value: Any) -> Any:  # noqa: ANN401  (a part of any kind)
         def make() -> Any:  # noqa: ANN401
             made.append(name)
@@ -38,14 +37,14 @@ def index(sample_root: Path, made: list[str]) -> HeldIndex:
     parts = Parts(
         tables,
         given("undescribed", [ENTITY]),
-        {"chunks": given("vectors", held(VECTORS, np.array([0, 0, 2, 3]), 5))},
+        {"chunks": given("vectors", windowed_in_memory(VECTORS, np.array([0, 0, 2, 3]), 5))},
         given("graph", Adjacency.from_edges(1, [], [], [])),
         given("lexical", Bm25.of(["Ada wrote"], 1.2, 0.75)),
     )
-    return HeldIndex(sample_root, Index.open(sample_root).manifest, parts)
+    return MemoryIndex(sample_root, Index.open(sample_root).manifest, parts)
 
 
-def test_each_part_is_made_once_and_when_it_is_wanted(index: HeldIndex, made: list[str]) -> None:
+def test_each_part_is_made_once_and_when_it_is_wanted(index: MemoryIndex, made: list[str]) -> None:
     assert made == []
     assert index.manifest.rows["entities"] == 1
     assert index.arrow(Entity, "id", "name").to_pylist() == [{"id": "e", "name": "Ada"}]
@@ -59,18 +58,19 @@ def test_each_part_is_made_once_and_when_it_is_wanted(index: HeldIndex, made: li
     assert dict(index.manifest.rows) == {**dict.fromkeys(TABLES, 0), "entities": 1}
 
 
-def test_nothing_is_read_from_the_folder(index: HeldIndex) -> None:
+def test_nothing_is_read_from_the_folder(index: MemoryIndex) -> None:
     assert index.rows(Document) == index.rows(Chunk) == index.rows(Report) == []
     assert index.manifest.files == {}
     assert not hasattr(index, "folder")
 
 
-def test_vectors_of_some_rows_are_found_as_in_the_whole(index: HeldIndex) -> None:
+def test_vectors_of_some_rows_are_found_as_in_the_whole(index: MemoryIndex) -> None:
     whole = index.vectors("chunks")
-    kept, owners = picked(whole, np.array([0, 1, 3]))
+    kept, owners = whole.vectors_of(np.array([0, 1, 3]))
     assert owners.tolist() == [0, 0, 2]
-    part = held(kept, owners, 3)
+    part = windowed_in_memory(kept, owners, 3)
     assert isinstance(part, WindowedIndex)
     assert part.scores(VECTORS, np.array([0, 1, 2])).tolist() == whole.scores(VECTORS, np.array([0, 1, 3])).tolist()
     assert part.search(VECTORS[3:], 1)[1].tolist() == [[2]]
-    assert held(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), 2).search(VECTORS, 3)[1].shape == (4, 0)
+    none = windowed_in_memory(np.zeros((0, 4), np.float32), np.zeros(0, np.int64), 2)
+    assert none.search(VECTORS, 3)[1].shape == (4, 0)

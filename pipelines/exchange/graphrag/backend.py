@@ -15,10 +15,12 @@ from conspectus.pipelines.exchange.graphrag.relations import claims_of, relation
 from conspectus.pipelines.exchange.graphrag.reports import Kind, reports_of
 from conspectus.pipelines.exchange.graphrag.roundtrip import Taken, origins_of
 from conspectus.pipelines.exchange.graphrag.schema import Tables
-from conspectus.pipelines.steps.extract.merge import Knowledge, degrees_of, entity_id
+from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.reports.prompt import Cited
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.replies.reask import Retried
+from conspectus.storage.graph.edges import degrees_of
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Community, Document, Mention
 from conspectus.storage.spans import span_in
 

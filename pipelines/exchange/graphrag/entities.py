@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from conspectus.pipelines.build_report import DANGLING, IMPORT
 from conspectus.pipelines.exchange.graphrag.schema import CovariateRow, EntityRow, RelationshipRow
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.steps.extract.merge import entity_id
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Entity, Failure
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.normalise import entity_key

@@ -4,8 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from conspectus.pipelines.exchange.graphrag.entities import Things
-from conspectus.pipelines.steps.extract.merge import entity_id
-from conspectus.storage.hashing import short_id
+from conspectus.storage.hashing import entity_id, mention_id
 from conspectus.storage.records import Chunk, Match, Mention, Relation
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher, words
@@ -80,7 +79,7 @@ def _place(chunk: Chunk, start: int, end: int, kind: Match) -> _Place:
 
 def _entity_mention(chunk: Chunk, key: str, start: int | None, end: int | None, match: Match, surface: str) -> Mention:
     owner = entity_id(key)
-    id_ = short_id("mention", chunk.id, owner, str(start), str(end))
+    id_ = mention_id(chunk.id, owner, start, end)
     return Mention(id_, chunk.id, owner, None, start, end, match, surface, "")
 
 
@@ -104,7 +103,7 @@ def _relation_mentions(chunk: Chunk, names: Mapping[str, str], relations: Sequen
             best = min(both, key=lambda row: (-len(told.intersection(keys[row])), row))
             first, last = sentences[best]
             start, end, surface = chunk.start + first, chunk.start + last, chunk.text[first:last]
-        id_ = short_id("mention", chunk.id, relation.id, str(start), str(end))
+        id_ = mention_id(chunk.id, relation.id, start, end)
         # What is written of it may rest on other chunks too, so no mention says it.
         yield Mention(id_, chunk.id, None, relation.id, start, end, "exact" if both else "chunk", surface, "")
 

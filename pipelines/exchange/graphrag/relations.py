@@ -8,8 +8,7 @@ from conspectus.pipelines.build_report import IMPORT
 from conspectus.pipelines.exchange.graphrag.entities import NO_NAME, names_of_claim, shown
 from conspectus.pipelines.exchange.graphrag.schema import CovariateRow, RelationshipRow
 from conspectus.pipelines.readers.encodings import clean
-from conspectus.pipelines.steps.extract.merge import entity_id
-from conspectus.storage.hashing import short_id
+from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Claim, Failure, Relation
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher

@@ -9,8 +9,7 @@ from conspectus.pipelines.exchange.graphrag import coerce as cells
 from conspectus.pipelines.exchange.graphrag.export_rows import PREPENDED, rows_of
 from conspectus.pipelines.exchange.graphrag.ids import Contents
 from conspectus.pipelines.exchange.graphrag.schema import OURS, TABLES, CommunityRow, Tables
-from conspectus.pipelines.steps.extract.merge import entity_id
-from conspectus.storage.hashing import short_id
+from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Entity, Mention, Origin
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.normalise import entity_key

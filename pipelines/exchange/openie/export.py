@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.exchange.export_result import Exported
-from conspectus.pipelines.steps.extract.merge import TITLE
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
-from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.nlp import CONCEPT, TITLE
 from conspectus.storage.text.normalise import entity_key, title_names
 
 RELATED = "is related to"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from conspectus.storage.records import Chunk, Document, Match
 from conspectus.storage.settings import NameSettings
-from conspectus.storage.text.names import NameMatcher, words
+from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for, words
 from conspectus.storage.text.nlp import Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key, title_names
 
@@ -60,22 +60,6 @@ def known_names(documents: Sequence[Document], found: Iterable[str], settings: N
         for key in sorted(surfaces)
         if is_worth_looking_for(key, settings.min_characters)
     }
-
-
-def is_worth_looking_for(name: str, min_characters: int) -> bool:
-    """Return whether a name has several words, or one of `min_characters` and more."""
-    found = words(name)
-    return len(found) > 1 or (len(found) == 1 and len(found[0].key) >= min_characters)
-
-
-def is_capitalised(surfaces: Iterable[str]) -> bool:
-    """Return whether a name is always written with a capital (or in a script without capitals)."""
-    return all(each[:1] != each[:1].lower() for each in surfaces)
-
-
-def is_other_word(surface: str, capitalised: bool) -> bool:
-    """Return whether a lone word in a text is not the name that it reads like: "speed" is not the film "Speed"."""
-    return capitalised and not is_capitalised([surface]) and len(words(surface)) == 1
 
 
 def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]") -> "ChunkSightings":

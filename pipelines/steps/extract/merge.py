@@ -8,19 +8,16 @@ frequent surface and its type the majority, ties in alphabetical order. Two ment
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from conspectus.pipelines.steps.extract.find_names import ChunkSightings, Sighting, known_names, see, title_sightings
-from conspectus.storage.hashing import short_id
+from conspectus.storage.graph.edges import degrees_of
+from conspectus.storage.hashing import entity_id, mention_id, short_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher
-from conspectus.storage.text.nlp import CONCEPT, Annotation, Triple
+from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Triple
 from conspectus.storage.text.normalise import entity_key
-
-TITLE = "TITLE"
-"""Type of an entity that is known as a document's title only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +51,6 @@ def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["Statement"]) -
     relations, relation_mentions = _relations(stated, kept)
     entities, entity_mentions = entities_of((each for each in sightings if each.key in kept), relations)
     return Knowledge(entities, relations, sorted_by_id([*entity_mentions, *relation_mentions]))
-
-
-@lru_cache(maxsize=100_000)
-def entity_id(key: str) -> str:
-    """Return the id of the entity with this key (see conspectus.storage.text.normalise.entity_key)."""
-    return short_id("entity", key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +154,7 @@ def entities_of(
 
 def _entity_mention(each: Sighting) -> Mention:
     owner = entity_id(each.key)
-    id_ = short_id("mention", each.chunk.id, owner, str(each.start), str(each.end))
+    id_ = mention_id(each.chunk.id, owner, each.start, each.end)
     return Mention(id_, each.chunk.id, owner, None, each.start, each.end, each.match, each.surface, "")
 
 
@@ -175,15 +166,6 @@ def _entity(key: str, vote: _Votes, degree: int, untyped: Callable[[str], str]) 
 
 def _ranked(votes: Counter[str]) -> list[tuple[str, int]]:
     return sorted(votes.items(), key=lambda each: (-each[1], each[0]))
-
-
-def degrees_of(relations: Iterable[Relation]) -> dict[str, int]:
-    """Return how many others each end of the relations is joined to."""
-    neighbours: defaultdict[str, set[str]] = defaultdict(set)
-    for each in relations:
-        neighbours[each.source_id].add(each.target_id)
-        neighbours[each.target_id].add(each.source_id)
-    return {key: len(others) for key, others in neighbours.items()}
 
 
 def _relations(stated: Iterable[Statement], kept: set[str]) -> tuple[list[Relation], list[Mention]]:
@@ -217,7 +199,7 @@ def _relation(source: str, predicate: str, target: str, group: Sequence[Statemen
 
 
 def _relation_mention(relation_id: str, each: Statement) -> Mention:
-    id_ = short_id("mention", each.chunk.id, relation_id, str(each.start), str(each.end))
+    id_ = mention_id(each.chunk.id, relation_id, each.start, each.end)
     match = "exact" if each.start is not None else "chunk"
     return Mention(id_, each.chunk.id, None, relation_id, each.start, each.end, match, each.sentence, "")
 

@@ -26,15 +26,15 @@ from conspectus.pipelines.steps.extract.find_names import (
     title_sightings,
 )
 from conspectus.pipelines.steps.extract.llm import LOST_RECORD, STAGE, ChunkExtraction
-from conspectus.pipelines.steps.extract.merge import TITLE, Knowledge, entities_of, entity_id
+from conspectus.pipelines.steps.extract.merge import Knowledge, entities_of
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
-from conspectus.storage.hashing import short_id
+from conspectus.storage.hashing import entity_id, short_id
 from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention, Relation
 from conspectus.storage.settings import NameSettings
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher, words
-from conspectus.storage.text.nlp import Annotation
+from conspectus.storage.text.nlp import TITLE, Annotation
 from conspectus.storage.text.normalise import entity_key
 from conspectus.storage.text.sentences import sentence_spans
 

@@ -2,7 +2,7 @@
 
 The road of HippoRAG (Gutierrez et al. 2024, section 2.3): link the question to nodes, let a walk spread from them,
 read off the passages. What differs, each by measurement (DECISIONS.md): the graph has precise name edges beside
-vague occurrence edges (pipelines/steps/walk_graph.py), passages near in words and meaning seed the walk besides the
+vague occurrence edges (storage/graph/walk_graph.py), passages near in words and meaning seed the walk besides the
 names (seeds.py), the best passages are ranked again in linked pairs (pairs.py), and what the first of them name is
 asked about in a second hop (bridges.py).
 """

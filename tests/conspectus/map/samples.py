@@ -6,7 +6,7 @@ from pathlib import Path
 
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import FORMAT_VERSION, Manifest
-from conspectus.storage.memory_index import HeldIndex, Parts
+from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import (
     Chunk,
     Community,
@@ -35,7 +35,7 @@ def index_of(*rows: object, root: str = "made.index") -> Index:
     tables = {kind: [each for each in rows if type(each) is kind] for kind in TABLES.values()}
     manifest = Manifest(FORMAT_VERSION, "0123456789ab", {}, "", {}, {}, {}, {})
     made = {kind: (lambda of=of: of) for kind, of in tables.items()}
-    return HeldIndex(
+    return MemoryIndex(
         Path(root).absolute(),
         manifest,
         Parts(made, made[Entity], {}, nothing, nothing),  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest
-from conspectus.storage.memory_index import HeldIndex, Parts
+from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import Community, Entity, Relation
 from conspectus.storage.settings import KgSettings
 from conspectus.storage.tables import TABLES
@@ -30,7 +30,7 @@ def index_of(
     given: dict[type, Sequence[object]] = {Entity: entities, Relation: relations, Community: communities}
     rows = {record: (lambda record=record: given.get(record, [])) for record in TABLES.values()}
     parts = Parts(rows, lambda: entities, {}, lambda: Adjacency.from_edges(1, [], [], []), lambda: Bm25.of(["x"], 1, 1))
-    return HeldIndex(Path("nowhere"), MANIFEST, parts)
+    return MemoryIndex(Path("nowhere"), MANIFEST, parts)
 
 
 def entity(name: str, *types: str, description: str = "", degree: int = 0) -> Entity:

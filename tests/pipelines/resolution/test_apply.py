@@ -3,7 +3,8 @@
 from collections import defaultdict
 
 from conspectus.pipelines.resolution.apply import applied
-from conspectus.pipelines.steps.extract.merge import Knowledge, degrees_of
+from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.records import Entity, Mention, Relation
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -3,10 +3,10 @@ from dataclasses import replace
 import numpy as np
 from conspectus.pipelines.exchange.kg.attributes import ForeignRow, ToldThing, ToldTriple
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
-from conspectus.pipelines.steps.extract.merge import Knowledge, entity_id
-from conspectus.pipelines.steps.join_graph import GRAPH_FILE, join, origins
-from conspectus.storage.hashing import short_id
-from conspectus.storage.records import Entity, Relation
+from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.pipelines.steps.join_graph import join, origins
+from conspectus.storage.hashing import entity_id, short_id
+from conspectus.storage.records import GRAPH_FILE, Entity, Relation
 from conspectus.storage.text.nlp import CONCEPT, NAME
 
 

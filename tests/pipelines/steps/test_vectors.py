@@ -6,20 +6,13 @@ from typing import TypeVar
 
 import numpy as np
 from conspectus.pipelines.runner import RunHere
-from conspectus.pipelines.steps.vectors import (
-    Embedding,
-    Windows,
-    chunk_text,
-    entity_text,
-    relation_text,
-    report_text,
-    shards_by_length,
-)
+from conspectus.pipelines.steps.vectors import Embedding, Windows, shards_by_length
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.query.methods.baselines.dense import DenseRetriever
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Relation, Report
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.text.embedded import chunk_text, entity_text, relation_text, report_text
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -7,7 +7,7 @@ from conspectus.pipelines.backends.base import Found, Told
 from conspectus.pipelines.build_report import DANGLING
 from conspectus.pipelines.exchange.graphrag.schema import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
 from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
-from conspectus.pipelines.steps.extract.merge import entity_id
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Entity, Failure
 from hypothesis import given, settings
 

@@ -12,8 +12,8 @@ from conspectus.pipelines.exchange.graphrag.exporter import arrow_of, write_grap
 from conspectus.pipelines.exchange.graphrag.ids import Contents
 from conspectus.pipelines.exchange.graphrag.roundtrip import own_origins, titles_of
 from conspectus.pipelines.exchange.graphrag.schema import CommunityRow, DocumentRow, EntityRow, Tables
-from conspectus.pipelines.steps.extract.merge import entity_id
 from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Entity, Mention, Origin
 from hypothesis import given, settings

@@ -2,7 +2,8 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-from conspectus.pipelines.steps.extract.merge import Knowledge, entity_id, merge
+from conspectus.pipelines.steps.extract.merge import Knowledge, merge
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings, NameSettings
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase, Triple

@@ -5,9 +5,10 @@ import random
 import pytest
 from conspectus.pipelines.steps.chunks import split_document
 from conspectus.pipelines.steps.extract.llm import ChunkExtraction
-from conspectus.pipelines.steps.extract.merge import Knowledge, entity_id
+from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.extract.merge_llm import ModelKnowledge, merge_extractions
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
+from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Document, Entity, Failure, Relation
 from conspectus.storage.settings import ChunkSettings, NameSettings
 from conspectus.storage.text.normalise import entity_key

@@ -16,14 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.pipelines.steps.extract.find_names import is_capitalised, is_other_word, is_worth_looking_for
-from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name
 from conspectus.storage.settings import NameSettings, Settings, WalkGraphSettings
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for
 from conspectus.storage.text.nlp import CONCEPT, Annotation, lead
 from conspectus.storage.text.normalise import entity_key, title_names
 
@@ -40,12 +38,13 @@ def walk(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
     annotations: Sequence[Annotation],
-    knowledge: Knowledge,
+    entities: Sequence[Entity],
+    mentions: Sequence[Mention],
     settings: Settings,
 ) -> Walk:
     """Return the names that stand for chunks, and the graph over chunks and entities."""
     names, held_by = name_chunks(documents, chunks, annotations, settings.names)
-    return Walk(names, walk_graph(chunks, knowledge.entities, knowledge.mentions, names, held_by, settings.walk_graph))
+    return Walk(names, walk_graph(chunks, entities, mentions, names, held_by, settings.walk_graph))
 
 
 def name_chunks(
@@ -55,7 +54,7 @@ def name_chunks(
     settings: NameSettings,
 ) -> tuple[list[Name], dict[str, set[str]]]:
     """Return the names that stand for chunks, sorted by id, and by name id the chunks whose text holds each."""
-    title_of = {each.id: each.title.strip() for each in documents}
+    title_of = {document.id: document.title.strip() for document in documents}
     owners: defaultdict[str, set[str]] = defaultdict(set)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)
     for chunk, annotation in zip(chunks, annotations, strict=True):
@@ -87,7 +86,7 @@ def walk_graph(
     settings: WalkGraphSettings,
 ) -> Adjacency:
     """Return the graph over `len(chunks) + len(entities)` nodes."""
-    row_of = {each.id: row for row, each in enumerate(chunks)}
+    row_of = {chunk.id: row for row, chunk in enumerate(chunks)}
     edges: list[tuple[int, int, float]] = []
     for name in names:
         if len(name.chunk_ids) <= settings.most_owners:
@@ -96,9 +95,9 @@ def walk_graph(
                 edges += [(row_of[holder], row_of[owner], weight) for owner in name.chunk_ids]
 
     places: defaultdict[str, set[int]] = defaultdict(set)
-    for each in mentions:
-        if each.entity_id is not None:
-            places[each.entity_id].add(row_of[each.chunk_id])
+    for mention in mentions:
+        if mention.entity_id is not None:
+            places[mention.entity_id].add(row_of[mention.chunk_id])
     for row, entity in enumerate(entities, start=len(chunks)):
         if any(kind != CONCEPT for kind in entity.types) and len(places[entity.id]) > 1:
             weight = settings.occurrence_weight / np.sqrt(len(places[entity.id]))

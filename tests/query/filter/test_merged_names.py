@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.permitted.view import permitted
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.filter.view import view_of
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document, Entity, Mention, Merge
 from conspectus.storage.settings import load_settings
@@ -24,7 +24,7 @@ def test_a_merged_name_stays_without_the_name_that_others_give_it(tmp_path: Path
     index = Index.open(tmp_path / "index")
     assert ("Renee Holt", "Renée Holt") in {(each.alias, each.name) for each in index.rows(Merge)}
     (document,) = [each.id for each in index.rows(Document) if each.text == TEXTS["open.txt"]]
-    view = permitted(index, {document}, open_embedder(settings.embedding, settings.embedding_server), graph=False)
+    view = view_of(index, {document}, open_embedder(settings.embedding, settings.embedding_server), graph=False)
     names = {each.name for each in view.rows(Entity)}
     assert "Renee Holt" in names
     assert "Renée Holt" not in names

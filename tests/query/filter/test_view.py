@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from conspectus.pipelines.index import build_index
-from conspectus.pipelines.permitted.view import permitted
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.context import Context
+from conspectus.query.filter.view import view_of
 from conspectus.query.menu import METHODS
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name, Relation, Synonym
@@ -129,7 +129,7 @@ def test_a_part_of_an_index_is_the_index_of_a_part(
     readable = [(place, each) for place, each in numbered if each.readable]
     whole = built(folder / "whole", numbered, server)
     alone = built(folder / "alone", readable, server)
-    index = permitted(whole.index, {f"d{place}" for place, _ in readable}, whole.embedder, graph=True)
+    index = view_of(whole.index, {f"d{place}" for place, _ in readable}, whole.embedder, graph=True)
     part = Context(index, whole.settings)
 
     for record in (Document, Chunk, Mention, Relation, Name, Entity):
@@ -154,14 +154,14 @@ def test_a_part_of_an_index_is_the_index_of_a_part(
 def test_all_documents_are_the_index_itself(sample_context: Context) -> None:
     index = sample_context.index
     every = {each.id for each in index.rows(Document)} | {"unknown"}
-    assert permitted(index, every, sample_context.embedder, graph=True) is index
+    assert view_of(index, every, sample_context.embedder, graph=True) is index
 
 
 def test_what_is_left_quotes_what_may_be_read(context: Context) -> None:
     index = context.index
     documents = {each.id: each for each in index.rows(Document)}
     some = set(sorted(documents)[::2])
-    part = permitted(index, some, context.embedder, graph=True)
+    part = view_of(index, some, context.embedder, graph=True)
     readable = " ".join(" ".join(documents[id_].text.split()) for id_ in some)
     changed = 0
     before = {each.id: each for each in index.rows(Entity)}
@@ -176,7 +176,7 @@ def test_what_is_left_quotes_what_may_be_read(context: Context) -> None:
 
 
 def test_without_documents_nothing_is_left(sample_context: Context) -> None:
-    none = permitted(sample_context.index, set(), sample_context.embedder, graph=True)
+    none = view_of(sample_context.index, set(), sample_context.embedder, graph=True)
     for record in (Document, Chunk, Entity, Mention, Relation, Name):
         assert none.rows(record) == []
     assert none.graph().n_nodes == 0

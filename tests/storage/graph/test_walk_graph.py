@@ -3,9 +3,9 @@
 from math import sqrt
 
 import pytest
-from conspectus.pipelines.steps.walk_graph import name_chunks, walk_graph
 from conspectus.query.context import Context
 from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.walk_graph import name_chunks, walk_graph
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Name
 from conspectus.storage.settings import NameSettings, WalkGraphSettings
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase

@@ -1,0 +1,253 @@
+"""A view of an index restricted to permitted documents.
+
+A view filters the rows of the open index: it keeps the rows that permitted documents support. Nothing that only hidden
+documents say is in any of its tables, vectors or graphs, so whoever asks a view cannot meet it.
+
+Compared with an index built of the permitted documents alone (the tests hold this table by table):
+
+- documents, chunks, mentions, relations, names, synonyms, the graph of chunks and entities, BM25 and the vectors of
+  chunks, entities, relations and predicates are equal, except that a name stays recognised that only a hidden document
+  introduced, and a permitted document mentions;
+- an entity that a hidden document mentions too is described by what a model said of it in permitted chunks, else by
+  one permitted sentence, instead of the sentences that a build selects;
+- communities are those of the whole index without their hidden members, and a report remains only where its community
+  lost nothing. Methods that read reports fall back on passages where none remain.
+
+Failures, merges and origins are empty: they name files, and what hidden documents call things.
+"""
+
+import threading
+from collections import OrderedDict, defaultdict
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import cached_property
+
+from conspectus.prompts.embedding.embedder import Embedder
+from conspectus.query.context import Context
+from conspectus.query.filter.documents import Filter, asked, permitted_documents
+from conspectus.query.filter.rows import permitted_rows
+from conspectus.query.filter.vectors import ViewVectors
+from conspectus.query.types import Answer, Evidence, Step
+from conspectus.storage.graph.walk_graph import Walk, name_chunks, walk_graph
+from conspectus.storage.index import Index, per_index
+from conspectus.storage.memory_index import MemoryIndex, Parts
+from conspectus.storage.records import (
+    Chunk,
+    Claim,
+    Community,
+    Document,
+    Entity,
+    Failure,
+    Mention,
+    Merge,
+    Name,
+    Origin,
+    Relation,
+    Report,
+    Synonym,
+)
+from conspectus.storage.settings import DescriptionSettings, NameSettings, WalkGraphSettings
+from conspectus.storage.text.bm25 import Bm25
+from conspectus.storage.text.embedded import chunk_text
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.nlp import NAME, Annotation, Phrase
+
+VIEWS_PER_INDEX = 8
+"""Views that an open index caches, the last used."""
+STEP = "filter"
+
+
+def filtered(context: Context, where: str | None, access: Sequence[str] | None) -> Context:
+    """Return a context whose index is restricted to the documents that a filter permits.
+
+    Args:
+        context: a context of the whole index or of a view; filters of a view combine with AND.
+        where: a condition over the documents' metadata; None for none.
+        access: the access tags that the reader holds; None leaves it to the settings.
+
+    Raises:
+        UsageError: the condition or a tag cannot be read.
+    """
+    settings = context.settings.access
+    chosen = asked(where, access)
+    if chosen == Filter() and (context.narrowed or (settings.unasked, settings.graph) == ("all", "public")):
+        return context
+    documents = permitted_documents(context.index, chosen, settings)
+    index = _views(context.index).get(context, documents, graph=settings.graph == "public")
+    words = "; ".join(filter(None, (context.narrowed, str(chosen))))
+    return replace(context, index=index, narrowed=words)
+
+
+def with_filter_step(context: Context, answer: Answer) -> Answer:
+    """Return an answer whose trace begins with the filter, if there is one."""
+    if not context.narrowed:
+        return answer
+    evidence = with_filter_step_of_evidence(context, answer.evidence)
+    return replace(answer, narrowed=context.narrowed, evidence=evidence, trace=(_step(context), *answer.trace))
+
+
+def with_filter_step_of_evidence(context: Context, found: Evidence) -> Evidence:
+    """Return evidence whose trace begins with the filter, if there is one."""
+    return replace(found, trace=(_step(context), *found.trace)) if context.narrowed else found
+
+
+def _step(context: Context) -> Step:
+    count = context.index.manifest.rows["documents"]
+    return Step(STEP, f"{context.narrowed}: {count} document{'s' if count != 1 else ''}")
+
+
+class _Views:
+    """The views of an open index that were used last. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._views: OrderedDict[tuple[frozenset[str], bool], Index] = OrderedDict()
+
+    def get(self, context: Context, documents: frozenset[str], *, graph: bool) -> Index:
+        """Return the view of some documents; of two callers that want the same one, the second waits."""
+        key = documents, graph
+        with self._lock:
+            view = self._views.get(key)
+            if view is None:
+                view = self._views[key] = view_of(context.index, documents, context.embedder, graph=graph)
+            self._views.move_to_end(key)
+            while len(self._views) > VIEWS_PER_INDEX:
+                self._views.popitem(last=False)
+            return view
+
+
+@per_index
+def _views(index: Index) -> _Views:
+    return _Views()
+
+
+def view_of(index: Index, document_ids: AbstractSet[str], embedder: Embedder, *, graph: bool) -> Index:
+    """Return a view of an index; the index itself where everything is permitted.
+
+    Args:
+        index: the whole index, or a view of it.
+        document_ids: the permitted documents; unknown ids are ignored.
+        embedder: the model that made the index's vectors.
+        graph: whether what an imported graph states, and no document does, is permitted.
+    """
+    every = set(index.arrow(Document, "id").column("id").to_pylist())
+    if graph and document_ids >= every:
+        return index
+    return MemoryIndex(index.root, index.manifest, _View(index, document_ids, embedder, graph).parts())
+
+
+class _View:
+    """Filters the tables of an index; the parts that cost more are made when they are first read."""
+
+    def __init__(self, index: Index, document_ids: AbstractSet[str], embedder: Embedder, graph: bool) -> None:
+        self._index = index
+        self._settings = index.manifest.settings
+        most_tokens = DescriptionSettings.model_validate(self._settings["descriptions"]).summary_threshold
+        self.known = permitted_rows(index, document_ids, graph=graph, most_tokens=most_tokens)
+        self.vectors = ViewVectors(index, self.known, embedder)
+
+    def parts(self) -> Parts:
+        """Return what makes each part."""
+        known = self.known
+        return Parts(
+            rows={
+                Document: lambda: known.documents,
+                Chunk: lambda: known.chunks,
+                Entity: known.described,
+                Mention: lambda: known.mentions,
+                Relation: lambda: known.relations,
+                Name: lambda: self.walk.names,
+                Claim: lambda: known.claims,
+                Synonym: self.synonyms,
+                Community: lambda: self.communities,
+                Report: lambda: self.reports,
+                Failure: list,
+                Merge: list,
+                Origin: list,
+            },
+            undescribed=lambda: known.entities,
+            vectors={
+                "chunks": self.vectors.chunks,
+                "entities": self.vectors.entities,
+                "relations": self.vectors.relations,
+                "predicates": self.vectors.predicates,
+                "reports": lambda: self.vectors.reports(self.reports),
+            },
+            graph=lambda: self.walk.graph,
+            lexical=self.lexical,
+        )
+
+    def lexical(self) -> Bm25:
+        """Return the lexical index of the permitted chunks; their word frequencies alone count."""
+        document_of = {document.id: document for document in self.known.documents}
+        texts = [chunk_text(chunk, document_of[chunk.document_id]) for chunk in self.known.chunks]
+        return Bm25.of(texts, self._settings["bm25"]["k1"], self._settings["bm25"]["b"])
+
+    def synonyms(self) -> list[Synonym]:
+        """Return the pairs of which both entities are permitted."""
+        ids = {entity.id for entity in self.known.entities}
+        return [pair for pair in self._index.rows(Synonym) if pair.source_id in ids and pair.target_id in ids]
+
+    @cached_property
+    def walk(self) -> Walk:
+        """The names that stand for chunks and the graph of chunks and entities, computed as a build does."""
+        known = self.known
+        names, held_by = name_chunks(
+            known.documents, known.chunks, self._begins(), NameSettings.model_validate(self._settings["names"])
+        )
+        settings = WalkGraphSettings.model_validate(self._settings["walk_graph"])
+        return Walk(names, walk_graph(known.chunks, known.entities, known.mentions, names, held_by, settings))
+
+    def _begins(self) -> list[Annotation]:
+        """Return for each chunk of an untitled document the name that it begins with, if the index knows it."""
+        untitled = {document.id for document in self.known.documents if not document.title.strip()}
+        wanted = {chunk.id for chunk in self.known.chunks if chunk.document_id in untitled}
+        of_chunk: defaultdict[str, list[str]] = defaultdict(list)
+        for name in self._index.rows(Name):
+            for id_ in wanted.intersection(name.chunk_ids):
+                of_chunk[id_].append(name.name)
+        return [_begin(chunk.text, of_chunk.get(chunk.id, ())) for chunk in self.known.chunks]
+
+    @cached_property
+    def communities(self) -> list[Community]:
+        """The communities with their permitted members, relations and chunks; empty ones are left out."""
+        entity_ids = {entity.id for entity in self.known.entities}
+        relation_ids = {relation.id for relation in self.known.relations}
+        chunks_of: defaultdict[str, set[str]] = defaultdict(set)
+        for mention in self.known.mentions:
+            if mention.entity_id is not None:
+                chunks_of[mention.entity_id].add(mention.chunk_id)
+        filtered_rows = []
+        for community in self._index.rows(Community):
+            members = tuple(id_ for id_ in community.entity_ids if id_ in entity_ids)
+            if members:
+                chunk_ids = set().union(*(chunks_of.get(id_, ()) for id_ in members))
+                relations = tuple(id_ for id_ in community.relation_ids if id_ in relation_ids)
+                filtered_rows.append(
+                    replace(
+                        community,
+                        entity_ids=members,
+                        relation_ids=relations,
+                        chunk_ids=tuple(sorted(chunk_ids)),
+                        size=len(members),
+                    )
+                )
+        return filtered_rows
+
+    @cached_property
+    def reports(self) -> list[Report]:
+        """The reports on communities that lost nothing: all members remain, and each of them is intact."""
+        size = {community.id: community.size for community in self._index.rows(Community)}
+        complete = {
+            community.id
+            for community in self.communities
+            if community.size == size[community.id] and self.known.intact.issuperset(community.entity_ids)
+        }
+        return [report for report in self._index.rows(Report) if report.community_id in complete]
+
+
+def _begin(text: str, names: Sequence[str]) -> Annotation:
+    matches = NameMatcher(dict.fromkeys(names)).find(text)[:1] if names else []
+    phrases = tuple(Phrase(match.start, match.end, text[match.start : match.end], NAME) for match in matches)
+    return Annotation(phrases, ())
