@@ -24,7 +24,7 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.evaluation.suites import Question, Suite, read_suite
-from conspectus.query.question.scope import closeness_to_whole, support
+from conspectus.query.question.scope import closeness_to_whole, corpus_coverage
 from conspectus.storage.records import Chunk, Entity
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT
@@ -66,7 +66,7 @@ def asked(index: Index, questions: Mapping[str, Sequence[str]]) -> Iterator[Aske
     """Yield the questions of each kind, measured."""
     for kind, texts in questions.items():
         for each in texts:
-            yield Asked(kind, support(index.context, each), closeness_to_whole(index.context, each))
+            yield Asked(kind, corpus_coverage(index.context, each), closeness_to_whole(index.context, each))
 
 
 def questions_to(

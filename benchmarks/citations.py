@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from conspectus.pipelines.evaluation.suites import Question, read_questions
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.query.citations.alignment import support
+from conspectus.query.citations.alignment import aligned_span
 from conspectus.query.citations.entailment import Source, closeness, missing, quotes
 from conspectus.query.types import Passage
 from conspectus.storage.settings import CitationSettings, EmbeddingServerSettings, EmbeddingSettings
@@ -69,7 +69,7 @@ class Corpus:
     def source(self, statement: str, row: int) -> tuple[Source, float]:
         """Return the sentence of a document that is cited for a statement, and the weight of the words they share."""
         passage = self.passages[row]
-        span = support(statement, passage, self._weigh)
+        span = aligned_span(statement, passage, self._weigh)
         quote = passage.text[span.start : span.end]
         return Source(quote, passage.title), len(set(statement.lower().split()) & set(quote.lower().split()))
 

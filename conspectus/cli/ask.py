@@ -150,7 +150,7 @@ def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
 
 def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
     """Print an answer as it is made, then what supports it, and return it."""
-    from conspectus.query.citations.verification import without_marks
+    from conspectus.query.citations.marks import single_marks, without_verdicts
 
     said: list[str] = []
 
@@ -160,19 +160,12 @@ def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
 
     answer = ask(say)
     typer.echo()
-    if _in_single_marks("".join(said)) != _in_single_marks(
-        without_marks(answer.text)
-    ):  # a model said what no passage supports
+    if single_marks("".join(said).strip()) != single_marks(
+        without_verdicts(answer.text).strip()
+    ):  # what was streamed is not what the answer says; [1, 2] for [1][2] is no difference
         typer.echo(f"\n{show.said(answer.text)}")
     typer.echo(show.support(answer, trace))
     return answer
-
-
-def _in_single_marks(text: str) -> str:
-    """Return a text with [1][2] for [1, 2]: an answer that differs in nothing else is not printed twice."""
-    from conspectus.query.citations.alignment import keeping
-
-    return keeping(text.strip(), range(1_000))
 
 
 @app.command(

@@ -1,7 +1,7 @@
 """How good an answer is, one number for an answer and the answers that are accepted, without a judge.
 
 Where several answers are accepted, the best one counts. Marks of citations must be gone from an answer beforehand
-(`without_marks`): they are no part of what it says.
+(`query.citations.marks.without_marks`): they are no part of what it says.
 """
 
 import string
@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from math import fsum
 
 import regex
-from conspectus.query.citations.alignment import keeping
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
@@ -29,15 +28,6 @@ _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _VERDICTS = frozenset({"yes", "no", "noanswer"})
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _TOKEN = regex.compile(rf"[{_UNSPACED}]|[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]+", regex.V1)
-
-
-def without_marks(answer: str) -> str:
-    """Return an answer without the marks of its citations.
-
-    >>> without_marks("It is so [1][3].")
-    'It is so.'
-    """
-    return keeping(answer, ())
 
 
 def normalised(text: str) -> str:

@@ -17,7 +17,6 @@ from conspectus.pipelines.evaluation.answers import (
     rouge_l,
     sentence_coverage,
     token_f1,
-    without_marks,
     word_coverage,
 )
 from conspectus.pipelines.evaluation.framing import Asked, Topic, asked
@@ -26,6 +25,7 @@ from conspectus.pipelines.evaluation.graph_answers import answered as named_in
 from conspectus.pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
 from conspectus.pipelines.evaluation.suites import Question, Suite
 from conspectus.prompts.client.usage import metered
+from conspectus.query.citations.marks import without_marks
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.query.types import Answer, Evidence, Retriever

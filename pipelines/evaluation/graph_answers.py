@@ -5,8 +5,9 @@ Names are compared as the data sets' scripts compare texts (see `answers.normali
 
 from collections.abc import Sequence
 
-from conspectus.pipelines.evaluation.answers import normalised, without_marks
+from conspectus.pipelines.evaluation.answers import normalised
 from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.citations.marks import without_marks
 from conspectus.query.types import Answer
 
 SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal
 
-from conspectus.pipelines.evaluation.answers import without_marks
 from conspectus.pipelines.evaluation.metrics import Interval, bootstrap
 from conspectus.pipelines.evaluation.questions import sources_of_reports
 from conspectus.pipelines.evaluation.suites import Question
@@ -20,6 +19,7 @@ from conspectus.prompts.client.gather import settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.citations.marks import without_marks
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
 from conspectus.query.types import Answer, Answerer

@@ -2,13 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-import regex
 from conspectus.query.abstention import SEPARATORS, abstention, may_abstain
+from conspectus.query.citations.marks import Mark, first_mark, unfinished_mark, written
 from conspectus.storage.text.sentences import sentence_spans
-
-_MARK = regex.compile(r"(\s*)\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]")
-_PERHAPS_A_MARK = regex.compile(r"\s*+(?:\[[\d\s,;]*+)?$")
-"""An end of what has come that may yet turn out to be, or to stand before, a mark."""
 
 Cite = Callable[[str, int], Sequence[int]]
 """Gets a sentence and the number of a source that it cites; returns the numbers of citations, none to drop it."""
@@ -48,11 +44,10 @@ class Citing:
         elif self.is_nothing and not self._told:
             self._waiting = self._waiting.lstrip(SEPARATORS)
         ready = []
-        while mark := _MARK.search(self._waiting):
-            ready += [self._text(self._waiting[: mark.start()]), self._mark(mark)]
-            self._waiting = self._waiting[mark.end() :]
-        held = _PERHAPS_A_MARK.search(self._waiting)
-        end = held.start() if held else len(self._waiting)
+        while mark := first_mark(self._waiting):
+            ready += [self._text(self._waiting[: mark.start]), self._mark(mark)]
+            self._waiting = self._waiting[mark.end :]
+        end = unfinished_mark(self._waiting)
         ready.append(self._text(self._waiting[:end]))
         self._waiting = self._waiting[end:]
         return "".join(ready)
@@ -72,17 +67,16 @@ class Citing:
             self._space = ""
         return text
 
-    def _mark(self, mark: "regex.Match[str]") -> str:
+    def _mark(self, mark: Mark) -> str:
         if self._passage.strip():
             spans = sentence_spans(self._passage)
             self._sentence = self._passage[spans[-1][0] :].strip() if spans else self._passage.strip()
             self._passage = ""
             self._made = set()
-        numbers = dict.fromkeys(int(each) for each in regex.findall(r"\d+", mark[2]))
-        made = dict.fromkeys(found for number in numbers for found in self._cite(self._sentence, number))
+        made = dict.fromkeys(found for number in mark.numbers for found in self._cite(self._sentence, number))
         fresh = [each for each in made if each not in self._made]
         self._made.update(fresh)
         if not fresh:
-            self._space = self._space or mark[1]
+            self._space = self._space or mark.space
             return ""
-        return (mark[1] or self._space) + "".join(f"[{each}]" for each in fresh)
+        return (mark.space or self._space) + written(fresh)

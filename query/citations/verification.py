@@ -14,17 +14,14 @@ from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import choose
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answering import measured
-from conspectus.query.citations.alignment import Marked, marked_sentences
 from conspectus.query.citations.entailment import Source, closeness, missing, names_alone, quotes
+from conspectus.query.citations.marks import NOTHING_SUPPORTED, UNVERIFIED, CitedSentence, cited_sentences
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.predicates import predicate_words
 
 STEP = "verify"
-UNVERIFIED = "[unverified]"
-"""Stands behind the marks of a sentence that what it cites does not support."""
-NOTHING_SUPPORTED = "Nothing that this answer cites supports it."
 _BULLET = regex.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")
 _BULLET_ALONE = regex.compile(r"[ \t]*(?:[-*•]|\d{1,3}[.)])?[ \t]*")
 
@@ -33,7 +30,7 @@ _BULLET_ALONE = regex.compile(r"[ \t]*(?:[-*•]|\d{1,3}[.)])?[ \t]*")
 class _Cited:
     """A sentence of an answer, what of it is compared, and what it cites that resolves."""
 
-    place: Marked
+    place: CitedSentence
     sentence: str
     sources: tuple[Source, ...]
 
@@ -60,18 +57,13 @@ async def verified(context: Context, answer: Answer) -> Answer:
     return _without(answer, places) if mode == "drop" else _marked(answer, places)
 
 
-def without_marks(text: str) -> str:
-    """Return the text of an answer as it was before it was checked and marked."""
-    return text.replace(f" {UNVERIFIED}", "").removesuffix(f"\n\n{NOTHING_SUPPORTED}")
-
-
 def _sentences(answer: Answer) -> list[_Cited]:
     cited: tuple[Citation | CitedTriple, ...] = (*answer.citations, *answer.triples)
     sources = {each.number: _source(each) for each in cited}
     found = []
-    for place in marked_sentences(answer.text):
-        sentence = _BULLET.sub("", place.cited.text)
-        own = tuple(sources[number] for number in place.cited.numbers if number in sources)
+    for place in cited_sentences(answer.text):
+        sentence = _BULLET.sub("", place.text)
+        own = tuple(sources[number] for number in place.numbers if number in sources)
         if sentence and own:
             found.append(_Cited(place, sentence, own))
     return found
@@ -101,7 +93,7 @@ async def _checked(
         why = lacking[place]
         if why is None:
             why = judged[place] if place in judged else _far(context, answer, each)
-        checks.append(Check(each.sentence, each.place.cited.numbers, not why, why))
+        checks.append(Check(each.sentence, each.place.numbers, not why, why))
     return tuple(checks)
 
 
@@ -128,7 +120,7 @@ async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: 
     question = answer.standalone or answer.question
     prompt = render("query/verify", source=source, question=question, sentence=cited.sentence)
     passages = {each.number: each for each in answer.citations}
-    chunks = [passages[number].document_id for number in cited.place.cited.numbers if number in passages]
+    chunks = [passages[number].document_id for number in cited.place.numbers if number in passages]
     request = Request((Message("user", prompt),), STEP, sources=_hashes(context, chunks))
     return await choose(model, request, ["Yes", "No"])
 
@@ -145,7 +137,7 @@ def _step(checks: Sequence[Check]) -> Step:
     return Step(STEP, "; ".join([said, *(f"{each.sentence!r}: {each.why}" for each in lost)]))
 
 
-def _marked(answer: Answer, places: Sequence[Marked]) -> Answer:
+def _marked(answer: Answer, places: Sequence[CitedSentence]) -> Answer:
     text = answer.text
     for each in reversed(places):
         text = f"{text[: each.end]} {UNVERIFIED}{text[each.end :]}"
@@ -154,12 +146,12 @@ def _marked(answer: Answer, places: Sequence[Marked]) -> Answer:
     return replace(answer, text=text)
 
 
-def _without(answer: Answer, places: Sequence[Marked]) -> Answer:
+def _without(answer: Answer, places: Sequence[CitedSentence]) -> Answer:
     text = answer.text
     for each in reversed(places):
         text = _cut(text, each.start, each.rest)
     text = text.strip()
-    left = {number for each in marked_sentences(text) for number in each.cited.numbers}
+    left = {number for each in cited_sentences(text) for number in each.numbers}
     if not left:
         return replace(answer, text=NO_ANSWER, citations=(), triples=(), names=(), span="")
     return replace(

@@ -8,7 +8,7 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, wording
 from conspectus.query.conversation.history import Cited, Conversation, Turn
-from conspectus.query.question.linking import Linker, Named, open_linker
+from conspectus.query.question.linking import Linker, NamedSpan, open_linker
 from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Name
@@ -39,8 +39,8 @@ def topics_meant(context: Context, history: Conversation, question: str, refers:
     are. What the answer brought in and what its question named take turns; titles come first, since passages are about
     them. What the question names itself is left out.
     """
-    linker = open_linker(context)
-    own = {_bare(each.name) for each in linker.named(question)}
+    linker = open_linker(context.index)
+    own = {_bare(each.name) for each in linker.mentions(question)}
     by_turn = [
         [each for each in topics_of(context, linker, turn) if _bare(each.name) not in own]
         for turn in reversed(history.turns)
@@ -57,11 +57,11 @@ def _titles_first(topics: Sequence[Topic]) -> list[Topic]:
 
 def topics_of(context: Context, linker: Linker, turn: Turn) -> list[Topic]:
     """Return what a turn was about: by turns what its answer brought in and what its question named."""
-    asked = [_topic(each) for each in linker.named(turn.standalone)]
+    asked = [_topic(each) for each in linker.mentions(turn.standalone)]
     told: list[Topic] = []
     if turn.citations:
         told += _cited_titles(context, linker, turn.citations)
-        told += [_topic(each) for each in linker.named(turn.answer)]
+        told += [_topic(each) for each in linker.mentions(turn.answer)]
     known = {_bare(each.name) for each in asked}
     told = [each for each in told if _bare(each.name) not in known]
     mixed = (each for each in chain.from_iterable(zip_longest(told, asked)) if each is not None)
@@ -98,8 +98,8 @@ def _cited_titles(context: Context, linker: Linker, citations: Sequence[Cited]) 
             yield Topic(found.name, linker.types_of(found.name), True)
 
 
-def _topic(named: Named) -> Topic:
-    return Topic(named.name, named.types, named.stands_for_chunks)
+def _topic(named: NamedSpan) -> Topic:
+    return Topic(named.name, named.types, named.is_title)
 
 
 def _is_topic(topic: Topic) -> bool:

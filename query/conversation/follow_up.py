@@ -20,8 +20,7 @@ from conspectus.query.conversation.anaphora import Refers, telling_words, wordin
 from conspectus.query.conversation.focus import Topic, cited_rows, topics_meant
 from conspectus.query.conversation.history import Conversation
 from conspectus.query.methods.gretriever.carry_over import decayed
-from conspectus.query.question.linking import open_linker
-from conspectus.query.question.terms import question_terms
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Answer, Answerer, Evidence, FollowUpAnswerer, Retriever, Say, Step, Usage
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest
@@ -155,7 +154,7 @@ def shape_offline(context: Context, history: Conversation, question: str) -> Sha
     - has one or two, which more passages hold than an answer is read from, one of them cited in the last turn
       ("Which actors?"): the question does not say which passage is meant, and the last turn does.
     """
-    worded = wording(question, [(each.start, each.end) for each in open_linker(context).named(question)])
+    worded = wording(question, [(each.start, each.end) for each in open_question(context, question).mentions])
     few = not worded.named and worded.weight <= _FEW_WORDS
     if worded.refers:
         elided = not worded.telling and not worded.asks
@@ -189,12 +188,12 @@ def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[s
 
 def _last_words(context: Context, history: Conversation) -> list[str]:
     last = history.turns[-1].standalone
-    names = [(each.start, each.end) for each in open_linker(context).named(last)]
+    names = [(each.start, each.end) for each in open_question(context, last).mentions]
     return telling_words(last, names)[:_MOST_WORDS]
 
 
 def _last_turn_says_which(context: Context, history: Conversation, telling: str) -> bool:
-    holders = question_terms(context, telling).holders
+    holders = open_question(context, telling).terms.chunks
     if not holders:
         return False
     rows = reduce(np.intersect1d, holders)

@@ -8,14 +8,14 @@ from conspectus.query.explain.types import Explained, Part
 from conspectus.query.methods.baselines.bm25 import Bm25Retriever
 from conspectus.query.methods.baselines.dense import DenseRetriever
 from conspectus.query.methods.baselines.hybrid import CONSTANT, DEPTH, HybridRetriever
-from conspectus.query.question.terms import telling_words
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Evidence, Passage
 
 
 async def by_words(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
     """Return what BM25 finds; the parts of a score are those of the question's words."""
     found = await Bm25Retriever(context).retrieve(question, k)
-    counts = Counter(telling_words(question).split())
+    counts = Counter(open_question(context, question).content_words.split())
     scores = {word: context.bm25.scores(word) * count for word, count in counts.items()}
 
     def parts(passage: Passage) -> tuple[Part, ...]:

@@ -7,7 +7,7 @@ from conspectus.query.context import Context
 from conspectus.query.explain.types import Node
 from conspectus.query.methods.ppr.ppr import Search
 from conspectus.query.question.linking import open_linker
-from conspectus.query.question.terms import telling_words
+from conspectus.query.question.question import open_question
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import described
 from conspectus.storage.records import Chunk, Entity, Name
@@ -57,7 +57,7 @@ class Naming:
         return f"near to the question: {self._nearness(seed, question)}"
 
     def _nearness(self, row: int, question: str) -> str:
-        vector = self._context.embedder.embed_query(question)[np.newaxis]
+        vector = open_question(self._context, question).vector[np.newaxis]
         cosine = float(self._context.chunk_vectors.scores(vector, np.array([row]))[0][0])
         shared = self.shared_words(row, question)
         return f"cosine {cosine:.2f}" + (f", shares {_listed(shared)}" if shared else "")
@@ -66,13 +66,15 @@ class Naming:
         """Return the question's telling words that a chunk or its title holds, the rarest first."""
         chunk = self._context.chunks[row]
         held = {word.key for word in words(f"{self._context.titles[chunk.document_id]} {chunk.text}")}
-        shared = dict.fromkeys(word for word in telling_words(question).split() if word in held)
+        shared = dict.fromkeys(
+            word for word in open_question(self._context, question).content_words.split() if word in held
+        )
         return sorted(shared, key=lambda word: (-self._context.bm25.inverse_document_frequency(word), word))
 
     def _names_of(self, holder: int, owner: int) -> list[str]:
         """Return the names in one chunk's text that stand for another chunk."""
         id_ = self._context.chunks[owner].id
-        held = open_linker(self._context).titles_in(self._context.chunks[holder].text)
+        held = open_linker(self._context.index).titles_in(self._context.chunks[holder].text)
         return [each.name for each in dict.fromkeys(held) if self._joins(each) and id_ in each.chunk_ids]
 
     def _joins(self, name: Name) -> bool:

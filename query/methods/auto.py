@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.question.scope import closeness_to_whole
-from conspectus.query.question.translated_scope import closeness_in_translation
+from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step
 
 

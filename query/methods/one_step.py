@@ -25,12 +25,12 @@ from conspectus.query.methods.fasttog.detection.graph import members, small_grap
 from conspectus.query.methods.fasttog.detection.louvain import louvain
 from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
 from conspectus.query.question.tasks import prompt_for
+from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
 from conspectus.query.types.trace import Chain, Decision, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, sentence, spoken
 from conspectus.query.walk.near_triples import NearTriple, alike, around, considered, nearest
 from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest

@@ -4,53 +4,71 @@ from importlib.resources import files
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.question.linking import open_linker
-from conspectus.query.question.terms import question_terms
+from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.index import per_index
 
-_PASSAGES = 5
+_MOST_PASSAGES = 5
 """Passages whose words are looked at."""
 _COVERAGE_WEIGHT = 0.5
-"""What it is worth that they hold all of the question's words. Explored on QMSum's even meetings and one book, with
+"""Weight of the share of the question's words that they contain. Explored on QMSum's even meetings and one book, with
 questions like those of benchmarks/abstention.py but for the whole: balanced accuracy .84 without it, .91 with .2, .96
 with .5. The benchmark checks the result."""
 
 
 def closeness_to_whole(context: Context, question: str) -> float:
-    """Return the greatest cosine of the question with a typical one (`query/global_questions.txt`).
+    """Return the greatest cosine of a question with a typical one about a corpus as a whole.
 
-    Titles that the question names are left out once ("the main themes of Moby Dick" asks for main themes).
+    The typical questions are those of `query/question/global_questions.txt`. Titles that the question names are left
+    out once ("the main themes of Moby Dick" asks for main themes).
     """
-    embedder = context.embedder
-    without = open_linker(context).without_titles(question)
-    forms = [embedder.embed_query(each) for each in dict.fromkeys((question, without))]
-    return float((_typical_questions(context) @ np.stack(forms).T).max())
+    asked = open_question(context, question)
+    forms = dict.fromkeys((question, asked.linker.without_titles(question)))
+    vectors = np.stack([open_question(context, form).vector for form in forms])
+    return float((_typical_questions(context) @ vectors.T).max())
+
+
+def closeness_in_translation(context: Context, question: str) -> float:
+    """Return the greatest cosine of a question with a typical one in German, French, Spanish or Chinese.
+
+    The packaged encoder was made for English: any two texts of another language are near to each other in it. So this
+    cosine says nothing against a fixed threshold, but can be compared with that of passages in the same language.
+    """
+    vector = open_question(context, question).vector
+    return float((_translated_questions(context) @ vector).max())
 
 
 def is_about_the_whole(context: Context, question: str) -> bool:
-    """Return whether a question asks about the corpus as a whole, as far as `global_search.about_the_whole` tells."""
+    """Return whether `closeness_to_whole` of a question is at least `global_search.about_the_whole`."""
     return closeness_to_whole(context, question) >= context.settings.global_search.about_the_whole
 
 
-def support(context: Context, question: str) -> float:
-    """Return how much the documents have on a question, 0 to 1.5.
+def corpus_coverage(context: Context, question: str) -> float:
+    """Return how much the documents contain on a question, 0 to 1.5.
 
     It is the cosine of the nearest passage, plus half the share of the question's words (by inverse document
-    frequency) that the nearest passages hold. It is the documents' support, whatever an answer is made over: a
-    coarse level has fewer sentences than a fine one, so its nearest sentence says less about whether there is an
-    answer.
+    frequency) that the nearest passages contain. It depends on the documents alone, and not on what an answer is made
+    from: a coarse level of reports has fewer sentences than a fine one, so its nearest sentence says less about
+    whether there is an answer.
     """
-    vector = context.embedder.embed_query(question)
-    cosines, rows = context.chunk_vectors.search(vector[np.newaxis], _PASSAGES)
+    asked = open_question(context, question)
+    cosines, rows = context.chunk_vectors.search(asked.vector[np.newaxis], _MOST_PASSAGES)
     if not cosines.size:
         return 0.0
-    terms = question_terms(context, question)
-    held = terms.held_by(rows[0]).max(axis=0, initial=0.0)
-    return max(0.0, float(cosines[0][0])) + _COVERAGE_WEIGHT * float(held @ terms.weights)
+    contained = asked.terms.contained_in(rows[0]).max(axis=0, initial=0.0)
+    return max(0.0, float(cosines[0][0])) + _COVERAGE_WEIGHT * float(contained @ asked.terms.weights)
 
 
 @per_index
 def _typical_questions(context: Context) -> Vectors:
-    lines = files("conspectus.query.question").joinpath("global_questions.txt").read_text("utf-8").splitlines()
-    return context.embedder.embed([line for line in lines if line])
+    return context.embedder.embed(_lines("global_questions.txt"))
+
+
+@per_index
+def _translated_questions(context: Context) -> Vectors:
+    return context.embedder.embed(_lines("global_questions_translated.txt"))
+
+
+def _lines(name: str) -> list[str]:
+    text = files("conspectus.query.question").joinpath(name).read_text("utf-8")
+    return [line for line in text.splitlines() if line]

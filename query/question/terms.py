@@ -1,64 +1,131 @@
-"""What a question asks about, word by word: its terms, how telling each is, and which chunks hold it."""
+"""What a question asks about, word by word: its terms and phrases, their weights, and which chunks contain them."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from itertools import pairwise
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.storage.arrays import Floats, Ints
-from conspectus.storage.index import per_index
-from conspectus.storage.text.names import words
+from conspectus.storage.arrays import Floats, Rows
+from conspectus.storage.index import Index, per_index
+from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.words import FUNCTION_WORDS, stem
 
-_SAYS_NOTHING = FUNCTION_WORDS | {"same", "other", "s"}
+_NO_CONTENT = FUNCTION_WORDS | {"same", "other", "s"}
 """Words that do not say what a question is about."""
+_MOST_CHUNKS = 4096
+"""Chunks whose stems are remembered, some kilobytes each: one question looks at the same ones twice."""
+_MOST_BETWEEN = 2
+"""Question words that may occur between the two content words of a phrase ("based on a book")."""
+
+
+def is_content_word(key: str) -> bool:
+    """Return whether a word, given by its key, says what a question is about."""
+    return key not in _NO_CONTENT
+
+
+def content_words(found: Sequence[Word]) -> str:
+    """Return the words that say what a question is about, or all of them where none does, joined with spaces.
+
+    >>> content_words(words("Who wrote the book?"))
+    'wrote book'
+    """
+    keys = [word.key for word in found]
+    return " ".join([key for key in keys if is_content_word(key)] or keys)
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """A question's terms, by stem: `weights` (t,) are their shares of its meaning and sum to 1 (or there are none)."""
+    """The terms of a question: the t distinct stems of its content words, sorted.
+
+    Attributes:
+        stems: the t terms.
+        weights: (t,) inverse document frequencies, scaled to sum to 1 (or there are none).
+        chunks: for each term the rows of the chunks that contain it, ascending.
+    """
 
     stems: tuple[str, ...]
     weights: Floats
-    holders: tuple[Ints, ...]
+    chunks: tuple[Rows, ...]
 
-    def held_by(self, rows: Ints) -> Floats:
-        """Return (len(rows), t): 1 where a chunk's title or text holds a term, else 0."""
-        held = [np.isin(rows, holders).astype(np.float64) for holders in self.holders]
-        return np.stack(held, axis=1) if held else np.zeros((len(rows), 0))
-
-
-def is_telling(key: str) -> bool:
-    """Return whether a word, given by its key, says what a question is about."""
-    return key not in _SAYS_NOTHING
+    def contained_in(self, rows: Rows) -> Floats:
+        """Return (len(rows), t): 1 where a chunk's title or text contains a term, else 0."""
+        contained = [np.isin(rows, chunks).astype(np.float64) for chunks in self.chunks]
+        return np.stack(contained, axis=1) if contained else np.zeros((len(rows), 0))
 
 
-def telling_words(question: str) -> str:
-    """Return the question's words that say what it is about, or all of them where none does.
+def question_terms(index: Index, found: Sequence[Word]) -> Terms:
+    """Return the stems of a question's content words, weighted by inverse document frequency.
 
-    >>> telling_words("Who wrote the book?")
-    'wrote book'
+    A term that no chunk contains has the highest weight: a passage without it leaves the question open.
     """
-    found = [word.key for word in words(question)]
-    return " ".join([word for word in found if is_telling(word)] or found)
-
-
-def question_terms(context: Context, question: str) -> Terms:
-    """Return the stems of the question's words but for question words, weighted by inverse document frequency.
-
-    A term that no chunk holds has the highest weight: a passage without it leaves the question open.
-    """
-    stems = sorted({stem(word.key) for word in words(question) if is_telling(word.key)})
-    by_stem = _words_by_stem(context)
-    holders = tuple(context.bm25.rows_with(by_stem.get(each, ())) for each in stems)
-    n_chunks = context.index.manifest.rows["chunks"]
-    idf = np.array([np.log1p((n_chunks - len(rows) + 0.5) / (len(rows) + 0.5)) for rows in holders])
-    return Terms(tuple(stems), idf / max(idf.sum(), 1e-9), holders)
+    stems = sorted({stem(word.key) for word in found if is_content_word(word.key)})
+    bm25, by_stem = index.lexical(), _words_by_stem(index)
+    chunks = tuple(bm25.rows_with(by_stem.get(term, ())) for term in stems)
+    n_chunks = index.manifest.rows["chunks"]
+    idf = np.array([np.log1p((n_chunks - len(rows) + 0.5) / (len(rows) + 0.5)) for rows in chunks])
+    return Terms(tuple(stems), idf / max(idf.sum(), 1e-9), chunks)
 
 
 @per_index
-def _words_by_stem(context: Context) -> dict[str, list[int]]:
+def _words_by_stem(index: Index) -> dict[str, list[int]]:
     """Return the columns of the lexical index by the stem of their word."""
-    found: dict[str, list[int]] = {}
-    for word, column in context.bm25.vocabulary.items():
-        found.setdefault(stem(word), []).append(column)
-    return found
+    columns: dict[str, list[int]] = {}
+    for word, column in index.lexical().vocabulary.items():
+        columns.setdefault(stem(word), []).append(column)
+    return columns
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """The phrases of a question: p distinct runs of stems, each beginning and ending with a content word.
+
+    Attributes:
+        runs: the stems of each phrase.
+        weights: (p,) the mean of the weights of the first and the last word.
+    """
+
+    runs: tuple[tuple[str, ...], ...]
+    weights: Floats
+
+    def contained_in(self, context: Context, rows: Rows, terms: Terms) -> Floats:
+        """Return (len(rows), p): 1 where a chunk's title or text contains a phrase, stem by stem, else 0."""
+        contained = np.zeros((len(rows), len(self.runs)))
+        terms_contained = dict(zip(terms.stems, terms.contained_in(rows).T, strict=True))
+        stems_of = _stems_of_chunks(context)
+        possible = [terms_contained[run[0]] * terms_contained[run[-1]] for run in self.runs]
+        for place, row in enumerate(rows):
+            if any(both_ends[place] for both_ends in possible):
+                text = stems_of(int(row))
+                contained[place] = [f" {' '.join(run)} " in text for run in self.runs]
+        return contained
+
+
+def question_phrases(found: Sequence[Word], terms: Terms) -> Phrases:
+    """Return the phrases of a question: content words that follow one another closely, with what is between them.
+
+    >>> two = Terms(("book", "film"), np.array([0.5, 0.5]), ())
+    >>> question_phrases(words("Which film is in the book?"), two).runs
+    ()
+    >>> question_phrases(words("Which film of the book?"), two).runs
+    (('film', 'of', 'the', 'book'),)
+    """
+    stems = [stem(word.key) for word in found]
+    weight = dict(zip(terms.stems, terms.weights, strict=True))
+    content = [place for place, word in enumerate(found) if is_content_word(word.key)]
+    runs = dict.fromkeys(
+        tuple(stems[first : last + 1]) for first, last in pairwise(content) if last - first <= 1 + _MOST_BETWEEN
+    )
+    return Phrases(tuple(runs), np.array([(weight[run[0]] + weight[run[-1]]) / 2 for run in runs]))
+
+
+@per_index
+def _stems_of_chunks(context: Context) -> Callable[[int], str]:
+    return lru_cache(_MOST_CHUNKS)(partial(_stems, context))
+
+
+def _stems(context: Context, row: int) -> str:
+    chunk = context.chunks[row]
+    text = f"{context.titles[chunk.document_id]}\n{chunk.text}"
+    return f" {' '.join(stem(word.key) for word in words(text))} "

@@ -4,20 +4,19 @@ What the model cites must be a number of its material, and the citation then nam
 that support what was said. An answer that cites nothing is not given.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import fsum
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.citations.alignment import overlaps
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.citations.streaming import Citing
 from conspectus.query.context import Context
 from conspectus.query.reader.material import Unit, sources
 from conspectus.query.types import Citation, Say
 from conspectus.storage.records import Span
-from conspectus.storage.text.names import words
 
 STEP = "reduce"
 _SPANS = 3
@@ -94,21 +93,18 @@ class _Support:
         if not statements:
             self._citations.dropped += 1
             return []
-        wanted = {word.key for word in words(sentence)}
-        best = _best([each.text for each in statements], wanted, self._weigh)[0]
+        best = self._nearest(sentence, [each.text for each in statements])[0]
         spans = statements[best].spans
         if len(spans) > _SPANS:
-            order = _best([self._quote(each) for each in spans], wanted, self._weigh)[:_SPANS]
+            order = self._nearest(sentence, [self._quote(each) for each in spans])[:_SPANS]
             spans = tuple(spans[place] for place in sorted(order))
         return [made for each in spans if (made := self._citations.number(each))]
+
+    def _nearest(self, sentence: str, texts: Sequence[str]) -> list[int]:
+        """Return the places of texts, those that overlap most with a sentence first, ties by place."""
+        scores = overlaps(sentence, texts, self._weigh)
+        return sorted(range(len(texts)), key=lambda place: -scores[place])
 
     def _quote(self, span: Span) -> str:
         document = self._texts.get(span.document_id)
         return document.text[span.start : span.end] if document else ""
-
-
-def _best(texts: Sequence[str], wanted: set[str], weigh: Callable[[str], float]) -> list[int]:
-    """Return the places of texts by the weight of the wanted words they hold, ties by place."""
-    shared = [wanted & {word.key for word in words(text)} for text in texts]
-    scores = [fsum(weigh(key) for key in sorted(each)) for each in shared]
-    return sorted(range(len(texts)), key=lambda place: -scores[place])

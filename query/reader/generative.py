@@ -12,7 +12,8 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.query.abstention import NO_ANSWER, abstention, may_abstain
 from conspectus.query.answering import assembling
-from conspectus.query.citations.alignment import cited_sentences, keeping, support
+from conspectus.query.citations.alignment import aligned_span
+from conspectus.query.citations.marks import cited_sentences, keep_marks
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import Task, prompt_for
@@ -73,11 +74,11 @@ class ModelReader:
             for number in sentence.numbers:
                 if 1 <= number <= len(evidence.passages):
                     passage = evidence.passages[number - 1]
-                    spans.setdefault(number, []).append(support(sentence.text, passage, weigh))
+                    spans.setdefault(number, []).append(aligned_span(sentence.text, passage, weigh))
                 else:
                     citations.dropped += 1
         kept = {number for number, each in sorted(spans.items()) if citations.number(_hull(each), number)}
-        return keeping(text.strip(), kept), citations
+        return keep_marks(text.strip(), kept), citations
 
 
 def _hull(spans: Sequence[Span]) -> Span:

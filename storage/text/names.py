@@ -89,13 +89,14 @@ class NameMatcher(Generic[Value]):
                 name = _Name(entity_key(surface), between, head, tail, names[surface])
                 self._ending.setdefault(self._state(found), []).append(name)
 
-    def find(self, text: str) -> list[NameMatch[Value]]:
+    def find(self, text: str, found: Sequence[Word] | None = None) -> list[NameMatch[Value]]:
         """Return the names in a text, in order and apart from one another.
 
         Of two names that overlap the one that begins first is taken, of those the one with most words. A
-        match includes the signs around a name's words ("U.S.", "Apollo (band)") where the text has them too.
+        match includes the signs around a name's words ("U.S.", "Apollo (band)") where the text has them too. `found`
+        are the words of the text, where they are known already.
         """
-        found = words(text)
+        found = words(text) if found is None else found
         between = list(_between_words(text, found))
         matches: list[NameMatch[Value]] = []
         at = free_from = 0

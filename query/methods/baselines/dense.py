@@ -2,6 +2,7 @@
 
 import numpy as np
 from conspectus.query.context import Context
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Evidence, Step
 
 
@@ -13,7 +14,7 @@ class DenseRetriever:
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` nearest passages."""
-        vector = self._context.embedder.embed_query(question)
+        vector = open_question(self._context, question).vector
         scores, rows = self._context.chunk_vectors.search(vector[np.newaxis], k)
         passages = tuple(
             self._context.passage(int(row), float(score)) for row, score in zip(rows[0], scores[0], strict=True)

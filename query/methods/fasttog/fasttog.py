@@ -19,11 +19,11 @@ from conspectus.query.methods.fasttog.policy_llm import ModelDecider
 from conspectus.query.methods.fasttog.policy_offline import NearestDecider
 from conspectus.query.methods.fasttog.question_reading import read
 from conspectus.query.methods.tog.predicate_similarity import closeness_to
-from conspectus.query.methods.tog.span_vectors import span_vectors
+from conspectus.query.question.question import span_vectors
+from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, predicate_words
 from conspectus.query.walk.provenance import Grounds, numbers_of, open_grounds
-from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Community, Entity

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from conspectus.query.methods.tog.span_vectors import Embed
+from conspectus.query.question.question import EmbedSpans
 from conspectus.query.walk.graph import spoken
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.text.words import FUNCTION_WORDS
@@ -57,7 +57,7 @@ class Reading:
     most: tuple[float, ...]
     vectors: Vectors
     said: Callable[[int], str]
-    embed: Embed
+    embed: EmbedSpans
     _kept: dict[tuple[int, tuple[int, ...]], list[Matched]] = field(default_factory=dict)
 
     def steps(self, used: int, predicates: tuple[int, ...]) -> list[Matched]:
@@ -117,7 +117,7 @@ class Reading:
 def read(
     question: str,
     subjects: Sequence[str],
-    embed: Embed,
+    embed: EmbedSpans,
     predicates: Vectors,
     said: Callable[[int], str],
 ) -> Reading:

@@ -14,7 +14,7 @@ from conspectus.query.answering import assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import NearestPassages, Selector
-from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole, support
+from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.reader.material import ScoredUnit, Statement, Unit, evidence
 from conspectus.query.reader.mmr import diverse
@@ -65,7 +65,7 @@ class GlobalSearch:
         """Return whether the documents have an answer to a question, and the reason before it."""
         if is_about_the_whole(self._context, question):
             return f"the question is about the whole ({closeness_to_whole(self._context, question):.2f})", True
-        found, least = support(self._context, question), self._settings.least_support
+        found, least = corpus_coverage(self._context, question), self._settings.least_support
         return f"the documents support it by {found:.2f}, the least is {least}", found >= least
 
     def _map(self, vector: Vectors, units: Sequence[Unit]) -> list[ScoredUnit]:

@@ -12,12 +12,10 @@ from functools import cached_property
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.graph_tables import Knowledge, knowledge_of
-from conspectus.query.methods.ppr.seeds import text_scores, word_scores
-from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.methods.ppr.seeds import text_scores
+from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Ints, Rows
-from conspectus.storage.index import per_index
 from conspectus.storage.settings import LocalSettings
-from conspectus.storage.text.normalise import entity_key
 
 _HELD = 0.5
 """What the entities that a passage holds count for, where closeness to the question counts up to 1."""
@@ -44,16 +42,14 @@ class LocalSelection:
     def __init__(self, context: Context, question: str) -> None:
         self._context = context
         self._settings: LocalSettings = context.settings.local_search
-        self._question = question
-        self._vector = context.embedder.embed_query(question)[np.newaxis]
+        self._question = open_question(context, question)
+        self._vector = self._question.vector[np.newaxis]
         self.knowledge: Knowledge = knowledge_of(context)
 
     @cached_property
     def named(self) -> Rows:
         """The entities that stand in the question by name, the rarest first."""
-        row_of = _rows_by_key(self._context)
-        keys = (entity_key(each.name) for each in self._linked.names)
-        rows = np.array(sorted({*self._linked.entity_rows, *(row_of[key] for key in keys if key in row_of)}), np.int64)
+        rows = np.array(self._question.linker.entities(self._question.links), np.int64)
         ordered: Rows = rows[np.lexsort((rows, self.knowledge.frequencies[rows]))]
         return ordered
 
@@ -126,7 +122,7 @@ class LocalSelection:
         plus something where the question names it by its title.
         """
         known, entities = self.knowledge, self.entities
-        near = text_scores(self._context, word_scores(self._context, self._question), self._vector)
+        near = text_scores(self._context, self._question)
         weights = entities.scores / np.sqrt(1 + known.frequencies[entities.rows])
         places, holding = known.chunks_of_entity.pairs(entities.rows)
         _, stating = known.chunks_of_relation.pairs(self.inner_relations)
@@ -141,15 +137,11 @@ class LocalSelection:
         order = order[scores[order] > 0]
         return Ranked(rows[order], scores[order])
 
-    @cached_property
-    def _linked(self) -> Linked:
-        return open_linker(self._context).link(self._question)
-
     @property
     def _titled(self) -> Rows:
         """The passages of titles that stand in the question; a title that many have says nothing."""
         most = int(self._context.index.manifest.settings["walk_graph"]["most_owners"])
-        ids = {id_ for each in self._linked.names if len(each.chunk_ids) <= most for id_ in each.chunk_ids}
+        ids = {id_ for each in self._question.links.names if len(each.chunk_ids) <= most for id_ in each.chunk_ids}
         return np.array(sorted(self.knowledge.chunk_row[id_] for id_ in ids), np.int64)
 
     @cached_property
@@ -170,9 +162,3 @@ class LocalSelection:
 def _distance(level: int, deepest: int) -> tuple[bool, int]:
     """Order levels for an entity: the deepest allowed and those above it, then what is deeper."""
     return level > deepest, abs(level - deepest)
-
-
-@per_index
-def _rows_by_key(context: Context) -> dict[str, int]:
-    """Return the rows of entities by the key of their name."""
-    return {entity_key(entity.name): row for row, entity in enumerate(knowledge_of(context).entities)}

@@ -3,7 +3,7 @@
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.evidence import has_documents, open_chunks
-from conspectus.query.question.linking import open_linker
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
 from conspectus.query.types.subgraph import RetrievedSubgraph
 
@@ -21,7 +21,7 @@ def passages_of(context: Context, found: RetrievedSubgraph, question: str, k: in
         return ()
     known = context.chunk_rows
     named = {
-        known[each] for name in open_linker(context).link(question).names for each in name.chunk_ids if each in known
+        known[each] for name in open_question(context, question).links.names for each in name.chunk_ids if each in known
     }
     chunks = open_chunks(context)
     titled = {row for node in found.nodes for row in chunks.titled(node)}

@@ -13,11 +13,11 @@ from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
 from conspectus.query.methods.gretriever.subgraph import best_part
 from conspectus.query.methods.gretriever.textualise import textualised
+from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types import Step
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
 from conspectus.query.walk.near_triples import around
-from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words

@@ -14,6 +14,7 @@ from conspectus.query.methods.hipporag.facts import Facts, between, helpful_fact
 from conspectus.query.methods.hipporag.graph import Memory, open_memory
 from conspectus.query.methods.hipporag.question_entities import entities_of, nearest_phrases
 from conspectus.query.methods.ppr.seeds import walk_from
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.arrays import Floats, Rows, Vectors
 from conspectus.storage.graph.adjacency import Adjacency
@@ -110,7 +111,7 @@ class HippoRag2:
     async def search(self, question: str, k: int) -> Search | Evidence:
         """Return how the passages rank, or the `k` dense ones where no fact is kept."""
         context, settings = self.context, self.context.settings.hipporag
-        vector = context.embedder.embed_query(question)
+        vector = open_question(context, question).vector
         facts = nearest_facts(context, vector, settings.facts)
         steps = [Step("facts", f"{len(facts.rows)} facts nearest to the question")]
         model = context.model

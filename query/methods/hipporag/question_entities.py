@@ -8,12 +8,12 @@ its noun phrases. (With the noun phrases beside the names, "person" and "part" w
 
 from dataclasses import dataclass
 
-import numpy as np
 from conspectus.prompts.model import Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Step
 from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer
@@ -57,16 +57,11 @@ async def entities_of(context: Context, question: str) -> Listed:
 
 def nearest_phrases(context: Context, names: tuple[str, ...]) -> Ints:
     """Return the rows of the phrases that are nearest to the names, ascending, each once: arg max of the cosine."""
-    if not names or not context.index.manifest.rows["entities"]:
-        return np.zeros(0, np.int64)
-    embedder = context.embedder
-    vectors = embedder.embed([embedder.windows(name)[0] for name in names])
-    _, rows = context.index.vectors("entities").search(vectors, 1)
-    return np.unique(rows)
+    return open_linker(context.index).nearest(names, context.embedder)
 
 
 def _offline(context: Context, question: str) -> tuple[str, ...]:
-    names = [(each.start, each.end) for each in open_linker(context).named(question)]
+    names = [(each.start, each.end) for each in open_question(context, question).mentions]
     readable = question.encode("utf-8", "replace").decode()  # of the same length: a lone surrogate becomes one sign
     phrases = _annotator(context).annotate(readable).phrases
     for each in phrases:

@@ -2,12 +2,12 @@
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.question.linking import Linked
+from conspectus.query.question.linking import Links as QuestionLinks
 from conspectus.storage.arrays import Bools, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 
 
-def linked_by_names(graph: Adjacency, pool: Rows, question: Linked, n_chunks: int) -> Bools:
+def linked_by_names(graph: Adjacency, pool: Rows, question: QuestionLinks, n_chunks: int) -> Bools:
     """Return (n, n): which passages share a name edge, or a name that the question does not hold."""
     from scipy.sparse import csr_array
 

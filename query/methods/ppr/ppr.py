@@ -16,12 +16,11 @@ from conspectus.query.methods.ppr.candidates import best_chunks, led_mass, prior
 from conspectus.query.methods.ppr.links import joined_by_titles, linked_by_names
 from conspectus.query.methods.ppr.pairs import Pairs, pair_parts
 from conspectus.query.methods.ppr.second_hop import Bridge, First, SecondHop, find_bridges, second_hop
-from conspectus.query.methods.ppr.seeds import TextScores, personalization, text_scores, walk_from, word_scores
-from conspectus.query.question.linking import Linked, open_linker
-from conspectus.query.question.phrases import Phrases, question_phrases
-from conspectus.query.question.terms import Terms, question_terms
+from conspectus.query.methods.ppr.seeds import TextScores, personalization, text_scores, walk_from
+from conspectus.query.question.linking import Links
+from conspectus.query.question.question import Question, open_question
 from conspectus.query.types import Evidence, Step
-from conspectus.storage.arrays import Floats, Rows, Vectors
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pagerank import PageRank
 
 _FLOOR = 1e-6
@@ -37,18 +36,6 @@ FORMULA = (
     f" + {_PROOF_WEIGHT:g} * proof + {_WORDS_WEIGHT:g} * words))"
 )
 """How a passage's score is made, in the terms of pool.py, bridges.py and pairs.py; `near` is the tail."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question with its vector (1, d), its terms and phrases, the BM25 scores of all chunks, and what it names."""
-
-    question: str
-    vector: Vectors
-    terms: Terms
-    phrases: Phrases
-    words: Floats
-    linked: Linked
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +70,7 @@ class Search:
     `led`, the mass that the second hop adds to their prior, and `scores`.
     """
 
-    asked: Asked
+    asked: Question
     near: TextScores
     seeds: Rows
     mass: Floats
@@ -95,9 +82,9 @@ class Search:
     scores: Floats
 
     @property
-    def linked(self) -> Linked:
+    def linked(self) -> Links:
         """What the question names."""
-        return self.asked.linked
+        return self.asked.links
 
     def order(self) -> Rows:
         """Return the places in the pool, best first, ties by chunk id."""
@@ -126,16 +113,16 @@ class PprRetriever:
         n_chunks = context.index.manifest.rows["chunks"]
         if n_chunks == 0:
             return Step("ppr", "the index holds no chunk")
-        asked = _asked(context, question)
-        near = text_scores(context, asked.words, asked.vector)
+        asked = open_question(context, question)
+        near = text_scores(context, asked)
         graph = context.index.graph()
-        seeds, mass = personalization(context, graph, asked.linked, near, settings.text_seeds)
+        seeds, mass = personalization(context, graph, asked.links, near, settings.text_seeds)
         if not mass.sum() > 0:
             return Step("ppr", "the question names nothing here, and nothing is near to it")
         walk = walk_from(graph, seeds, mass, settings)
 
         first = self._pool(asked, walk, near, best_chunks(walk, near, n_chunks, max(k, settings.pool)))
-        bridges = find_bridges(context, question, self._firsts(asked, first), settings.bridge_names)
+        bridges = find_bridges(context, asked, self._firsts(asked, first), settings.bridge_names)
         reached = with_others(first.rows, (each.holders for each in bridges))
         pool = self._pool(asked, walk, near, reached) if len(reached) > len(first.rows) else first
         hop = second_hop(pool.rows, pool.closeness, bridges, self._cosines(bridges, pool.rows))
@@ -144,32 +131,34 @@ class PprRetriever:
         scores = (pool.prior + led + _FLOOR) * np.exp(settings.pair_weight * (pool.said + hop.gain))
         return Search(asked, near, seeds, mass, walk, pool, tuple(bridges), hop, led, scores)
 
-    def _pool(self, asked: Asked, walk: PageRank, near: TextScores, rows: Rows) -> Pool:
+    def _pool(self, asked: Question, walk: PageRank, near: TextScores, rows: Rows) -> Pool:
         """Return all that the first hop says of chunk rows."""
         context = self._context
         graph = context.index.graph()
-        held = np.concatenate([asked.terms.held_by(rows), asked.phrases.held_by(context, rows, asked.terms)], axis=1)
+        held = np.concatenate(
+            [asked.terms.contained_in(rows), asked.phrases.contained_in(context, rows, asked.terms)], axis=1
+        )
         weights = np.concatenate([asked.terms.weights, _PHRASE_WEIGHT * asked.phrases.weights])
         vectors = context.chunk_vectors.mean_vectors(rows).astype(np.float64)
-        closeness = context.chunk_vectors.scores(asked.vector, rows)[0].astype(np.float64)
+        closeness = context.chunk_vectors.scores(asked.vector[np.newaxis], rows)[0].astype(np.float64)
         pairs = pair_parts(
             closeness,
             vectors @ vectors.T,
-            linked_by_names(graph, rows, asked.linked, len(context.chunks)),
+            linked_by_names(graph, rows, asked.links, len(context.chunks)),
             joined_by_titles(context, graph, rows),
             held,
             weights / max(weights.sum(), 1e-9),
         )
-        led = bool(asked.linked.names)
+        led = bool(asked.links.names)
         proof = np.zeros(len(rows)) if led else pairs.proof
-        words = np.zeros(len(rows)) if led else asked.words[rows]
+        words = np.zeros(len(rows)) if led else asked.bm25_scores[rows]
         return Pool(rows, priors(walk, near, rows), closeness, pairs, proof, words)
 
-    def _firsts(self, asked: Asked, pool: Pool) -> list[First]:
+    def _firsts(self, asked: Question, pool: Pool) -> list[First]:
         """Return the best passages of the first hop; they stand to the best as the root of their share of its score."""
         logs = np.log(pool.prior + _FLOOR) + self._settings.pair_weight * pool.said
         best = np.lexsort((pool.rows, -logs))[: self._settings.bridge_passages]
-        held = asked.terms.held_by(pool.rows[best])
+        held = asked.terms.contained_in(pool.rows[best])
         return [
             First(int(pool.rows[place]), float(np.exp((logs[place] - logs.max()) / 2)), asked.terms, holds)
             for place, holds in zip(best, held, strict=True)
@@ -193,18 +182,6 @@ class PprRetriever:
             Step("pairs", f"{len(found.pool.rows)} passages ranked again with the passages they are linked with"),
             Step("second hop", _told(found)),
         )
-
-
-def _asked(context: Context, question: str) -> Asked:
-    terms = question_terms(context, question)
-    return Asked(
-        question,
-        context.embedder.embed_query(question)[np.newaxis],
-        terms,
-        question_phrases(question, terms),
-        word_scores(context, question),
-        open_linker(context).link(question),
-    )
 
 
 def _told(found: Search) -> str:

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
-from conspectus.query.question.terms import Terms, is_telling
+from conspectus.query.question.question import Question
+from conspectus.query.question.terms import Terms, is_content_word
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity
-from conspectus.storage.text.names import words
+from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.words import stem
 
 _MOST_HOLDERS = 60
@@ -72,23 +73,23 @@ class SecondHop:
     by: Rows
 
 
-def find_bridges(context: Context, question: str, firsts: Sequence[First], most_names: int) -> list[Bridge]:
+def find_bridges(context: Context, question: Question, firsts: Sequence[First], most_names: int) -> list[Bridge]:
     """Return the bridges from the first passages: of each the `most_names` rarest names."""
-    asked = _stems_of(question)
+    asked = set(question.stems)
     found: list[Bridge] = []
     for first in firsts:
-        stretch = matched_stretch(question, first.matches)
+        stretch = matched_stretch(question.words, first.matches)
         if stretch is None:
             continue
         start, end = stretch
         named = [(name, rows) for name, rows in _names_of(context, first.row) if not _stems_of(name) <= asked]
         for name, rows in sorted(named, key=lambda each: (len(each[1]), each[0]))[:most_names]:
-            rewritten = f"{question[:start]}{name}{question[end:]}"
+            rewritten = f"{question.text[:start]}{name}{question.text[end:]}"
             found.append(Bridge(first.row, first.standing, name, rewritten, rows))
     return found
 
 
-def matched_stretch(question: str, matches: Mapping[str, float]) -> tuple[int, int] | None:
+def matched_stretch(found: Sequence[Word], matches: Mapping[str, float]) -> tuple[int, int] | None:
     """Return [start, end) of the run of words that a passage matches best; None where it matches no word.
 
     `matches` has the weight of each telling word, by its stem: above 0 where the passage holds it, below where it does
@@ -96,22 +97,22 @@ def matched_stretch(question: str, matches: Mapping[str, float]) -> tuple[int, i
 
     >>> matches = {"meramec": -0.3, "start": -0.1, "state": 0.1, "krau": 0.4, "house": 0.1}
     >>> question = "Where does the Meramec start in the state where the Kraus House is?"
-    >>> start, end = matched_stretch(question, matches)
+    >>> start, end = matched_stretch(words(question), matches)
     >>> question[start:end]
     'state where the Kraus House'
     """
-    best, found = 0.0, None
+    best, stretch = 0.0, None
     total, start = 0.0, 0
-    for word in words(question):
-        value = matches.get(stem(word.key), 0.0) if is_telling(word.key) else 0.0
+    for word in found:
+        value = matches.get(stem(word.key), 0.0) if is_content_word(word.key) else 0.0
         if total <= 0:
             total, start = 0.0, word.start
             if value <= 0:
                 continue
         total += value
         if total > best:
-            best, found = total, (start, word.end)
-    return found
+            best, stretch = total, (start, word.end)
+    return stretch
 
 
 def second_hop(rows: Rows, closeness: Floats, bridges: Sequence[Bridge], cosines: Floats) -> SecondHop:
@@ -141,7 +142,7 @@ def _names_of(context: Context, row: int) -> list[tuple[str, Rows]]:
         found = _holders(graph, int(node), n_chunks)
         if len(found) <= _MOST_HOLDERS:
             holders.setdefault(name.casefold(), (name, set()))[1].update(found)
-    for title in open_linker(context).titles_in(context.chunks[row].text):
+    for title in open_linker(context.index).titles_in(context.chunks[row].text):
         if len(title.chunk_ids) <= most_owners:
             owners = {context.chunk_rows[id_] for id_ in title.chunk_ids}
             holders.setdefault(title.name.casefold(), (title.name, set()))[1].update(owners)

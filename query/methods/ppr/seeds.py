@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.question.linking import Linked
-from conspectus.query.question.terms import telling_words
-from conspectus.storage.arrays import Floats, Rows, Vectors
+from conspectus.query.question.linking import Links
+from conspectus.query.question.question import Question
+from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 from conspectus.storage.settings import PprSettings
@@ -29,11 +29,12 @@ class TextScores:
     scores: Floats
 
 
-def text_scores(context: Context, words: Floats, vector: Vectors) -> TextScores:
-    """Return the passages nearest in words or meaning, by 2 cosine + BM25 / best BM25, which are `word_scores`.
+def text_scores(context: Context, question: Question) -> TextScores:
+    """Return the passages nearest in words or meaning, by 2 cosine + BM25 / best BM25.
 
     The cosine counts as it is: where even the best is low, meaning is lost and words decide.
     """
+    words, vector = question.bm25_scores, question.vector[np.newaxis]
     _, dense_rows = context.chunk_vectors.search(vector, _CANDIDATES)
     lexical_rows = np.argsort(-words, kind="stable")[:_CANDIDATES]
     rows = np.union1d(dense_rows[0], lexical_rows)
@@ -42,15 +43,8 @@ def text_scores(context: Context, words: Floats, vector: Vectors) -> TextScores:
     return TextScores(rows, np.maximum(scores, 0.0))
 
 
-def word_scores(context: Context, question: str) -> Floats:
-    """Return (n_chunks,) the BM25 scores of all chunks for the telling words of a question, 1 the best."""
-    words = context.bm25.scores(telling_words(question)).astype(np.float64)
-    scaled: Floats = words / max(words.max(initial=0.0), 1e-9)
-    return scaled
-
-
 def personalization(
-    context: Context, graph: Adjacency, linked: Linked, near: TextScores, text_seeds: int
+    context: Context, graph: Adjacency, linked: Links, near: TextScores, text_seeds: int
 ) -> tuple[Rows, Floats]:
     """Return the seeds and their mass: named passages, named entities, and passages near in text."""
     row_of, n_chunks = context.chunk_rows, len(context.chunks)

@@ -6,7 +6,7 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.evidence import has_documents, open_chunks
 from conspectus.query.methods.tog.policy import Material
-from conspectus.query.question.linking import open_linker
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
 from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.records import Name
@@ -72,7 +72,7 @@ class Reached:
         chunks = open_chunks(self._context)
         rows = {row for topic in self._rows for row in chunks.titled(topic)}
         known = self._context.chunk_rows
-        names: list[Name] = list(open_linker(self._context).link(self._question).names)
+        names: list[Name] = list(open_question(self._context, self._question).links.names)
         return rows | {known[each] for name in names for each in name.chunk_ids if each in known}
 
     def _material(self, row: int, score: float) -> Material:

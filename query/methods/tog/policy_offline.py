@@ -15,8 +15,8 @@ from conspectus.query.methods.tog.beam import Branch, Option, Way, ways_to
 from conspectus.query.methods.tog.path_score import Worth
 from conspectus.query.methods.tog.policy import Material, Ruling, Verdict
 from conspectus.query.methods.tog.question_predicates import read
-from conspectus.query.methods.tog.span_vectors import span_vectors
 from conspectus.query.methods.tog.unmatched import Match
+from conspectus.query.question.question import span_vectors
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, predicate_words, spoken
 from conspectus.query.walk.ids import all_ids

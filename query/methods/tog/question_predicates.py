@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.query.methods.tog.span_vectors import Embed
+from conspectus.query.question.question import EmbedSpans
 from conspectus.query.walk.graph import spoken
 from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
 from conspectus.storage.text.names import words
@@ -77,7 +77,7 @@ class Asked:
 def read(
     question: str,
     topics: Sequence[str],
-    embed: Embed,
+    embed: EmbedSpans,
     vectors: Vectors,
     predicates: Sequence[str],
 ) -> Asked:
@@ -113,7 +113,7 @@ def read(
 def _nearness(
     text: Sequence[str],
     spans: Sequence[tuple[int, ...]],
-    embed: Embed,
+    embed: EmbedSpans,
     vectors: Vectors,
     predicates: Sequence[str],
 ) -> tuple[Floats, Floats]:

@@ -17,9 +17,9 @@ from conspectus.query.methods.tog.log import Found, Record, answered, named
 from conspectus.query.methods.tog.policy import Decides, Verdict
 from conspectus.query.methods.tog.policy_llm import ModelDecider
 from conspectus.query.methods.tog.policy_offline import OfflineDecider, open_decider
+from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types import Answer, Say, Step
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
-from conspectus.query.walk.topics import link_topics, rows_of
 
 
 class Tog:

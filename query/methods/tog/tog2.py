@@ -22,11 +22,11 @@ from conspectus.query.methods.tog.path_reader import answer_behind, best_behind
 from conspectus.query.methods.tog.policy import Decides, Material, Ruling, Verdict
 from conspectus.query.methods.tog.policy_llm import ModelDecider
 from conspectus.query.methods.tog.policy_offline import OfflineDecider, open_decider
+from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.types import Answer, Evidence, Passage, Say, Step, ignore_pieces
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
-from conspectus.query.walk.topics import link_topics, rows_of
 from conspectus.storage.settings import TogSettings
 
 _LEAST_MATCHED = 0.5

@@ -8,7 +8,6 @@ from conspectus.pipelines.evaluation.answers import (
     rouge_l,
     sentence_coverage,
     token_f1,
-    without_marks,
     word_coverage,
 )
 from conspectus.storage.arrays import Vectors
@@ -110,7 +109,3 @@ def test_words_count_by_weight_once_each_and_by_key() -> None:
     assert word_coverage("sat", ["the cat sat", "the cat"], weights.__getitem__) == pytest.approx(0.75)
     assert word_coverage("the", ["the"], weights.__getitem__) == 0, "nothing that weighs"
     assert word_coverage("the", [], weights.__getitem__) == 0
-
-
-def test_marks_are_no_part_of_what_an_answer_says() -> None:
-    assert without_marks("It is so [1][3]. Or so [2, 4]?") == "It is so. Or so?"

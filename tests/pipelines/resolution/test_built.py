@@ -9,7 +9,7 @@ from conspectus.pipelines.index import build_index
 from conspectus.pipelines.resolution.undo import merges_in, redo, undo
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.question.linking import open_linker
-from conspectus.query.walk.topics import rows_of
+from conspectus.query.question.topics import rows_of
 from conspectus.storage.errors import IndexNotFound, UsageError
 from conspectus.storage.index import Index
 from conspectus.storage.records import Entity, Mention, Merge, Relation
@@ -150,9 +150,9 @@ def test_questions_find_the_entity_by_its_merged_names(tmp_path: Path, settings:
     build_index([write(tmp_path / "docs")], root, settings)
     index = conspectus.open(root, settings)
     entities = index.context.index.rows(Entity)
-    (row,) = open_linker(index.context).link("What did Mr. Holmes do?").entity_rows
+    (row,) = open_linker(index.context.index).link("What did Mr. Holmes do?").entity_rows
     assert entities[row].name == "Sherlock Holmes"
-    assert open_linker(index.context).types_of("Holmes") == entities[row].types
+    assert open_linker(index.context.index).types_of("Holmes") == entities[row].types
     rows, missing = rows_of(index.context, ["Holmes", "Nobody"])
     assert ([entities[each].name for each in rows], missing) == (["Sherlock Holmes"], ("Nobody",))
     assert {each.alias for each in index.merges()} == merged(root).keys()

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.query.abstention import NO_ANSWER
-from conspectus.query.citations.verification import NOTHING_SUPPORTED, verified, without_marks
+from conspectus.query.citations.marks import NOTHING_SUPPORTED, without_verdicts
+from conspectus.query.citations.verification import verified
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Citation, CitedTriple, Usage
 from conspectus.storage.settings import load_settings
@@ -46,7 +47,7 @@ def test_an_unsupported_sentence_is_marked_and_counted(sample_context: Context) 
     assert "1962" in found.checks[1].why
     assert found.unsupported == 1
     assert found.trace[-1].detail.startswith("1 of 2 cited sentences are supported")
-    assert without_marks(found.text) == f"{TRUE} {FALSE} And so on."
+    assert without_verdicts(found.text) == f"{TRUE} {FALSE} And so on."
     assert found.citations == answered("").citations
 
 
@@ -68,7 +69,7 @@ def test_where_no_support_is_left_nothing_is_known(sample_context: Context) -> N
     assert (found.text, found.citations, found.names, found.span, found.known) == (NO_ANSWER, (), (), "", False)
     marked = check(sample_context, answered(FALSE))
     assert marked.text.endswith(NOTHING_SUPPORTED)
-    assert without_marks(marked.text) == FALSE
+    assert without_verdicts(marked.text) == FALSE
 
 
 def test_it_may_be_kept_as_it_is(sample_context: Context) -> None:

@@ -1,17 +1,17 @@
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.question.linking import Linked, Linker, open_linker
+from conspectus.query.question.linking import Linker, Links, open_linker
 from conspectus.storage.records import Entity, Name
 from conspectus.storage.text.nlp import CONCEPT
 
 
-def named(context: Context, found: Linked) -> set[str]:
+def named(context: Context, found: Links) -> set[str]:
     entities = context.index.rows(Entity)
     return {each.name for each in found.names} | {entities[row].name for row in found.entity_rows}
 
 
 def test_every_name_is_found_where_it_stands(context: Context) -> None:
-    linker = open_linker(context)
+    linker = open_linker(context.index)
     for name in context.index.rows(Name):
         assert name in linker.link(f"Tell me about {name.name}, please.").names
     for row, entity in enumerate(context.index.rows(Entity)):
@@ -30,12 +30,12 @@ def test_every_name_is_found_where_it_stands(context: Context) -> None:
     ],
 )
 def test_names_in_any_script_and_case(question: str, names: set[str], context: Context) -> None:
-    assert names <= named(context, open_linker(context).link(question))
+    assert names <= named(context, open_linker(context.index).link(question))
 
 
 def test_the_longest_name_of_its_kind_holds(context: Context) -> None:
     """Names that stand for chunks and entities are looked for apart."""
-    linker = open_linker(context)
+    linker = open_linker(context.index)
     entities = context.index.rows(Entity)
     found = linker.link("Who founded the University of Oxford?")
     assert [entities[row].name for row in found.entity_rows] == ["University of Oxford"]
@@ -44,7 +44,7 @@ def test_the_longest_name_of_its_kind_holds(context: Context) -> None:
 
 
 def test_a_lone_name_wants_its_capital_where_the_question_has_capitals(context: Context) -> None:
-    linker = open_linker(context)
+    linker = open_linker(context.index)
     assert "Oxford" in named(context, linker.link("is oxford in england"))
     assert "Oxford" in named(context, linker.link("Is Oxford in England?"))
     assert "Oxford" not in named(context, linker.link("Is an oxford a shoe made in England?"))
@@ -52,41 +52,41 @@ def test_a_lone_name_wants_its_capital_where_the_question_has_capitals(context: 
 
 def test_each_once_and_in_table_order(context: Context) -> None:
     question = "Oxford, Mark Haddon, Oxford, Whitbread Award, Mark Haddon"
-    found = open_linker(context).link(question)
+    found = open_linker(context.index).link(question)
     ids = [each.id for each in found.names]
     assert ids == sorted(set(ids))
     assert len(ids) == 3
     assert list(found.entity_rows) == sorted(set(found.entity_rows))
-    assert found == Linker(context).link(question)
+    assert found == Linker(context.index).link(question)
 
 
 @pytest.mark.parametrize("question", ["", "  \n", "?!…", "what is it", "من هو"])
 def test_questions_that_name_nothing(question: str, context: Context) -> None:
-    assert open_linker(context).link(question) == Linked((), ())
-    assert open_linker(context).without_titles(question) == question
+    assert open_linker(context.index).link(question) == Links((), ())
+    assert open_linker(context.index).without_titles(question) == question
 
 
 def test_titles_can_be_left_out(context: Context) -> None:
-    linker = open_linker(context)
+    linker = open_linker(context.index)
     assert linker.without_titles("What did Mark Haddon write in Oxford?") == "What did  write in ?"
 
 
 def test_names_are_found_where_they_stand(context: Context) -> None:
     text = "Did Mark Haddon write The Red House in Oxford?"
-    found = open_linker(context).named(text)
+    found = open_linker(context.index).mentions(text)
     assert [text[each.start : each.end] for each in found] == ["Mark Haddon", "The Red House", "Oxford"]
-    assert [each.stands_for_chunks for each in found] == [True, True, True]
+    assert [each.is_title for each in found] == [True, True, True]
     assert "PERSON" in found[0].types
-    assert open_linker(context).types_of("mark haddon") == found[0].types
-    assert open_linker(context).types_of("nobody at all") == ()
+    assert open_linker(context.index).types_of("mark haddon") == found[0].types
+    assert open_linker(context.index).types_of("nobody at all") == ()
 
 
 def test_of_two_names_that_overlap_the_longer_is_meant(context: Context) -> None:
-    named = open_linker(context).named("Who founded the University of Oxford?")
+    named = open_linker(context.index).mentions("Who founded the University of Oxford?")
     assert [each.name for each in named] == ["University of Oxford"]
 
 
 def test_a_lone_word_in_small_letters_is_no_name_where_the_text_has_capitals(context: Context) -> None:
-    linker = open_linker(context)
-    assert [each.name for each in linker.named("is oxford in england?")][:1] == ["Oxford"]
-    assert "Oxford" not in [each.name for each in linker.named("Is an oxford a shoe?")]
+    linker = open_linker(context.index)
+    assert [each.name for each in linker.mentions("is oxford in england?")][:1] == ["Oxford"]
+    assert "Oxford" not in [each.name for each in linker.mentions("Is an oxford a shoe?")]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole, support
-from conspectus.query.question.terms import question_terms
+from conspectus.query.question.question import open_question
+from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 
 from tests.conftest import Build
 
@@ -17,17 +17,19 @@ def test_support_is_the_nearest_passage_and_half_the_words_that_the_five_nearest
     for question in (ABOUT, "Where was Albert Einstein born?", "How deep is a borehole in the Antarctic ice?"):
         vector = context.embedder.embed_query(question)
         cosines, rows = context.chunk_vectors.search(vector[np.newaxis], 5)
-        terms = question_terms(context, question)
-        held = [bool(set(holders.tolist()) & set(rows[0].tolist())) for holders in terms.holders]
+        terms = open_question(context, question).terms
+        held = [bool(set(holders.tolist()) & set(rows[0].tolist())) for holders in terms.chunks]
         covered = sum(weight for weight, each in zip(terms.weights, held, strict=True) if each)
-        assert support(context, question) == pytest.approx(float(cosines[0][0]) + covered / 2)
+        assert corpus_coverage(context, question) == pytest.approx(float(cosines[0][0]) + covered / 2)
 
 
 def test_what_the_documents_are_about_has_more_support_than_what_they_are_not(context: Context) -> None:
     least = context.settings.global_search.least_support
-    assert support(context, ABOUT) > least
-    assert support(context, "How does the sprocket torque of a combine harvester depend on its gearbox?") < least
-    assert 0 <= support(context, "") < least
+    assert corpus_coverage(context, ABOUT) > least
+    assert (
+        corpus_coverage(context, "How does the sprocket torque of a combine harvester depend on its gearbox?") < least
+    )
+    assert 0 <= corpus_coverage(context, "") < least
 
 
 def test_the_whole_is_as_much_as_the_setting_says(context: Context) -> None:
@@ -42,5 +44,5 @@ def test_the_whole_is_as_much_as_the_setting_says(context: Context) -> None:
 
 def test_an_index_of_next_to_nothing(build: Build) -> None:
     context = build([("", "Hi.")])
-    assert support(context, "Who is it?") < 0.4
-    assert support(context, "北京") < 0.4
+    assert corpus_coverage(context, "Who is it?") < 0.4
+    assert corpus_coverage(context, "北京") < 0.4

@@ -3,11 +3,14 @@ import math
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.question.terms import question_terms, telling_words
+from conspectus.query.question.question import open_question
+from conspectus.query.question.terms import content_words
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import stem
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.conftest import Build
 
 
 @pytest.fixture(scope="module")
@@ -32,44 +35,93 @@ question_texts = st.lists(
 def test_terms_are_what_a_scan_of_all_chunks_says(
     context: Context, stems_of_chunks: list[set[str]], question: str
 ) -> None:
-    terms = question_terms(context, question)
-    assert len(terms.weights) == len(terms.holders)
+    terms = open_question(context, question).terms
+    assert len(terms.weights) == len(terms.chunks)
     if len(terms.weights):
         assert terms.weights.sum() == pytest.approx(1)
         assert (terms.weights > 0).all()
     asked = sorted({stem(word.key) for word in words(question)} - {"the", "of", "who", "'s"})
     holders = [[row for row, held in enumerate(stems_of_chunks) if each in held] for each in asked]
-    assert [each.tolist() for each in terms.holders] == holders
+    assert [each.tolist() for each in terms.chunks] == holders
     n = len(stems_of_chunks)
     idf = np.array([math.log(1 + (n - len(rows) + 0.5) / (len(rows) + 0.5)) for rows in holders])
     np.testing.assert_allclose(terms.weights, idf / idf.sum() if len(idf) else idf)
 
     rows = np.array([5, 0, n - 1])
-    held = terms.held_by(rows)
+    held = terms.contained_in(rows)
     assert held.shape == (3, len(asked))
     assert held.tolist() == [[float(each in stems_of_chunks[row]) for each in asked] for row in rows]
 
 
 def test_a_term_that_no_chunk_holds_weighs_most(context: Context) -> None:
-    terms = question_terms(context, "Which zebra directed the film?")
-    unheld = [i for i, rows in enumerate(terms.holders) if not len(rows)]
+    terms = open_question(context, "Which zebra directed the film?").terms
+    unheld = [i for i, rows in enumerate(terms.chunks) if not len(rows)]
     assert len(unheld) == 1
     assert terms.weights.argmax() == unheld[0]
 
 
 def test_case_plural_and_order_leave_no_trace(context: Context) -> None:
-    one, other = (question_terms(context, text) for text in ("Films of CITIES, film", "city films"))
+    one, other = (open_question(context, text).terms for text in ("Films of CITIES, film", "city films"))
     np.testing.assert_array_equal(one.weights, other.weights)
 
 
 @pytest.mark.parametrize("question", ["", " ", "?!", "Who is the?", "what are they"])
 def test_questions_without_a_term(question: str, context: Context) -> None:
-    terms = question_terms(context, question)
+    terms = open_question(context, question).terms
     assert len(terms.weights) == 0
-    assert terms.held_by(np.array([0, 1])).shape == (2, 0)
+    assert terms.contained_in(np.array([0, 1])).shape == (2, 0)
 
 
-def test_telling_words() -> None:
-    assert telling_words("Who directed the film of C++'s author?") == "directed film c++ author"
-    assert telling_words("Who is he?") == "who is he"
-    assert telling_words("?!") == ""
+def test_content_words() -> None:
+    assert content_words(words("Who directed the film of C++'s author?")) == "directed film c++ author"
+    assert content_words(words("Who is he?")) == "who is he"
+    assert content_words(words("?!")) == ""
+
+
+@pytest.fixture(scope="module")
+def texts(build: Build) -> Context:
+    return build(
+        [
+            ("Red Rock", "A film based on a novel. The novel has a red cover."),
+            ("Novel films", "Based films are rare; a novel on film is not."),
+            ("Other", "Nothing of that."),
+        ]
+    )
+
+
+QUESTION = "Which red films are based on a novel?"
+
+
+def test_phrases_are_telling_words_and_what_is_between_them(texts: Context) -> None:
+    found = open_question(texts, QUESTION).phrases
+    assert found.runs == (("red", "film"), ("film", "are", "based"), ("based", "on", "a", "novel"))
+
+
+def test_far_apart_is_no_phrase(texts: Context) -> None:
+    question = "Which film is in the novel?"
+    assert open_question(texts, question).phrases.runs == ()
+
+
+def test_a_phrase_weighs_the_mean_of_its_ends(texts: Context) -> None:
+    terms = open_question(texts, QUESTION).terms
+    weight = dict(zip(terms.stems, terms.weights, strict=True))
+    found = open_question(texts, QUESTION).phrases
+    assert found.weights.tolist() == pytest.approx([(weight[run[0]] + weight[run[-1]]) / 2 for run in found.runs])
+
+
+def test_a_phrase_is_contained_word_by_word(texts: Context) -> None:
+    terms = open_question(texts, QUESTION).terms
+    found = open_question(texts, QUESTION).phrases
+    by_title = {
+        texts.titles[texts.chunks[row].document_id]: held
+        for row, held in enumerate(found.contained_in(texts, np.arange(3), terms).tolist())
+    }
+    assert by_title == {"Red Rock": [0, 0, 1], "Novel films": [0, 0, 0], "Other": [0, 0, 0]}
+
+
+@pytest.mark.parametrize("question", ["", "Who is it?", "film", "film film"])
+def test_questions_without_a_phrase_or_with_one_word_twice(question: str, texts: Context) -> None:
+    terms = open_question(texts, question).terms
+    found = open_question(texts, question).phrases
+    assert found.contained_in(texts, np.arange(3), terms).shape == (3, len(found.runs))
+    assert len(found.runs) == (question == "film film")

@@ -1,7 +1,7 @@
 """Stop words, stems and transliteration."""
 
 import pytest
-from conspectus.query.question.terms import is_telling
+from conspectus.query.question.terms import is_content_word
 from conspectus.storage.text.words import ASKING, FUNCTION_WORDS, PARTICLES, REQUESTS, stem
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +15,9 @@ def test_each_word_stands_in_one_list() -> None:
 
 
 def test_they_do_not_say_what_a_question_is_about() -> None:
-    assert not any(map(is_telling, FUNCTION_WORDS))
-    assert not is_telling("same")
-    assert is_telling("about")
+    assert not any(map(is_content_word, FUNCTION_WORDS))
+    assert not is_content_word("same")
+    assert is_content_word("about")
 
 
 @pytest.mark.parametrize(

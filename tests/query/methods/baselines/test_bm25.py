@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines.bm25 import Bm25Retriever
-from conspectus.query.question.terms import telling_words
+from conspectus.query.question.terms import content_words
 from conspectus.query.types import Passage
 from conspectus.storage.text.names import words
 
@@ -24,7 +24,7 @@ def by_hand(context: Context, question: str) -> list[tuple[str, float]]:
     }
     average = sum(bag.total() for bag in bags.values()) / len(bags)
     scores: Counter[str] = Counter()
-    for word in telling_words(question).split():
+    for word in content_words(words(question)).split():
         holders = [id_ for id_, bag in bags.items() if word in bag]
         idf = math.log(1 + (len(bags) - len(holders) + 0.5) / (len(holders) + 0.5))
         for id_ in holders:

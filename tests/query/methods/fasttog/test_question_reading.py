@@ -7,18 +7,18 @@ import pytest
 from conspectus.prompts.embedding.vector_cache import KeptVectors
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.question_reading import LEAST, Reading, read
-from conspectus.query.methods.tog.span_vectors import Embed, span_vectors
+from conspectus.query.question.question import EmbedSpans, span_vectors
 
 FAMILY = ("children", "spouse", "parents", "nationality", "profession", "gender", "religion", "place of birth")
 FILMS = ("directed by", "written by", "starred actors", "release year", "in language", "has tags", "has genre")
 
 
 @pytest.fixture(scope="module")
-def spans(films_index: Context) -> Embed:
+def spans(films_index: Context) -> EmbedSpans:
     return span_vectors(films_index)
 
 
-def reading(spans: Embed, said: Sequence[str], question: str, topic: str) -> Reading:
+def reading(spans: EmbedSpans, said: Sequence[str], question: str, topic: str) -> Reading:
     return read(question, [topic], spans, spans(said), lambda number: said[number])
 
 
@@ -41,11 +41,13 @@ def walked(asked: Reading, said: Sequence[str], steps: int) -> list[str]:
         ("the nationality of ann_lee 's children", "ann_lee", ["children", "nationality"]),
     ],
 )
-def test_words_are_read_away_from_the_subject(question: str, topic: str, expected: list[str], spans: Embed) -> None:
+def test_words_are_read_away_from_the_subject(
+    question: str, topic: str, expected: list[str], spans: EmbedSpans
+) -> None:
     assert walked(reading(spans, FAMILY, question, topic), FAMILY, len(expected)) == expected
 
 
-def test_words_that_say_parts_of_one_predicate_are_one_step(spans: Embed) -> None:
+def test_words_that_say_parts_of_one_predicate_are_one_step(spans: EmbedSpans) -> None:
     asked = reading(spans, FILMS, "what year was the movie Blood released", "Blood")
     step = asked.steps(0, (FILMS.index("release year"),))[0]
     assert step.gain > 0
@@ -55,14 +57,14 @@ def test_words_that_say_parts_of_one_predicate_are_one_step(spans: Embed) -> Non
     assert apart.left(first.words) > 0.1, "another predicate is still asked for"
 
 
-def test_a_question_without_words_gains_nothing(spans: Embed) -> None:
+def test_a_question_without_words_gains_nothing(spans: EmbedSpans) -> None:
     for question in ("", "Blood", "the of the ?"):
         asked = reading(spans, FILMS, question, "Blood")
         assert [each.gain for each in asked.steps(0, (0, 1))] == [-LEAST, -LEAST]
         assert asked.left(0) == 0.0
 
 
-def test_a_subject_that_is_not_in_the_question_leaves_the_order_open(spans: Embed) -> None:
+def test_a_subject_that_is_not_in_the_question_leaves_the_order_open(spans: EmbedSpans) -> None:
     asked = reading(spans, FAMILY, "whose wife has a profession", "Nobody")
     assert set(asked.first.tolist()) == {0}
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.links import joined_by_titles, linked_by_names
-from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.question.linking import Links, open_linker
 
 from tests.conftest import Build
 
@@ -40,8 +40,8 @@ def test_titles_join_their_holders_and_one_another(texts: Context) -> None:
 def test_names_link_unless_the_question_holds_them(texts: Context) -> None:
     graph, rows, n = texts.index.graph(), np.arange(len(texts.chunks)), len(texts.chunks)
     lake = frozenset({"Ilse Varga: Ilse V", "Boats: They s"})
-    assert lake in pairs(texts, linked_by_names(graph, rows, Linked((), ()), n))
-    asked = open_linker(texts).link("Who was born on Lake Balaton?")
+    assert lake in pairs(texts, linked_by_names(graph, rows, Links((), ()), n))
+    asked = open_linker(texts.index).link("Who was born on Lake Balaton?")
     assert asked.entity_rows
     assert lake not in pairs(texts, linked_by_names(graph, rows, asked, n))
 

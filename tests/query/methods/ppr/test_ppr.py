@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.ppr import PprRetriever
-from conspectus.query.methods.ppr.seeds import personalization, text_scores, walk_from, word_scores
-from conspectus.query.question.linking import Linked, open_linker
+from conspectus.query.methods.ppr.seeds import personalization, text_scores, walk_from
+from conspectus.query.question.linking import Links
+from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.records import Entity
@@ -33,9 +34,9 @@ def retrieve(context: Context, question: str, k: int = 5) -> tuple[Passage, ...]
 
 def seeds(context: Context, question: str) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that the walk starts from, and their mass."""
-    near = text_scores(context, word_scores(context, question), context.embedder.embed_query(question)[np.newaxis])
-    linked = open_linker(context).link(question)
-    return personalization(context, context.index.graph(), linked, near, context.settings.ppr.text_seeds)
+    asked = open_question(context, question)
+    near = text_scores(context, asked)
+    return personalization(context, context.index.graph(), asked.links, near, context.settings.ppr.text_seeds)
 
 
 def test_push_and_exact_find_the_same(context: Context, questions: list[str]) -> None:
@@ -116,17 +117,17 @@ def test_a_chain_of_names_beats_words(build: Build) -> None:
 
 def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
     """A name that stands for more passages than `walk_graph.most_owners` says too little about each."""
-    name = open_linker(context).link("Who wrote The Red House?").names[0]
+    name = open_question(context, "Who wrote The Red House?").links.names[0]
     many = replace(name, chunk_ids=tuple(chunk.id for chunk in context.chunks[:11]))
-    near = text_scores(context, word_scores(context, "x"), context.embedder.embed_query("x")[np.newaxis])
-    _, mass = personalization(context, context.index.graph(), Linked((many,), ()), near, 5)
+    near = text_scores(context, open_question(context, "x"))
+    _, mass = personalization(context, context.index.graph(), Links((many,), ()), near, 5)
     assert mass.sum() == pytest.approx(1.0)
 
 
 def test_text_scores_are_twice_the_cosine_plus_words(context: Context) -> None:
     question = "Who directed the film?"
     vector = context.embedder.embed_query(question)[np.newaxis]
-    found = text_scores(context, word_scores(context, question), vector)
+    found = text_scores(context, open_question(context, question))
     words = context.bm25.scores("directed film").astype(float)
     cosines = context.chunk_vectors.scores(vector, found.rows)[0].astype(float)
     want = np.maximum(2 * cosines + words[found.rows] / words.max(), 0)

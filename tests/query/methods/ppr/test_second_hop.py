@@ -5,7 +5,8 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.ppr import PprRetriever
 from conspectus.query.methods.ppr.second_hop import Bridge, First, find_bridges, matched_stretch, second_hop
-from conspectus.query.question.terms import is_telling, question_terms
+from conspectus.query.question.question import open_question
+from conspectus.query.question.terms import is_content_word
 from conspectus.query.types import Step
 from conspectus.storage.text.names import words
 from conspectus.storage.text.words import stem
@@ -35,12 +36,15 @@ def row_of(context: Context, title: str) -> int:
 
 
 def first(context: Context, question: str, title: str, standing: float = 1.0) -> First:
-    row, terms = row_of(context, title), question_terms(context, question)
-    return First(row, standing, terms, terms.held_by(np.array([row]))[0])
+    row, terms = row_of(context, title), open_question(context, question).terms
+    return First(row, standing, terms, terms.contained_in(np.array([row]))[0])
 
 
 def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> None:
-    found = {each.name: each for each in find_bridges(states, LAWS, [first(states, LAWS, "Kraus House", 0.5)], 12)}
+    found = {
+        each.name: each
+        for each in find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Kraus House", 0.5)], 12)
+    }
     assert found["Missouri"].question == "What time does the state where Missouri is stop selling booze?"
     assert found["Missouri"].standing == 0.5
     holders = {states.titles[states.chunks[row].document_id] for row in found["Missouri"].holders}
@@ -49,14 +53,18 @@ def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> 
 
 
 def test_the_rarest_names_come_first_and_no_more_than_asked_for(states: Context) -> None:
-    every = find_bridges(states, LAWS, [first(states, LAWS, "Alcohol laws of Utah")], 12)
+    every = find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Alcohol laws of Utah")], 12)
     assert [len(each.holders) for each in every] == sorted(len(each.holders) for each in every)
-    assert find_bridges(states, LAWS, [first(states, LAWS, "Alcohol laws of Utah")], 1) == every[:1]
-    assert find_bridges(states, LAWS, [], 12) == []
+    assert (
+        find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Alcohol laws of Utah")], 1) == every[:1]
+    )
+    assert find_bridges(states, open_question(states, LAWS), [], 12) == []
 
 
 def test_a_passage_that_matches_nothing_leads_nowhere(states: Context) -> None:
-    assert find_bridges(states, "Who sang?", [first(states, "Who sang?", "Kraus House")], 12) == []
+    assert (
+        find_bridges(states, open_question(states, "Who sang?"), [first(states, "Who sang?", "Kraus House")], 12) == []
+    )
 
 
 def test_the_second_hop_finds_what_the_first_passage_leads_to(states: Context) -> None:
@@ -82,7 +90,7 @@ def test_without_first_passages_there_is_no_second_hop(states: Context) -> None:
 
 def naive_stretch(question: str, matches: dict[str, float]) -> float:
     """Return the largest sum of a run of words, by trying all runs."""
-    values = [matches.get(stem(word.key), 0.0) if is_telling(word.key) else 0.0 for word in words(question)]
+    values = [matches.get(stem(word.key), 0.0) if is_content_word(word.key) else 0.0 for word in words(question)]
     return max(sum(values[i:j]) for i in range(len(values) + 1) for j in range(i, len(values) + 1))
 
 
@@ -95,13 +103,13 @@ def naive_stretch(question: str, matches: dict[str, float]) -> float:
     ),
 )
 def test_the_stretch_is_the_run_of_the_largest_sum(question: str, matches: dict[str, float]) -> None:
-    found = matched_stretch(question, matches)
+    found = matched_stretch(words(question), matches)
     best = naive_stretch(question, matches)
     if found is None:
         assert best == 0
         return
     start, end = found
-    inside = [matches.get(stem(word.key), 0.0) for word in words(question[start:end]) if is_telling(word.key)]
+    inside = [matches.get(stem(word.key), 0.0) for word in words(question[start:end]) if is_content_word(word.key)]
     assert sum(inside) == pytest.approx(best)
     assert best > 0
 

@@ -17,8 +17,8 @@ from conspectus.query.methods.tog.beam import (
     only,
     ways_to,
 )
+from conspectus.query.question.topics import rows_of
 from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.topics import rows_of
 from hypothesis import given
 from hypothesis import strategies as st
 

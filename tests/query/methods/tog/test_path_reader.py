@@ -9,8 +9,8 @@ import pytest
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import Branch, discover, extend
 from conspectus.query.methods.tog.path_reader import best_behind
+from conspectus.query.question.topics import rows_of
 from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.topics import rows_of
 from conspectus.storage.index import Index
 from conspectus.storage.settings import load_settings
 

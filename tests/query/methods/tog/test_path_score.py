@@ -9,8 +9,8 @@ from conspectus.query.methods.tog.beam import Branch, Option, discover, extend
 from conspectus.query.methods.tog.path_score import Worth
 from conspectus.query.methods.tog.policy_offline import open_decider
 from conspectus.query.methods.tog.unmatched import Match
+from conspectus.query.question.topics import rows_of
 from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.topics import rows_of
 
 from tests.query.methods.tog.test_tog2 import ask
 

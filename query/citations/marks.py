@@ -1,0 +1,154 @@
+"""Citation marks in the text of an answer: [1], [1][2] or [1, 2]. Everything that reads, writes or removes them.
+
+What counts as a mark is decided here alone, by the two expressions below.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import regex
+from conspectus.storage.text.sentences import sentence_spans
+
+_NUMBERS = r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]"
+"""One mark: its numbers are the first group."""
+_UNFINISHED = regex.compile(r"\s*+(?:\[[\d\s,;]*+)?$")
+"""An end of a text that may turn out to be, or to precede, a mark."""
+
+_MARK = regex.compile(rf"(\s*){_NUMBERS}")
+_GROUP = regex.compile(rf"(?:\s*{_NUMBERS})+")
+_SENTENCE_ENDS = regex.compile(r"[.!?。！？…]*+")
+_AFTER_MARKS = " \t\r\n.!?。！？…"
+"""What may remain of a sentence after its marks, and is no part of the next one."""
+
+UNVERIFIED = "[unverified]"
+"""Follows the marks of a sentence that its sources do not support (`citations.unsupported: mark`)."""
+NOTHING_SUPPORTED = "Nothing that this answer cites supports it."
+"""The last line of an answer none of whose cited sentences is supported."""
+
+
+class Mark(NamedTuple):
+    """A mark at [start, end) of a text with the white space before it, and its numbers, each once."""
+
+    start: int
+    end: int
+    space: str
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence of an answer that cites passages.
+
+    Attributes:
+        text: the sentence without its marks.
+        numbers: the numbers that it cites, each once, in order.
+        start: where it begins in the answer.
+        end: where its marks end.
+        rest: where a full stop after the marks ends.
+    """
+
+    text: str
+    numbers: tuple[int, ...]
+    start: int
+    end: int
+    rest: int
+
+
+def written(numbers: Iterable[int]) -> str:
+    """Return the marks of numbers, each in a mark of its own.
+
+    >>> written([1, 3])
+    '[1][3]'
+    """
+    return "".join(f"[{number}]" for number in numbers)
+
+
+def first_mark(text: str) -> Mark | None:
+    """Return the first mark in a text, None where there is none.
+
+    >>> first_mark("So [1, 3].")
+    Mark(start=2, end=9, space=' ', numbers=(1, 3))
+    """
+    found = _MARK.search(text)
+    return Mark(found.start(), found.end(), found[1], _numbers(found[2])) if found else None
+
+
+def unfinished_mark(text: str) -> int:
+    """Return where the end of a text begins that may become a mark, or precede one, with what follows.
+
+    >>> unfinished_mark("It is so [1"), unfinished_mark("It is so")
+    (8, 8)
+    """
+    found = _UNFINISHED.search(text)
+    return found.start() if found else len(text)
+
+
+def cited_sentences(answer: str) -> Iterator[CitedSentence]:
+    """Yield the sentences of an answer that cite passages, in order.
+
+    Marks may precede or follow the full stop: what ends with marks is one sentence.
+
+    >>> [sentence.numbers for sentence in cited_sentences("It is so [1][3]. Or is it? Perhaps [2, 3].")]
+    [(1, 3), (2, 3)]
+    """
+    start = 0
+    for group in _GROUP.finditer(answer):
+        before = answer[start : group.start()]
+        spans = sentence_spans(before)
+        first = spans[-1][0] if spans else 0
+        first += len(before[first:]) - len(before[first:].lstrip(_AFTER_MARKS))
+        ends = _SENTENCE_ENDS.match(answer, group.end())
+        yield CitedSentence(
+            before[first:].strip(),
+            _numbers(group[0]),
+            start + first,
+            group.end(),
+            ends.end() if ends else group.end(),
+        )
+        start = group.end()
+
+
+def keep_marks(answer: str, kept: Container[int]) -> str:
+    """Return an answer in which only the numbers in `kept` are cited, each in a mark of its own.
+
+    >>> keep_marks("So [3][1]. Not so [9]. Both [1, 9].", {1, 3})
+    'So [3][1]. Not so. Both [1].'
+    """
+
+    def marks(found: regex.Match[str]) -> str:
+        numbers = [number for number in _numbers(found[2]) if number in kept]
+        return found[1] + written(numbers) if numbers else ""
+
+    return _MARK.sub(marks, answer)
+
+
+def single_marks(answer: str) -> str:
+    """Return an answer with [1][2] for [1, 2].
+
+    >>> single_marks("So [1, 2].")
+    'So [1][2].'
+    """
+    return keep_marks(answer, range(1_000))
+
+
+def without_marks(answer: str) -> str:
+    """Return an answer without its citation marks.
+
+    >>> without_marks("It is so [1][3].")
+    'It is so.'
+    """
+    return keep_marks(answer, ())
+
+
+def without_verdicts(answer: str) -> str:
+    """Return an answer as it was before unsupported sentences were marked.
+
+    >>> without_verdicts("It is so [1] [unverified].")
+    'It is so [1].'
+    """
+    return answer.replace(f" {UNVERIFIED}", "").removesuffix(f"\n\n{NOTHING_SUPPORTED}")
+
+
+def _numbers(marks: str) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(int(number) for number in regex.findall(r"\d+", marks)))

@@ -1,0 +1,128 @@
+"""A question over one open index: its words and everything derived from them, each computed at most once.
+
+Every method starts from the same few values: the words of the question, their stems and inverse document frequencies,
+the question's vector, the BM25 scores, and the entities that it names. `open_question` returns the same `Question` to
+every function that asks for the same text, so that none of them is computed twice.
+
+>>> question = open_question(context, "Who wrote The Red House?")  # doctest: +SKIP
+>>> question.content_words  # doctest: +SKIP
+'wrote red house'
+>>> [name.name for name in question.links.names]  # doctest: +SKIP
+['The Red House']
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property, lru_cache, partial
+
+import numpy as np
+from conspectus.prompts.embedding.embedder import Embedder
+from conspectus.prompts.embedding.vector_cache import KeptVectors
+from conspectus.query.context import Context
+from conspectus.query.question.linking import Linker, Links, NamedSpan, open_linker
+from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
+from conspectus.storage.arrays import Floats, Vectors
+from conspectus.storage.index import Index, per_index
+from conspectus.storage.text.names import Word, words
+from conspectus.storage.text.words import stem
+
+_MOST_QUESTIONS = 16
+"""Questions of an index that are remembered: one answer asks about the question, its rewritings and its parts."""
+_MOST_SPANS = 50_000
+
+EmbedSpans = Callable[[Sequence[str]], Vectors]
+"""Gives the unit vectors (n, d) of n short texts, n above 0."""
+
+
+class Question:
+    """A question and what is derived from it; every property is computed on first use and then remembered.
+
+    Attributes:
+        text: The question as it was asked.
+    """
+
+    def __init__(self, index: Index, embedder: Embedder, text: str) -> None:
+        self.text = text
+        self._index = index
+        self._embedder = embedder
+
+    @cached_property
+    def words(self) -> tuple[Word, ...]:
+        """The words of the question, in order."""
+        return tuple(words(self.text))
+
+    @cached_property
+    def stems(self) -> tuple[str, ...]:
+        """The stem of each word, in step with `words`."""
+        return tuple(stem(word.key) for word in self.words)
+
+    @cached_property
+    def content_words(self) -> str:
+        """The words that say what the question is about, or all of them where none does, joined with spaces."""
+        return content_words(self.words)
+
+    @cached_property
+    def terms(self) -> Terms:
+        """The stems of the content words with their inverse document frequencies."""
+        return question_terms(self._index, self.words)
+
+    @cached_property
+    def phrases(self) -> Phrases:
+        """The phrases that the content words form."""
+        return question_phrases(self.words, self.terms)
+
+    @cached_property
+    def vector(self) -> Vectors:
+        """The unit vector of the question, float32 (d,), by the encoder that made the index's vectors."""
+        return self._embedder.embed_query(self.text)
+
+    @cached_property
+    def bm25_scores(self) -> Floats:
+        """The BM25 score of every chunk for the content words, float64 (n_chunks,), scaled so that the best is 1."""
+        scores = self._index.lexical().scores(self.content_words).astype(np.float64)
+        scaled: Floats = scores / max(scores.max(initial=0.0), 1e-9)
+        return scaled
+
+    @cached_property
+    def links(self) -> Links:
+        """The titles and entities whose names occur in the question (exact longest match)."""
+        return self.linker.link(self.text, self.words)
+
+    @cached_property
+    def mentions(self) -> tuple[NamedSpan, ...]:
+        """The names in the question with their places; of two that overlap the longer."""
+        return tuple(self.linker.mentions(self.text, self.words))
+
+    @property
+    def linker(self) -> Linker:
+        """The linker of the index."""
+        return open_linker(self._index)
+
+
+def open_question(context: Context, text: str) -> Question:
+    """Return the question of this text over an index; the last few are remembered with the index."""
+
+    return _questions(context.index)(context.embedder, text)
+
+
+@per_index
+def _questions(index: Index) -> Callable[[Embedder, str], Question]:
+    return lru_cache(_MOST_QUESTIONS)(partial(Question, index))
+
+
+def span_vectors(context: Context) -> EmbedSpans:
+    """Return a function that embeds spans of questions and words of predicates.
+
+    Questions consist of the same words again and again, so the last 50,000 vectors are remembered while the index is
+    open. Of a text that is longer than the encoder reads, the first window is embedded.
+    """
+    return _span_cache(context).of_all
+
+
+@per_index
+def _span_cache(context: Context) -> KeptVectors:
+    embedder = context.embedder
+
+    def make(texts: Sequence[str]) -> Vectors:
+        return embedder.embed([embedder.windows(text)[0] for text in texts])
+
+    return KeptVectors(make, _MOST_SPANS)

@@ -1,0 +1,322 @@
+"""Topic entities: where a walk over the knowledge graph begins.
+
+A question says "kennedy" for John F. Kennedy, "uk" for the United Kingdom. An entity is a candidate when its name
+occurs in the question, when rare words of its name do, or when its vector is near to that of some of the question's
+words. Candidates are ranked by how much the words that may name them tell of the question, by how like their name they
+are, by their degree, and by whether the predicates at them are near to the question's other words.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from conspectus.query.context import Context
+from conspectus.query.question.linking import alias_rows, open_linker
+from conspectus.query.question.question import open_question, span_vectors
+from conspectus.query.types import Step
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
+from conspectus.query.walk.ids import is_id
+from conspectus.storage.index import per_index
+from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
+from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS
+
+_MOST_NAMES_OF_WORD = 300
+"""A word that more names contain than this identifies none of them."""
+_LEAST_SHARE = 0.4
+"""Least share of a name, by the inverse document frequency of its words, that a question must contain."""
+_LEAST_COSINE = 0.6
+"""Least cosine of a name with words of a question."""
+_NEAREST = 5
+"""Entities that are looked up for each span of the question."""
+_LONGEST_SPAN = 4
+_UNRELATED = 0.25
+"""A cosine up to which a word and a predicate have nothing to do with each other."""
+_NO_CONTENT = FUNCTION_WORDS | PARTICLES | REQUESTS
+_FUNCTION_WORD_WEIGHT = 0.1
+_UNCAPITALISED_WEIGHT = 0.5
+"""Weight of a word without a capital where the question has words with one."""
+_AS_WRITTEN = 1.05
+_ALL_WORDS = 0.9
+"""Likeness of a name that is written like the question, and of one all of whose words occur in it."""
+_DEGREE_WEIGHT = 0.2
+"""Weight of the natural logarithm of an entity's number of triples."""
+_PREDICATE_WEIGHT = 0.5
+"""Weight of the share of the question's other words to which predicates at an entity are near."""
+_MOST_RANKED = 8
+"""Candidates whose predicates are compared with the question."""
+_LEAST_OF_BEST = 0.7
+"""Least share of the best topic's score that a further topic must have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """The entities that a walk begins at, rows of the entity table, and how they were found."""
+
+    rows: tuple[int, ...]
+    step: Step
+
+
+def find_topics(
+    context: Context, text: str, given: Sequence[str] | None = None, most: int = 3, step: str = "topics"
+) -> Topics:
+    """Return the topic entities of a question: the given ones, or those that are linked from its words.
+
+    Args:
+        context: The index.
+        text: The question.
+        given: Names of the things that the question is about; None to link them from the question. Names that no
+            entity has are listed in the step.
+        most: Most entities that are linked from the question.
+        step: The name of the step that tells what was found.
+    """
+    if given is None:
+        rows = link_topics(context, text, most)
+        names = ", ".join(spoken(open_graph(context).names[row]) for row in rows)
+        return Topics(rows, Step(step, f"names of the graph in the question: {names or 'none'}"))
+    rows, missing = rows_of(context, given)
+    lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
+    return Topics(rows, Step(step, f"given: {', '.join(given)}{lacks}"))
+
+
+def rows_of(context: Context, names: Sequence[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the rows of the entities of these names, each once, and the names that no entity has."""
+    return open_linker(context.index).given(names)
+
+
+def link_topics(context: Context, text: str, most: int = 3) -> tuple[int, ...]:
+    """Return the rows of up to `most` entities that a question is about, the likeliest first.
+
+    The score of an entity is the weight of the words that may name it, times how like its name they are; more where it
+    has many triples, and where the predicates of these are near to the question's other words. The best is a topic,
+    and so are others whose whole names occur elsewhere in the question and that score nearly as much.
+    """
+    graph = open_graph(context)
+    degrees = graph.degrees()
+    question = weighted_words(context, text)
+    scores = {
+        candidate: question.weight_of(candidate.places)
+        * candidate.likeness
+        * (1 + _DEGREE_WEIGHT * float(np.log1p(degrees[candidate.row])))
+        for candidate in candidates(context, question)
+        if degrees[candidate.row]
+    }
+    first = sorted(scores, key=lambda candidate: (-scores[candidate], candidate.row))[:_MOST_RANKED]
+    shares = _predicate_shares(context, graph, question, first)
+    ranked = sorted(
+        (
+            (scores[candidate] * (1 + _PREDICATE_WEIGHT * share), candidate)
+            for candidate, share in zip(first, shares, strict=True)
+        ),
+        key=lambda pair: (-round(pair[0], 9), pair[1].row),
+    )
+    chosen: list[TopicCandidate] = []
+    for score, candidate in ranked:
+        apart = not any(candidate.places & other.places for other in chosen)
+        if not chosen or (candidate.whole and apart and score >= _LEAST_OF_BEST * ranked[0][0]):
+            chosen.append(candidate)
+    return tuple(candidate.row for candidate in chosen[:most])
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCandidate:
+    """An entity that words of a question may name.
+
+    Attributes:
+        row: its row of the entity table.
+        places: the places of the words that would name it.
+        likeness: how like its name they are, 0 to 1.05.
+        whole: whether the words are its whole name.
+    """
+
+    row: int
+    places: frozenset[int]
+    likeness: float
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WeightedWords:
+    """The words of a question with weights: less where a predicate says the same as a word.
+
+    `text` is the question with spaces for underscores, `content` the places of the content words.
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    content: tuple[int, ...]
+    weights: tuple[float, ...]
+
+    def weight_of(self, places: Iterable[int]) -> float:
+        """Return the sum of the weights of some words."""
+        return sum(self.weights[place] for place in places)
+
+
+def weighted_words(context: Context, question: str) -> WeightedWords:
+    """Return the words of a question with their weights."""
+    text = spoken(question)
+    found = open_question(context, question).words
+    content = [place for place, word in enumerate(found) if word.key not in _NO_CONTENT]
+    like_predicate = np.zeros(len(found))
+    vectors = predicate_vectors(context)
+    if content and len(vectors):
+        nearest = (span_vectors(context)([found[place].key for place in content]) @ vectors.T).max(axis=1)
+        like_predicate[content] = np.clip((nearest - _UNRELATED) / (1 - _UNRELATED), 0, 1)
+    capitals = [text[word.start].isupper() or text[word.start].isdigit() for word in found]
+    cased = any(capitals[1:])
+    weights = [
+        (1 - float(like_predicate[place])) * (_UNCAPITALISED_WEIGHT if cased and not capitals[place] else 1.0)
+        if place in content
+        else _FUNCTION_WORD_WEIGHT
+        for place in range(len(found))
+    ]
+    return WeightedWords(text, found, tuple(content), tuple(weights))
+
+
+def candidates(context: Context, question: WeightedWords) -> list[TopicCandidate]:
+    """Return the entities that words of a question may name, each by its best words, in the order of their rows."""
+    best: dict[int, TopicCandidate] = {}
+    whole = _whole_names(context, question)
+    several_words = [candidate.places for candidate in whole if len(candidate.places) > 1]
+    near = _near_names(context, question, frozenset().union(*several_words))
+    for candidate in (*whole, *_partial_names(context, question), *near):
+        other = best.get(candidate.row)
+        # "war" names nothing in "iraq war"
+        part = any(candidate.places < places for places in several_words)
+        score = question.weight_of(candidate.places) * candidate.likeness
+        if not part and (other is None or score > question.weight_of(other.places) * other.likeness):
+            best[candidate.row] = candidate
+    return [best[row] for row in sorted(best)]
+
+
+def _whole_names(context: Context, question: WeightedWords) -> list[TopicCandidate]:
+    """Return the names that occur in the question; one of function words alone only where it has capitals."""
+    names = open_graph(context).names
+    found = []
+    for match in _name_matches(context, question):
+        surface = question.text[match.start : match.end]
+        places = frozenset(
+            place for place, word in enumerate(question.words) if word.start >= match.start and word.end <= match.end
+        )
+        lower = surface == surface.lower() and not any(sign.isdigit() for sign in surface)
+        if places & set(question.content) or not lower:
+            as_written = spoken(names[match.value]) == surface
+            found.append(TopicCandidate(match.value, places, _AS_WRITTEN if as_written else 1.0, True))
+    return found
+
+
+def _name_matches(context: Context, question: WeightedWords) -> list[NameMatch[int]]:
+    """Return the longest names of entities in a question, in order; the value of each match is an entity's row."""
+    return _name_matcher(context).find(question.text, question.words)
+
+
+@per_index
+def _name_matcher(context: Context) -> NameMatcher[int]:
+    names: dict[str, int] = {}
+    for row, name in enumerate(open_graph(context).names):
+        if not is_id(name):
+            names.setdefault(spoken(name), row)
+    for alias, row in alias_rows(context.index).items():
+        names.setdefault(spoken(alias), row)
+    return NameMatcher(names)
+
+
+def _partial_names(context: Context, question: WeightedWords) -> list[TopicCandidate]:
+    """Return the entities of whose names the question contains a large enough part."""
+    places: dict[str, int] = {}
+    for place in question.content:
+        places.setdefault(question.words[place].key, place)
+    found = []
+    for row, (contained, share) in open_name_words(context).shares(tuple(places)).items():
+        if share >= _LEAST_SHARE:
+            likeness = _ALL_WORDS if share >= 1 else 0.4 + 0.4 * share
+            found.append(TopicCandidate(row, frozenset(places[key] for key in contained), likeness, False))
+    return found
+
+
+def _near_names(context: Context, question: WeightedWords, taken: frozenset[int]) -> list[TopicCandidate]:
+    """Return the entities whose vectors are nearest to spans of the question, each with the span nearest to it.
+
+    Words in `taken` are left out: those of names of several words.
+    """
+    vectors = context.index.vectors("entities")
+    spans = [
+        (start, end)
+        for start in question.content
+        for end in question.content
+        if start <= end < start + _LONGEST_SPAN and not taken & set(range(start, end + 1))
+    ]
+    if not spans or not vectors.n_found:
+        return []
+    texts = [" ".join(word.key for word in question.words[start : end + 1]) for start, end in spans]
+    cosines, rows = vectors.search(span_vectors(context)(texts), _NEAREST)
+    names = open_graph(context).names
+    found: dict[int, TopicCandidate] = {}
+    for (start, end), span_cosines, span_rows in zip(spans, cosines.tolist(), rows.tolist(), strict=True):
+        places = frozenset(place for place in question.content if start <= place <= end)
+        for cosine, row in zip(span_cosines, span_rows, strict=True):
+            likeness = min(1.0, cosine) ** 2
+            better = row not in found or likeness > found[row].likeness
+            if cosine >= _LEAST_COSINE and not is_id(names[row]) and better:
+                found[row] = TopicCandidate(row, places, likeness, False)
+    return list(found.values())
+
+
+def _predicate_shares(
+    context: Context, graph: KnowledgeGraph, question: WeightedWords, found: Sequence[TopicCandidate]
+) -> list[float]:
+    """Return for each candidate how near the predicates at it are to the question's other words, 0 to 1.
+
+    The nearness is relative to that of all predicates of the graph.
+    """
+    if not found or not question.content:
+        return [0.0] * len(found)
+    keys = [question.words[place].key for place in question.content]
+    near = np.clip(span_vectors(context)(keys) @ predicate_vectors(context).T - _UNRELATED, 0, None)
+    most = near.max(axis=1)
+    shares = []
+    for candidate in found:
+        edges = graph.edges_of([candidate.row])
+        others = [at for at, place in enumerate(question.content) if place not in candidate.places]
+        reached = near[others][:, np.unique(edges.predicate)].max(axis=1) if others else np.zeros(0)
+        shares.append(float(reached.sum() / (most[others].sum() or 1.0)))
+    return shares
+
+
+class NameWords:
+    """The names of a graph's entities by their rarer words."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        self._words: dict[int, frozenset[str]] = {}
+        rows_with: dict[str, list[int]] = {}
+        for row, name in enumerate(graph.names):
+            if not is_id(name):
+                for key in {word.key for word in words(spoken(name))} - FUNCTION_WORDS:
+                    rows_with.setdefault(key, []).append(row)
+        self._weight = {key: float(np.log1p(graph.n_entities / len(rows))) for key, rows in rows_with.items()}
+        self._rows_with = {key: rows for key, rows in rows_with.items() if len(rows) <= _MOST_NAMES_OF_WORD}
+        self._graph = graph
+
+    def shares(self, keys: Sequence[str]) -> dict[int, tuple[frozenset[str], float]]:
+        """Return the names that contain a rare one of some words: which of them, and their share of the name."""
+        wanted = frozenset(keys)
+        found: dict[int, tuple[frozenset[str], float]] = {}
+        for row in {row for key in wanted for row in self._rows_with.get(key, ())}:
+            own = self._words_of(row)
+            contained = own & wanted
+            found[row] = (
+                contained,
+                sum(map(self._weight.__getitem__, contained)) / sum(map(self._weight.__getitem__, own)),
+            )
+        return found
+
+    def _words_of(self, row: int) -> frozenset[str]:
+        if row not in self._words:
+            own = {word.key for word in words(spoken(self._graph.names[row]))}
+            self._words[row] = frozenset(own - FUNCTION_WORDS)
+        return self._words[row]
+
+
+@per_index
+def open_name_words(context: Context) -> NameWords:
+    """Return the names of the index's entities by their words, made on first use."""
+    return NameWords(open_graph(context))

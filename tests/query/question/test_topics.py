@@ -1,0 +1,124 @@
+"""Topic entities: where a walk begins."""
+
+from pathlib import Path
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.question.topics import (
+    TopicCandidate,
+    candidates,
+    find_topics,
+    link_topics,
+    open_name_words,
+    rows_of,
+    weighted_words,
+)
+from conspectus.query.walk.graph import open_graph
+from conspectus.query.walk.ids import is_id
+
+from tests.query import films
+
+
+def linked(context: Context, question: str) -> list[str]:
+    return [open_graph(context).names[row] for row in link_topics(context, question)]
+
+
+def test_names_that_stand_in_the_question(films_index: Context) -> None:
+    assert linked(films_index, "who directed Grey Heron") == ["Grey Heron"]
+    assert linked(films_index, "who directed grey_heron ?") == ["Grey Heron"]
+    assert set(linked(films_index, "Did Hugo Wren star in Salt Pans?")) == {"Hugo Wren", "Salt Pans"}
+
+
+def test_a_name_in_part_is_enough_and_what_its_triples_say_decides(tmp_path: Path) -> None:
+    context = films.build(tmp_path, [("Mary Quill", "born_in", "Tarn"), ("Quill Street", "lies_in", "Tarn")])
+    assert linked(context, "where was Quill born") == ["Mary Quill"]
+    assert linked(context, "in which town lies Quill") == ["Quill Street"]
+
+
+def test_of_two_names_in_part_the_one_much_spoken_of_is_meant(tmp_path: Path) -> None:
+    known = [("Ada Quill", "knows", f"Person {chr(65 + number)}") for number in range(12)]
+    assert linked(films.build(tmp_path, [("Bea Quill", "knows", "Person A"), *known]), "knows Quill") == ["Ada Quill"]
+
+
+def test_nothing_is_named(films_index: Context) -> None:
+    assert linked(films_index, "how deep is the sea") == []
+
+
+def test_given_names(films_index: Context) -> None:
+    rows, missing = rows_of(films_index, ["grey_heron", "GREY HERON", "Nobody"])
+    assert [open_graph(films_index).names[row] for row in rows] == ["Grey Heron"]
+    assert missing == ("Nobody",)
+
+
+@pytest.mark.parametrize("name", ["48 Hrs.", "9to5", "Se7en", "P2", "1999", "Q", "U.S. 1", "iraq war"])
+def test_names_are_no_ids(name: str) -> None:
+    assert not is_id(name)
+
+
+@pytest.mark.parametrize("name", ["m.0h3d7qb", "/m/0abc1", "Q4115", "g.11b6d", "_:b0", "http://example.org/a1"])
+def test_ids(name: str) -> None:
+    assert is_id(name)
+
+
+def meant(context: Context, question: str) -> dict[str, TopicCandidate]:
+    names = open_graph(context).names
+    return {names[each.row]: each for each in candidates(context, weighted_words(context, question))}
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "places"),
+    [
+        ("which films did Mirren direct", "Ada Mirren", {3}),
+        ("which films did mirren direct", "Ada Mirren", {3}),
+        ("who wrote pans of salt", "Salt Pans", {2, 4}),
+        ("what genre is grey herons", "Grey Heron", {3, 4}),
+    ],
+)
+def test_names_in_part_and_in_other_words(films_index: Context, question: str, name: str, places: set[int]) -> None:
+    found = meant(films_index, question)[name]
+    assert found.places == places
+    assert not found.whole
+    assert 0.4 < found.likeness < 1
+
+
+def test_a_name_written_out_is_like_itself(films_index: Context) -> None:
+    written = meant(films_index, "who directed Grey Heron")["Grey Heron"]
+    spoken = meant(films_index, "who directed grey heron")["Grey Heron"]
+    assert written.whole
+    assert spoken.whole
+    assert written.likeness > spoken.likeness == 1.0
+
+
+def test_a_part_of_a_name_of_several_words_names_nothing(films_index: Context) -> None:
+    assert set(meant(films_index, "who wrote Salt Pans")) == {"Salt Pans"}
+
+
+def test_words_that_a_predicate_says_tell_less_of_what_a_question_is_about(films_index: Context) -> None:
+    question = weighted_words(films_index, "who directed pelluci")
+    weight = dict(zip((word.key for word in question.words), question.weights, strict=True))
+    assert weight["who"] < weight["directed"] < weight["pelluci"]
+
+
+def test_where_there_are_capitals_words_without_them_count_half(films_index: Context) -> None:
+    plain, cased = weighted_words(films_index, "so is pelluci far"), weighted_words(films_index, "so is pelluci Far")
+    assert cased.weights[2] == pytest.approx(plain.weights[2] / 2)
+
+
+def test_shares_go_by_how_telling_words_are(films_index: Context) -> None:
+    shares = {
+        open_graph(films_index).names[row]: each
+        for row, each in open_name_words(films_index).shares(["quill", "nobody"]).items()
+    }
+    held, share = shares["Mary Quill"]
+    assert held == {"quill"}
+    assert 0 < share < 1
+    assert set(shares) == {"Mary Quill"}
+    assert open_name_words(films_index).shares(["the", "of"]) == {}
+
+
+def test_given_topics_are_looked_up_and_missing_names_reported(films_index: Context) -> None:
+    found = find_topics(films_index, "who?", ["Grey Heron", "Nobody"])
+    assert [open_graph(films_index).names[row] for row in found.rows] == ["Grey Heron"]
+    assert found.step.detail == "given: Grey Heron, Nobody; the graph lacks Nobody"
+    assert find_topics(films_index, "who directed Grey Heron").step.detail.endswith(": Grey Heron")
+    assert find_topics(films_index, "how deep is the sea").step.detail.endswith(": none")
