@@ -1,9 +1,12 @@
-"""The sections on how questions are answered."""
+"""The sections on how questions are answered.
+
+A new section is a class here and its line in `AskingSections`.
+"""
 
 from typing import Literal
 
 from conspectus.storage.settings.base import Section
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 
 class PprSettings(Section):
@@ -261,3 +264,90 @@ class TogSettings(Section):
     explore_temperature: float = Field(0.4, ge=0, description="with a model: temperature of pruning")
     reason_temperature: float = Field(0.0, ge=0, description="with a model: temperature of reasoning")
     max_tokens: int = Field(1024, ge=16, description="with a model: most tokens of a reply")
+
+
+class RerankSettings(Section):
+    """A cross-encoder that ranks candidates again."""
+
+    model: str = Field(
+        "", description="folder of a cross-encoder, or a model's name in the Hugging Face cache; empty: none"
+    )
+    candidates: Literal["bm25", "dense", "hybrid", "ppr"] = Field(
+        "hybrid", description="method that finds the candidates"
+    )
+    pool: int = Field(50, ge=1, description="candidates that are ranked again; no more passages are found")
+
+
+class SoftPromptSettings(Section):
+    """A trained soft graph prompt."""
+
+    folder: str = Field(
+        "", description="what `conspectus train gretriever` made: the method gretriever then answers with it"
+    )
+    model: str = Field("", description="where its frozen model is today: a folder or a name; empty: where it was then")
+    device: Literal["auto", "cpu", "cuda"] = Field(
+        "auto", description="where the frozen model runs; `auto`: on CUDA where there is a device, else on the CPU"
+    )
+    precision: Literal["auto", "float32", "bfloat16"] = Field(
+        "auto", description="numbers of the frozen model; `auto`: bfloat16 on a CUDA device that has it, else float32"
+    )
+
+
+class CitationSettings(Section):
+    """How the citations of an answer are checked, sentence by sentence."""
+
+    unsupported: Literal["mark", "drop", "keep"] = Field(
+        "mark",
+        description="what becomes of a sentence that nothing it cites supports: it is marked [unverified], left out, "
+        "or kept as it is; it is counted in each case",
+    )
+    threshold: float = Field(
+        0.6, ge=-1, le=1, description="least cosine of a sentence with what it cites (of the packaged encoder)"
+    )
+    ask_model: bool = Field(
+        False,
+        description="with a model: it judges, in a call for each sentence, whether what is cited supports it, in the "
+        "place of the cosine",
+    )
+
+
+class AccessSettings(Section):
+    """Which documents a question may be answered from, where they carry access tags."""
+
+    key: str = Field("access", min_length=1, description="metadata key (a column of the input) that holds the tags")
+    untagged: Literal["public", "denied"] = Field(
+        "public", description="whether documents without a tag are for everybody or for nobody"
+    )
+    unasked: Literal["all", "untagged"] = Field(
+        "all",
+        description="where no tag is named: every document, or only those that a holder of no tag may read",
+    )
+    graph: Literal["public", "denied"] = Field(
+        "public",
+        description="whether what a graph alone states, which no document does, is for everybody or for nobody",
+    )
+
+
+class AskingSections(BaseModel):
+    """The sections on how questions are answered.
+
+    A new section is a class here and its line in `AskingSections`.
+    """
+
+    ppr: PprSettings = PprSettings()
+    hipporag: HippoRagSettings = HippoRagSettings()
+    ircot: IrcotSettings = IrcotSettings()
+    rerank: RerankSettings = RerankSettings()
+    answer: AnswerSettings = AnswerSettings()
+    conversation: ConversationSettings = ConversationSettings()
+    global_search: GlobalSettings = GlobalSettings()
+    local_search: LocalSettings = LocalSettings()
+    drift_search: DriftSettings = DriftSettings()
+    kaping: KapingSettings = KapingSettings()
+    kgp: KgpSettings = KgpSettings()
+    fasttog: FastTogSettings = FastTogSettings()
+    tog: TogSettings = TogSettings()
+    gretriever: GRetrieverSettings = GRetrieverSettings()
+    soft_prompt: SoftPromptSettings = SoftPromptSettings()
+    citations: CitationSettings = CitationSettings()
+    access: AccessSettings = AccessSettings()

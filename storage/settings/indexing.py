@@ -1,9 +1,12 @@
-"""The sections that shape an index, in the order of its steps, and how a build runs."""
+"""The sections that shape an index, in the order of its steps.
+
+A new section is a class here and its line in `IndexSections`.
+"""
 
 from typing import Annotated, Literal, Self
 
 from conspectus.storage.settings.base import Section
-from pydantic import Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 from pydantic_settings import NoDecode
 from yaml import safe_load
 
@@ -103,6 +106,30 @@ class NameSettings(Section):
     min_characters: int = Field(4, ge=1, description="a one-word name shorter than this is not looked for elsewhere")
 
 
+class ResolutionSettings(Section):
+    """Which names are taken for one thing's."""
+
+    method: Literal["rules", "off"] = Field(
+        "rules",
+        description="`rules` makes the aliases of one thing (Mr. Holmes, Sherlock Holmes) one entity; `off` leaves "
+        "every name an entity of its own",
+    )
+    threshold: float = Field(0.75, gt=0, le=1, description="least score of two names that are merged")
+    vote: Literal["auto", "off"] = Field(
+        "auto", description="whether the language model that extracts votes on uncertain pairs; `auto`: where one does"
+    )
+    doubt: float = Field(0.45, ge=0, le=1, description="least score of a pair that the model is asked about")
+    sure: float = Field(0.9, ge=0, le=1, description="score from which a pair needs no vote")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.doubt <= self.threshold <= self.sure:
+            raise ValueError(
+                f"doubt {self.doubt}, threshold {self.threshold} and sure {self.sure} must stand in this order"
+            )
+        return self
+
+
 class DescriptionSettings(Section):
     """How entities and relations are described."""
 
@@ -114,6 +141,27 @@ class DescriptionSettings(Section):
     max_input_tokens: int = Field(
         4000, ge=16, description="with a model: most tokens of descriptions in one prompt; more are folded"
     )
+
+
+class EmbeddingSettings(Section):
+    """What turns text into vectors."""
+
+    provider: Literal["local", "endpoint"] = Field(
+        "local", description="`local` runs a model here; `endpoint` asks the server of embedding_server"
+    )
+    model: str = Field(
+        "all-MiniLM-L6-v2",
+        description="local: the packaged default or the path of a sentence-transformers model; "
+        "endpoint: the name that the server knows",
+    )
+    dimensions: int | None = Field(
+        None, ge=1, description="endpoint: numbers of a vector, for models that can shorten it; null: as the model does"
+    )
+    max_input_tokens: int = Field(
+        512, ge=16, description="endpoint: most tokens that the model reads; longer texts are embedded in windows"
+    )
+    document_prefix: str = Field("", description="endpoint: put before each text, e.g. `passage: ` for e5")
+    query_prefix: str = Field("", description="endpoint: put before each question, e.g. `query: ` for e5")
 
 
 class VectorSettings(Section):
@@ -216,18 +264,20 @@ class KgSettings(Section):
         return listed(value)
 
 
-class BuildSettings(Section):
-    """How a build runs; no effect on what it makes."""
+class IndexSections(BaseModel):
+    """The sections that an index depends on: a version is named after their values."""
 
-    shard_size: int = Field(64, ge=1, description="items that one task works on")
-    retries: int = Field(2, ge=0, description="times Prefect runs a failed task again")
-    wait: float = Field(
-        0, ge=0, le=604_800, description="seconds to wait for another build of the same index to end; 0: it says so"
-    )
-    failure_threshold: float = Field(
-        0.05,
-        ge=0,
-        le=1,
-        description="share of documents, chunks, descriptions or reports that may lose something: "
-        "past it, exit status 5",
-    )
+    input: InputSettings = InputSettings()
+    chunks: ChunkSettings = ChunkSettings()
+    extraction: ExtractionSettings = ExtractionSettings()
+    kg: KgSettings = KgSettings()
+    names: NameSettings = NameSettings()
+    resolution: ResolutionSettings = ResolutionSettings()
+    descriptions: DescriptionSettings = DescriptionSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    vectors: VectorSettings = VectorSettings()
+    bm25: Bm25Settings = Bm25Settings()
+    synonyms: SynonymSettings = SynonymSettings()
+    walk_graph: WalkGraphSettings = WalkGraphSettings()
+    communities: CommunitySettings = CommunitySettings()
+    reports: ReportSettings = ReportSettings()

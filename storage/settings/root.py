@@ -6,45 +6,15 @@ from typing import Any, ClassVar
 
 from conspectus.storage.errors import NeedsModel, SettingsError
 from conspectus.storage.hashing import file_digest
-from conspectus.storage.settings.asking import (
-    AnswerSettings,
-    ConversationSettings,
-    DriftSettings,
-    FastTogSettings,
-    GlobalSettings,
-    GRetrieverSettings,
-    HippoRagSettings,
-    IrcotSettings,
-    KapingSettings,
-    KgpSettings,
-    LocalSettings,
-    PprSettings,
-    TogSettings,
-)
-from conspectus.storage.settings.indexing import (
-    Bm25Settings,
-    BuildSettings,
-    ChunkSettings,
-    CommunitySettings,
-    DescriptionSettings,
-    ExtractionSettings,
-    InputSettings,
-    KgSettings,
-    NameSettings,
-    ReportSettings,
-    SynonymSettings,
-    VectorSettings,
-    WalkGraphSettings,
-    listed,
-)
-from conspectus.storage.settings.resolution import ResolutionSettings
-from conspectus.storage.settings.serving import EmbeddingServerSettings, EmbeddingSettings, LlmSettings, RerankSettings
-from conspectus.storage.settings.training import SoftPromptSettings, TrainGRetrieverSettings
-from conspectus.storage.settings.trust import AccessSettings, CitationSettings
+from conspectus.storage.settings.asking import AskingSections
+from conspectus.storage.settings.indexing import IndexSections, listed
+from conspectus.storage.settings.serving import RunSections
+from conspectus.storage.settings.training import TrainingSections
 from conspectus.storage.settings.tuned_prompts import read_tuned
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, YamlConfigSettingsSource
 
 ENVIRONMENT_PREFIX = "CONSPECTUS__"
+INDEX_SECTIONS = tuple(IndexSections.model_fields)
 
 
 class _File(YamlConfigSettingsSource):
@@ -73,48 +43,12 @@ class _File(YamlConfigSettingsSource):
         return found
 
 
-class Settings(BaseSettings):
+class Settings(TrainingSections, AskingSections, RunSections, IndexSections, BaseSettings):
     """All settings, one section a step."""
 
     model_config = SettingsConfigDict(
         frozen=True, extra="forbid", env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__"
     )
-
-    input: InputSettings = InputSettings()
-    chunks: ChunkSettings = ChunkSettings()
-    extraction: ExtractionSettings = ExtractionSettings()
-    kg: KgSettings = KgSettings()
-    names: NameSettings = NameSettings()
-    resolution: ResolutionSettings = ResolutionSettings()
-    descriptions: DescriptionSettings = DescriptionSettings()
-    embedding: EmbeddingSettings = EmbeddingSettings()
-    vectors: VectorSettings = VectorSettings()
-    bm25: Bm25Settings = Bm25Settings()
-    synonyms: SynonymSettings = SynonymSettings()
-    walk_graph: WalkGraphSettings = WalkGraphSettings()
-    communities: CommunitySettings = CommunitySettings()
-    reports: ReportSettings = ReportSettings()
-    llm: LlmSettings = LlmSettings()
-    embedding_server: EmbeddingServerSettings = EmbeddingServerSettings()
-    build: BuildSettings = BuildSettings()
-    ppr: PprSettings = PprSettings()
-    hipporag: HippoRagSettings = HippoRagSettings()
-    ircot: IrcotSettings = IrcotSettings()
-    rerank: RerankSettings = RerankSettings()
-    answer: AnswerSettings = AnswerSettings()
-    conversation: ConversationSettings = ConversationSettings()
-    global_search: GlobalSettings = GlobalSettings()
-    local_search: LocalSettings = LocalSettings()
-    drift_search: DriftSettings = DriftSettings()
-    kaping: KapingSettings = KapingSettings()
-    kgp: KgpSettings = KgpSettings()
-    fasttog: FastTogSettings = FastTogSettings()
-    tog: TogSettings = TogSettings()
-    gretriever: GRetrieverSettings = GRetrieverSettings()
-    soft_prompt: SoftPromptSettings = SoftPromptSettings()
-    train_gretriever: TrainGRetrieverSettings = TrainGRetrieverSettings()
-    citations: CitationSettings = CitationSettings()
-    access: AccessSettings = AccessSettings()
 
     _yaml_file: ClassVar[Path | None] = None
 
@@ -162,21 +96,3 @@ def _content(setting: str, file: str) -> str:
         return file_digest(Path(file)) if file else ""
     except OSError as error:
         raise SettingsError(f"{setting}: {file} cannot be read: {error.strerror or error}") from error
-
-
-INDEX_SECTIONS = (
-    "input",
-    "chunks",
-    "extraction",
-    "kg",
-    "names",
-    "resolution",
-    "descriptions",
-    "embedding",
-    "vectors",
-    "bm25",
-    "synonyms",
-    "walk_graph",
-    "communities",
-    "reports",
-)

@@ -4,30 +4,9 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from conspectus.storage.settings.base import Section
-from pydantic import Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 from pydantic_core import PydanticCustomError
 from yaml import safe_load
-
-
-class EmbeddingSettings(Section):
-    """What turns text into vectors."""
-
-    provider: Literal["local", "endpoint"] = Field(
-        "local", description="`local` runs a model here; `endpoint` asks the server of embedding_server"
-    )
-    model: str = Field(
-        "all-MiniLM-L6-v2",
-        description="local: the packaged default or the path of a sentence-transformers model; "
-        "endpoint: the name that the server knows",
-    )
-    dimensions: int | None = Field(
-        None, ge=1, description="endpoint: numbers of a vector, for models that can shorten it; null: as the model does"
-    )
-    max_input_tokens: int = Field(
-        512, ge=16, description="endpoint: most tokens that the model reads; longer texts are embedded in windows"
-    )
-    document_prefix: str = Field("", description="endpoint: put before each text, e.g. `passage: ` for e5")
-    query_prefix: str = Field("", description="endpoint: put before each question, e.g. `query: ` for e5")
 
 
 class Price(Section):
@@ -115,13 +94,26 @@ def _address(value: str) -> str:
     return value.rstrip("/")
 
 
-class RerankSettings(Section):
-    """A cross-encoder that ranks candidates again."""
+class BuildSettings(Section):
+    """How a build runs; no effect on what it makes."""
 
-    model: str = Field(
-        "", description="folder of a cross-encoder, or a model's name in the Hugging Face cache; empty: none"
+    shard_size: int = Field(64, ge=1, description="items that one task works on")
+    retries: int = Field(2, ge=0, description="times Prefect runs a failed task again")
+    wait: float = Field(
+        0, ge=0, le=604_800, description="seconds to wait for another build of the same index to end; 0: it says so"
     )
-    candidates: Literal["bm25", "dense", "hybrid", "ppr"] = Field(
-        "hybrid", description="method that finds the candidates"
+    failure_threshold: float = Field(
+        0.05,
+        ge=0,
+        le=1,
+        description="share of documents, chunks, descriptions or reports that may lose something: "
+        "past it, exit status 5",
     )
-    pool: int = Field(50, ge=1, description="candidates that are ranked again; no more passages are found")
+
+
+class RunSections(BaseModel):
+    """The sections on servers and builds, on which no index depends."""
+
+    llm: LlmSettings = LlmSettings()
+    embedding_server: EmbeddingServerSettings = EmbeddingServerSettings()
+    build: BuildSettings = BuildSettings()

@@ -3,22 +3,7 @@
 from typing import Literal
 
 from conspectus.storage.settings.base import Section
-from pydantic import Field, model_validator
-
-
-class SoftPromptSettings(Section):
-    """A trained soft graph prompt."""
-
-    folder: str = Field(
-        "", description="what `conspectus train gretriever` made: the method gretriever then answers with it"
-    )
-    model: str = Field("", description="where its frozen model is today: a folder or a name; empty: where it was then")
-    device: Literal["auto", "cpu", "cuda"] = Field(
-        "auto", description="where the frozen model runs; `auto`: on CUDA where there is a device, else on the CPU"
-    )
-    precision: Literal["auto", "float32", "bfloat16"] = Field(
-        "auto", description="numbers of the frozen model; `auto`: bfloat16 on a CUDA device that has it, else float32"
-    )
+from pydantic import BaseModel, Field, model_validator
 
 
 class TrainGRetrieverSettings(Section):
@@ -61,3 +46,9 @@ class TrainGRetrieverSettings(Section):
         if self.encoder == "none" and not self.soft_tokens and not self.lora:
             raise ValueError("nothing would learn: encoder is none, soft_tokens 0 and lora false")
         return self
+
+
+class TrainingSections(BaseModel):
+    """The sections on training."""
+
+    train_gretriever: TrainGRetrieverSettings = TrainGRetrieverSettings()
