@@ -43,7 +43,7 @@ def import_graphrag(
     """Make an index of what Microsoft GraphRAG has indexed: its documents, its graph, its communities and reports.
 
     Reads the tables of GraphRAG 3, 2 and 1. No model is asked: vectors, synonyms and the graph that PageRank walks are
-    made here, and every method works on it. Its ids are kept, so that `conspectus export graphrag` gives them back.
+    made here, and every method works on it. `conspectus export graphrag` writes such tables.
 
     What does not fit together there (ends of relationships that no entity describes, chunks that stand in no document)
     is kept as well as can be, and listed by: conspectus status --failures. Importing again is a no-op where nothing has

@@ -1,11 +1,11 @@
-"""GraphRAG's hierarchy as one of ours, in which each level holds every entity exactly once.
+"""Map GraphRAG's communities to a hierarchy in which each level contains every entity exactly once.
 
-GraphRAG leaves out of a level what it did not divide further, and communities without an inner edge. Here a community
-that is not divided stands again on the next level; a member that is in no part of a divided one, and an entity that is
+GraphRAG omits from a level the communities that it did not divide further, and communities without an inner edge. Here
+a community that is not divided is repeated on the next level. An entity that is in no part of a divided community, or
 in no community at all, is a community of its own.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -17,53 +17,64 @@ from conspectus.storage.tables import sorted_by_id
 
 
 @dataclass(frozen=True, slots=True)
-class Grouped:
-    """Communities sorted by id; the community of each row, "" for one that could not be taken; what was not."""
+class ImportedCommunities:
+    """Communities sorted by id; the community of each number that a row uses; and the failures."""
 
     communities: list[Community]
-    row_ids: list[str]
+    of_number: Mapping[int, Community]
     failures: list[Failure]
 
 
-def communities_of(
+def imported_communities(
     rows: Sequence[CommunityRow],
-    id_of: Mapping[str, str],
+    entity_of: Mapping[str, str],
     entity_ids: Sequence[str],
     relations: Sequence[Relation],
     mentions: Sequence[Mention],
-) -> Grouped:
-    """Return the communities of all entities; `id_of` gives the entity that a foreign id stands for.
+) -> ImportedCommunities:
+    """Return the communities of all entities.
 
-    A member that is not in the parent, or that another community of the level has already, is left out and listed.
+    A member that is not in the parent community, or that another community of the level contains already, is left out
+    and listed as a failure.
+
+    Args:
+        rows: The table of communities.
+        entity_of: Our entity id for each entity id of GraphRAG.
+        entity_ids: All entities of the index.
+        relations: All relations; a community contains those between its members.
+        mentions: All mentions; a community contains the chunks that mention its members.
     """
-    grouping = _Grouping(rows, id_of, relations, mentions)
-    levels = sorted({row.level for row in rows if row.level is not None})
-    above = _Level({}, {})
-    for level, foreign in enumerate(levels or [0]):
-        numbers = [number for number, row in enumerate(rows) if row.level == foreign]
-        above = grouping.divide(level, numbers, entity_ids, above)
-    return Grouped(sorted_by_id(grouping.made), grouping.row_ids, grouping.failures)
+    builder = _HierarchyBuilder(rows, entity_of, relations, mentions)
+    above = _Level()
+    for level, foreign_level in enumerate(sorted({row.level for row in rows if row.level is not None}) or [0]):
+        places = [place for place, row in enumerate(rows) if row.level == foreign_level]
+        above = builder.add_level(level, places, entity_ids, above)
+    return ImportedCommunities(sorted_by_id(builder.communities), builder.of_number(), builder.failures)
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The community of each entity on a level, and what each first appeared as."""
+    """A level: the community of each entity, the first appearance of each community, and its members."""
 
-    of_entity: dict[str, str]
-    first: dict[str, str]
+    of_entity: dict[str, str] = field(default_factory=dict)
+    first: dict[str, str] = field(default_factory=dict)
     members: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-class _Grouping:
+class _HierarchyBuilder:
+    """Makes communities level by level. A row is known by its place in the table."""
+
     def __init__(
         self,
         rows: Sequence[CommunityRow],
-        id_of: Mapping[str, str],
+        entity_of: Mapping[str, str],
         relations: Sequence[Relation],
         mentions: Sequence[Mention],
     ) -> None:
+        self.communities: list[Community] = []
+        self.failures: list[Failure] = []
         self._rows = rows
-        self._id_of = id_of
+        self._entity_of = entity_of
         self._relations_of: defaultdict[str, list[Relation]] = defaultdict(list)
         for relation in relations:
             self._relations_of[relation.source_id].append(relation)
@@ -71,87 +82,90 @@ class _Grouping:
         for mention in mentions:
             if mention.entity_id is not None:
                 self._chunks_of[mention.entity_id].add(mention.chunk_id)
-        self._number_of: dict[int, int] = {}
-        for number, row in enumerate(rows):
-            self._number_of.setdefault(row.community or 0, number)
-        self.made: list[Community] = []
-        self.row_ids = [""] * len(rows)
-        self.failures: list[Failure] = []
+        self._place_of_number: dict[int | None, int] = {}
+        for place, row in enumerate(rows):
+            self._place_of_number.setdefault(row.community, place)
+        self._id_of_place = [""] * len(rows)
 
-    def divide(self, level: int, numbers: Sequence[int], entity_ids: Sequence[str], above: _Level) -> _Level:
-        """Make the communities of a level from the rows of it, within those of the level above."""
-        now = _Level({}, {})
-        for number in numbers:
-            members = self._members(number, level, now, above)
+    def of_number(self) -> dict[int, Community]:
+        """Return the community of each number; of several rows with one number the first that was imported."""
+        community_of = {community.id: community for community in self.communities}
+        numbered: dict[int, Community] = {}
+        for row, community_id in zip(self._rows, self._id_of_place, strict=True):
+            if community_id and row.community is not None:
+                numbered.setdefault(row.community, community_of[community_id])
+        return numbered
+
+    def add_level(self, level: int, places: Sequence[int], entity_ids: Sequence[str], above: _Level) -> _Level:
+        """Make the communities of a level from its rows, within the communities of the level above."""
+        current = _Level()
+        for place in places:
+            members = self._members(place, current, above)
             if members:
-                self.row_ids[number] = self._make(level, members, now, above, None)
+                self._id_of_place[place] = self._add(level, members, current, above, None)
             else:
-                self._fail(number, "a community without a member", "")
+                self._fail(place, "a community without a member", "")
         left: defaultdict[str, list[str]] = defaultdict(list)
-        for id_ in entity_ids:
-            if id_ not in now.of_entity:
-                left[above.of_entity.get(id_, "")].append(id_)
-        for parent, those in left.items():
+        for entity_id in entity_ids:
+            if entity_id not in current.of_entity:
+                left[above.of_entity.get(entity_id, "")].append(entity_id)
+        for parent, entities in left.items():
             whole = above.members.get(parent, ())
-            if parent and len(those) == len(whole):
-                self._make(level, whole, now, above, above.first[parent])
+            if parent and len(entities) == len(whole):
+                self._add(level, whole, current, above, above.first[parent])
             else:
-                for id_ in those:
-                    self._make(level, (id_,), now, above, None)
-        return now
+                for entity_id in entities:
+                    self._add(level, (entity_id,), current, above, None)
+        return current
 
-    def _members(self, number: int, level: int, now: _Level, above: _Level) -> tuple[str, ...]:
-        row = self._rows[number]
+    def _members(self, place: int, current: _Level, above: _Level) -> tuple[str, ...]:
+        row = self._rows[place]
         members: dict[str, None] = {}
-        for foreign in row.entity_ids or ():
-            id_ = self._id_of.get(foreign)
-            if id_ is None:
-                self._fail(number, "a member that is no entity", foreign)
-            elif id_ in now.of_entity:
-                self._fail(number, "a member of another community of its level", foreign)
+        for foreign_id in row.entity_ids or ():
+            entity_id = self._entity_of.get(foreign_id)
+            if entity_id is None:
+                self._fail(place, "a member that is not an entity", foreign_id)
+            elif entity_id in current.of_entity:
+                self._fail(place, "a member of another community of its level", foreign_id)
             else:
-                members[id_] = None
-        if not level or not members:
-            return tuple(sorted(members))
-        parent = self._parent(row, above, members)
-        outside = [id_ for id_ in members if above.of_entity[id_] != parent]
-        for id_ in outside:
-            self._fail(number, "a member that is not in the parent", id_)
-        return tuple(sorted(members.keys() - set(outside)))
+                members[entity_id] = None
+        if above.of_entity and members:
+            parent = self._parent(row, above, members)
+            for entity_id in [entity_id for entity_id in members if above.of_entity[entity_id] != parent]:
+                self._fail(place, "a member that is not in the parent", entity_id)
+                del members[entity_id]
+        return tuple(sorted(members))
 
     def _parent(self, row: CommunityRow, above: _Level, members: Iterable[str]) -> str:
-        """Return the community above: the one that is named, or, where that is none, the one of most members."""
-        named = self.row_ids[self._number_of[row.parent]] if row.parent in self._number_of else ""
-        held: defaultdict[str, int] = defaultdict(int)
-        for id_ in members:
-            held[above.of_entity[id_]] += 1
-        # What is named may have been carried down, and then has another id there.
-        carried = next((each for each in held if above.first[each] == named), None)
-        return carried or min(held, key=lambda each: (-held[each], each))
+        """Return the community above: the one that the row names or, if it names none, the one of most members."""
+        named = self._id_of_place[self._place_of_number[row.parent]] if row.parent in self._place_of_number else ""
+        n_members = Counter(above.of_entity[entity_id] for entity_id in members)
+        # A parent that was repeated on the level above has another id there.
+        repeated = next((community for community in n_members if above.first[community] == named), None)
+        return repeated or min(n_members, key=lambda community: (-n_members[community], community))
 
-    def _make(self, level: int, members: Sequence[str], now: _Level, above: _Level, same_as: str | None) -> str:
+    def _add(self, level: int, members: Sequence[str], current: _Level, above: _Level, same_as: str | None) -> str:
         ids = tuple(sorted(members))
-        id_ = short_id("community", str(level), *ids)
+        community_id = short_id("community", str(level), *ids)
         inside = set(ids)
-        relation_ids = [each.id for member in ids for each in self._relations_of[member] if each.target_id in inside]
-        self.made.append(
+        relations = [relation for member in ids for relation in self._relations_of[member]]
+        self.communities.append(
             Community(
-                id=id_,
+                id=community_id,
                 level=level,
                 parent_id=above.of_entity.get(ids[0]),
                 same_as=same_as,
                 oversized=False,
                 entity_ids=ids,
-                relation_ids=tuple(sorted(relation_ids)),
-                chunk_ids=tuple(sorted(set().union(*(self._chunks_of[each] for each in ids)))),
+                relation_ids=tuple(sorted(relation.id for relation in relations if relation.target_id in inside)),
+                chunk_ids=tuple(sorted(set().union(*(self._chunks_of[member] for member in ids)))),
                 size=len(ids),
             )
         )
-        now.of_entity.update(dict.fromkeys(ids, id_))
-        now.first[id_] = same_as or id_
-        now.members[id_] = ids
-        return id_
+        current.of_entity.update(dict.fromkeys(ids, community_id))
+        current.first[community_id] = same_as or community_id
+        current.members[community_id] = ids
+        return community_id
 
-    def _fail(self, number: int, reason: str, detail: str) -> None:
-        row = self._rows[number]
-        self.failures.append(Failure(IMPORT, f"community {row.community}", reason, detail))
+    def _fail(self, place: int, reason: str, detail: str) -> None:
+        self.failures.append(Failure(IMPORT, f"community {self._rows[place].community}", reason, detail))

@@ -1,34 +1,47 @@
-"""What Microsoft GraphRAG has indexed as an index of ours: its documents, its graph, its communities and reports.
+"""Build an index from the tables of Microsoft GraphRAG: its documents, graph, communities and reports.
 
-Tables of 3.x, 2.x and 1.x are read. Vectors, synonyms and the graph that PageRank walks are made here, so that every
-method works on it; nothing that takes a language model is done again.
+No language model is asked. Vectors, synonyms and the graph that PageRank walks are made here, so every method works.
 """
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from conspectus.pipelines.backends.base import Described, Found, Told
+from conspectus.pipelines.backends.llm import leads
 from conspectus.pipelines.build_report import DANGLING, IMPORT, BuildReport, summary
-from conspectus.pipelines.exchange.graphrag.backend import GraphragJudgement
-from conspectus.pipelines.exchange.graphrag.documents import texts_of
-from conspectus.pipelines.exchange.graphrag.schema import MAKER
-from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
+from conspectus.pipelines.exchange.graphrag.communities import imported_communities
+from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
+from conspectus.pipelines.exchange.graphrag.graph import ImportedRows, imported_rows
+from conspectus.pipelines.exchange.graphrag.mentions import mentions_of
+from conspectus.pipelines.exchange.graphrag.read import read_graphrag
+from conspectus.pipelines.exchange.graphrag.reports import Reference, imported_reports
+from conspectus.pipelines.exchange.graphrag.schema import MAKER, Tables
 from conspectus.pipelines.index import build_from
 from conspectus.pipelines.plan import Brought
 from conspectus.pipelines.runner import Progress, Runner, no_progress
+from conspectus.pipelines.steps.extract.merge import Knowledge
+from conspectus.pipelines.steps.reports.prompt import Cited
+from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.errors import UsageError
 from conspectus.storage.manifest import Manifest
-from conspectus.storage.records import Document, Failure
+from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention
 from conspectus.storage.settings import ExtractionSettings, Settings
+from conspectus.storage.spans import span_in
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
-    """What an import did: the build, the rows that were read by table, and how many ends no row describes.
+class GraphragImport:
+    """The result of an import.
 
-    `listed` counts the failures of the import by their reasons.
+    Attributes:
+        build: The report of the build.
+        read: The number of rows that were read from each table.
+        dangling_ends: The number of ends of relationships that no row of entities describes.
+        listed: The number of failures of the import by reason.
     """
 
     build: BuildReport
@@ -39,32 +52,136 @@ class Imported:
 
 def import_graphrag(
     folder: Path, index: Path, settings: Settings, run: Runner | None = None, progress: Progress = no_progress
-) -> Imported:
-    """Make the index at `index` equal to a GraphRAG output folder (or project) and return what was done.
+) -> GraphragImport:
+    """Make the index at `index` equal to the output of GraphRAG.
 
-    Of the settings those of names, embedding, vectors, bm25, synonyms and walk_graph count. InputError where the tables
-    cannot be read, UsageError where the index was built from documents or a graph is to be brought along too; the rest
-    is as for `build_index`.
+    Args:
+        folder: GraphRAG's output folder, or the project folder that contains it.
+        index: The folder of the index, which is made if it does not exist.
+        settings: Of these, the sections names, embedding, vectors, bm25, synonyms and walk_graph apply.
+        run: How the steps are run; in this process by default.
+        progress: Called as steps advance.
+
+    Returns:
+        What was read and built. If the tables have not changed since the last import, the index stays as it is.
+
+    Raises:
+        InputError: The tables cannot be read.
+        UsageError: The index was built from documents, or the settings name further graphs.
     """
     if settings.kg.files:
-        raise UsageError("kg.files: no further graph is brought along with an import; leave it empty")
-    read = read_graphrag(folder)
-    texts = texts_of(read.tables)
-    failures = [*read.failures, *texts.failures]
+        raise UsageError("kg.files: an import takes no further graph; leave it empty")
+    output = read_graphrag(folder)
+    texts = imported_texts(output.tables)
+    failures = [*output.failures, *texts.failures]
 
     def documents(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return texts.documents, list(failures)
 
-    chosen = settings.model_copy(update={"extraction": ExtractionSettings(method="nlp")})
-    brought = Brought(MAKER, read.digest, texts.chunks, GraphragJudgement(read.tables, texts), read.notes)
-    build = build_from(documents, index, chosen, run, progress, brought=brought)
-    counts = {field.name: len(getattr(read.tables, field.name)) for field in fields(read.tables)}
-    listed = Counter(each.reason for each in build.failures if each.stage == IMPORT)
-    ends = sum(each.reason == DANGLING and each.item_id.startswith("relationship ") for each in build.failures)
-    return Imported(build, counts, ends, dict(sorted(listed.items())))
+    without_model = settings.model_copy(update={"extraction": ExtractionSettings(method="nlp")})
+    brought = Brought(MAKER, output.digest, texts.chunks, GraphragBackend(output.tables, texts), output.notes)
+    build = build_from(documents, index, without_model, run, progress, brought=brought)
+    n_read = {table.name: len(getattr(output.tables, table.name)) for table in fields(output.tables)}
+    imported = [failure for failure in build.failures if failure.stage == IMPORT]
+    reasons = Counter(failure.reason for failure in imported)
+    n_ends = sum(failure.reason == DANGLING and failure.item_id.startswith("relationship ") for failure in imported)
+    return GraphragImport(build, n_read, n_ends, dict(sorted(reasons.items())))
 
 
-def imported_summary(done: Imported) -> dict[str, Any]:
-    """Return what an import did as plain values."""
-    rest = {name: value for name, value in asdict(done).items() if name != "build"}
-    return {**summary(done.build), **rest}
+def imported_summary(result: GraphragImport) -> dict[str, Any]:
+    """Return the result of an import as plain values, for JSON."""
+    return {**summary(result.build), **{name: value for name, value in asdict(result).items() if name != "build"}}
+
+
+@dataclass
+class GraphragBackend:
+    """The backend of an import: it reads entities, relations, claims, communities and reports from the tables."""
+
+    tables: Tables
+    texts: ImportedTexts
+    waits: bool = False
+    _rows: ImportedRows = field(default_factory=lambda: ImportedRows([], [], [], {}, [], [], [], []))
+
+    @property
+    def voter(self) -> None:
+        """No model is asked."""
+        return None
+
+    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+        """Return the entities, relations and claims of the tables, and their mentions in the chunks."""
+        rows = self._rows = imported_rows(self.tables, self.texts.chunks_of_unit, {chunk.id: chunk for chunk in chunks})
+        mentions = mentions_of(rows.drafts, rows.relations, chunks)
+        knowledge = Knowledge(rows.entities, rows.relations, mentions)
+        return Found(knowledge, rows.claims, leads(chunks, mentions), rows.failures, self._notes())
+
+    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
+        """Return the hierarchy and the reports of the tables."""
+        knowledge = found.knowledge
+        described(knowledge.relations)
+        entity_of: dict[str, str] = {}
+        for row, entity_id in zip(self.tables.entities, self._rows.entity_ids, strict=True):
+            entity_of.setdefault(row.id or "", entity_id)
+        entity_ids = [entity.id for entity in knowledge.entities]
+        hierarchy = imported_communities(
+            self.tables.communities, entity_of, entity_ids, knowledge.relations, knowledge.mentions
+        )
+        chunk_of = {chunk.id: chunk for chunk in chunks}
+        places = self._places(found, chunk_of)
+        reports, failures, n_unknown = imported_reports(
+            self.tables.community_reports, hierarchy.of_number, places, chunk_of
+        )
+        notes = (f"{n_unknown} references of reports name rows that do not exist",) if n_unknown else ()
+        failures = [*hierarchy.failures, *failures]
+        return Told(knowledge.entities, knowledge.relations, hierarchy.communities, reports, failures, notes)
+
+    def spending(self) -> tuple[Spending, ...]:
+        """Return nothing: no model is asked."""
+        return ()
+
+    def retried(self) -> Retried:
+        """Return nothing: no model is asked."""
+        return Retried()
+
+    def _notes(self) -> tuple[str, ...]:
+        tables, rows = self.tables, self._rows
+        n_described = len(set(rows.entity_ids))
+        n_ends = sum(failure.reason == DANGLING for failure in rows.failures)
+        losses = [
+            (len(tables.entities) - n_described, "rows of entities have a name that another row has too"),
+            (
+                n_ends,
+                "ends of relationships or claims are described by no row: "
+                f"{len(rows.entities) - n_described} names become entities without a description",
+            ),
+            (
+                len(tables.relationships) - len(rows.relations),
+                "relationships join two entities that another row joins, in either direction: each pair becomes one",
+            ),
+            (len(tables.covariates) - len(rows.claims), "claims repeat another one or are about nothing"),
+        ]
+        return tuple(f"{count:,} {what}" for count, what in losses if count > 0)
+
+    def _places(self, found: Found, chunk_of: Mapping[str, Chunk]) -> dict[Reference, Cited]:
+        """Return the places in the documents that the references of reports stand for."""
+        mentions_of_row: dict[str, list[Mention]] = {}
+        for mention in found.knowledge.mentions:
+            mentions_of_row.setdefault(mention.entity_id or mention.relation_id or "", []).append(mention)
+        claim_of = {claim.id: claim for claim in found.claims}
+        places: dict[Reference, Cited] = {}
+
+        def add(kind: str, number: int | None, stated: Sequence[Mention | Claim]) -> None:
+            if number is not None and stated:
+                spans = tuple(span_in(chunk_of[place.chunk_id], place.start, place.end) for place in stated)
+                places.setdefault((kind, number), Cited(spans, is_name=kind == "entities"))
+
+        for entity, entity_id in zip(self.tables.entities, self._rows.entity_ids, strict=True):
+            add("entities", entity.human_readable_id, mentions_of_row.get(entity_id, ()))
+        for relationship, relation_id in zip(self.tables.relationships, self._rows.relation_ids, strict=True):
+            add("relationships", relationship.human_readable_id, mentions_of_row.get(relation_id, ()))
+        for covariate, claim_id in zip(self.tables.covariates, self._rows.claim_ids, strict=True):
+            add("claims", covariate.human_readable_id, [claim_of[claim_id]] if claim_id else ())
+        for unit, chunk_id in zip(self.tables.text_units, self.texts.unit_chunks, strict=True):
+            if unit.human_readable_id is not None and chunk_id is not None:
+                spans = (span_in(chunk_of[chunk_id]),)
+                places.setdefault(("sources", unit.human_readable_id), Cited(spans, is_name=False))
+        return places

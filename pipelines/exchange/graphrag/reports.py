@@ -1,12 +1,11 @@
-"""GraphRAG's community reports as reports whose findings cite the documents.
+"""Map GraphRAG's community reports to reports whose findings cite the documents.
 
-Its references, "[Data: Entities (5, 7); Relationships (23, +more)]", are numbers of rows: here they become the places
-in the documents where these rows are stated, and are taken out of the texts.
+GraphRAG's references, such as "[Data: Entities (5, 7); Relationships (23, +more)]", are row numbers. They become the
+places in the documents that state these rows, and are removed from the texts.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from conspectus.pipelines.build_report import IMPORT
@@ -23,78 +22,71 @@ from conspectus.storage.text.tokens import count_tokens
 _REFERENCES = re.compile(r"\s*\[\s*Data\s*:([^\[\]]{0,2000})\]")
 _OF_A_KIND = re.compile(r"([A-Za-z]+)\s*\(([^()]*)\)")
 _NUMBER = re.compile(r"\d{1,15}")
-_MOST_SHOWN = 200
+_LONGEST_DETAIL = 200
 
-Kind = tuple[str, int]
+Reference = tuple[str, int]
 """What a reference names: entities, relationships, claims or sources, and the number of a row."""
-KINDS = ("entities", "relationships", "claims", "sources")
+_KINDS = ("entities", "relationships", "claims", "sources")
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
-    """Reports sorted by id, the report of each row ("" for one that could not be taken), and what was not.
-
-    `unresolved` counts references of numbers that no row has.
-    """
-
-    reports: list[Report]
-    row_ids: list[str]
-    failures: list[Failure]
-    unresolved: int
-
-
-def reports_of(
+def imported_reports(
     rows: Sequence[ReportRow],
     communities: Mapping[int, Community],
-    places: Mapping[Kind, Cited],
+    places: Mapping[Reference, Cited],
     chunks: Mapping[str, Chunk],
-) -> Reported:
-    """Return the reports on communities (by their foreign numbers), citing what their references name.
+) -> tuple[list[Report], list[Failure], int]:
+    """Return the reports sorted by id, the rows that were left out, and the number of references to missing rows.
 
-    `places` has what each kind and number stands for. Of each up to three places are cited, as in a report that a model
-    wrote for us. A finding that says what stands in a source word by word cites these words.
+    Of each reference up to three places are cited, as in a report that a model writes for us. A finding that quotes a
+    source word by word cites the quoted words.
+
+    Args:
+        rows: The table of community_reports.
+        communities: Our communities by GraphRAG's numbers.
+        places: The places in the documents that each reference stands for.
+        chunks: All chunks by id.
     """
     reports: dict[str, Report] = {}
-    row_ids: list[str] = []
     failures: list[Failure] = []
-    unresolved = 0
+    n_unknown = 0
     for row in rows:
-        community = communities.get(row.community if row.community is not None else -1)
         item = f"community_report {row.community}"
+        community = None if row.community is None else communities.get(row.community)
         if community is None:
-            failures.append(Failure(IMPORT, item, "a report on a community that is not there"))
-        elif short_id("report", community.id) in reports:
-            failures.append(Failure(IMPORT, item, "a second report on its community", clean(row.title or "")[:200]))
-        else:
-            report, unknown = _report(row, community, places, chunks)
-            reports[report.id] = report
-            unresolved += len(unknown)
-            if unknown:
-                named = ", ".join(f"{kind} {number}" for kind, number in unknown)[:_MOST_SHOWN]
-                failures.append(Failure(IMPORT, item, "references to what is not there", named))
-            row_ids.append(report.id)
+            failures.append(Failure(IMPORT, item, "a report on a community that does not exist"))
             continue
-        row_ids.append("")
-    return Reported(sorted_by_id(reports.values()), row_ids, failures, unresolved)
+        report, unknown = _report(row, community, places, chunks)
+        if report.id in reports:
+            title = clean(row.title or "")[:_LONGEST_DETAIL]
+            failures.append(Failure(IMPORT, item, "a second report on its community", title))
+            continue
+        reports[report.id] = report
+        n_unknown += len(unknown)
+        if unknown:
+            detail = ", ".join(f"{kind} {number}" for kind, number in unknown)[:_LONGEST_DETAIL]
+            failures.append(Failure(IMPORT, item, "references to rows that do not exist", detail))
+    return sorted_by_id(reports.values()), failures, n_unknown
 
 
 def _report(
-    row: ReportRow, community: Community, places: Mapping[Kind, Cited], chunks: Mapping[str, Chunk]
-) -> tuple[Report, list[Kind]]:
+    row: ReportRow, community: Community, places: Mapping[Reference, Cited], chunks: Mapping[str, Chunk]
+) -> tuple[Report, list[Reference]]:
+    """Return the report of a row, and its references that stand for nothing."""
     findings: list[Finding] = []
-    unknown: list[Kind] = []
-    for each in row.findings or ():
-        told = clean(f"{each.summary} {each.explanation}")
-        named = references(told)
-        unknown += [kind for kind in named if kind not in places]
-        summary, explanation = without_references(clean(each.summary)), without_references(clean(each.explanation))
-        cited = [kind for kind in named if kind in places]
-        spans = _quoted(explanation, cited, places, chunks) or places_of([places[kind] for kind in cited], chunks)
-        if explanation or summary:
-            findings.append(Finding(summary, explanation or summary, spans))
-    title, summary = (without_references(clean(each or "")) for each in (row.title, row.summary))
-    parts = (f"# {title}", summary, *(each.explanation for each in findings))
-    full_text = without_references(clean(row.full_content or "")) or "\n\n".join(filter(None, parts))
+    unknown: list[Reference] = []
+    for finding in row.findings or ():
+        named = references(clean(f"{finding.summary} {finding.explanation}"))
+        unknown += [reference for reference in named if reference not in places]
+        known = [reference for reference in named if reference in places]
+        summary = without_references(clean(finding.summary))
+        explanation = without_references(clean(finding.explanation)) or summary
+        sources = [places[reference] for reference in known if reference[0] == "sources"]
+        spans = _quoted(explanation, sources, chunks) or places_of([places[reference] for reference in known], chunks)
+        if explanation:
+            findings.append(Finding(summary, explanation, spans))
+    title, summary = (without_references(clean(cell or "")) for cell in (row.title, row.summary))
+    paragraphs = (f"# {title}", summary, *(finding.explanation for finding in findings))
+    full_text = without_references(clean(row.full_content or "")) or "\n\n".join(filter(None, paragraphs))
     report = Report(
         id=short_id("report", community.id),
         community_id=community.id,
@@ -109,19 +101,19 @@ def _report(
     return report, unknown
 
 
-def references(text: str) -> list[Kind]:
-    """Return what a text refers to, each once.
+def references(text: str) -> list[Reference]:
+    """Return the distinct references of a text.
 
     >>> references("He left [Data: Entities (5, 7); Reports (2); Sources (1, +more)].")
     [('entities', 5), ('entities', 7), ('sources', 1)]
     """
-    found = [
+    named = [
         (kind.lower(), int(number))
-        for group in _REFERENCES.findall(text)
-        for kind, numbers in _OF_A_KIND.findall(group)
+        for reference in _REFERENCES.findall(text)
+        for kind, numbers in _OF_A_KIND.findall(reference)
         for number in _NUMBER.findall(numbers)
     ]
-    return [each for each in dict.fromkeys(found) if each[0] in KINDS]
+    return [(kind, number) for kind, number in dict.fromkeys(named) if kind in _KINDS]
 
 
 def without_references(text: str) -> str:
@@ -133,20 +125,16 @@ def without_references(text: str) -> str:
     return _REFERENCES.sub("", text).strip()
 
 
-def _quoted(
-    explanation: str, named: Iterable[Kind], places: Mapping[Kind, Cited], chunks: Mapping[str, Chunk]
-) -> tuple[Span, ...]:
-    """Return the words of a source that a finding consists of; nothing where it says something of its own."""
-    for kind in named:
-        for span in places[kind].spans if kind[0] == "sources" else ():
-            chunk = chunks[span.chunk_id]
-            found = _text(chunk.text).align([explanation])[0]
-            if found and not found.prepended:
-                return (Span(chunk.document_id, chunk.id, chunk.start + found.start, chunk.start + found.end),)
+def _quoted(explanation: str, sources: Sequence[Cited], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
+    """Return the words of a source that a finding consists of, nothing if it is worded differently."""
+    for chunk in (chunks[span.chunk_id] for source in sources for span in source.spans):
+        quote = _searchable(chunk.text).align([explanation])[0]
+        if quote and not quote.prepended:
+            return (Span(chunk.document_id, chunk.id, chunk.start + quote.start, chunk.start + quote.end),)
     return ()
 
 
 @lru_cache(maxsize=64)
-def _text(text: str) -> Text:
-    """Return a source's text, which the findings of a report cite one after the other."""
+def _searchable(text: str) -> Text:
+    """Return the text of a source; the findings of a report cite the same sources again and again."""
     return Text(text)

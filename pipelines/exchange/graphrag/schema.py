@@ -1,14 +1,21 @@
-"""The rows of Microsoft GraphRAG's tables, as it writes them since 3.0: fields in the order of its columns.
+"""The rows of Microsoft GraphRAG's tables, as GraphRAG 3 writes them: the fields are in the order of its columns.
 
-Every column may be null, as everything that pandas writes. Ids are texts; those of relationships' ends and of claims'
-subjects are titles of entities.
+pandas writes these tables, so any cell may be null. Ids are text. The ends of relationships and the subjects and
+objects of claims are titles of entities, not ids.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAKER = "Microsoft GraphRAG"
-"""What an imported index says that it was made by."""
+"""The program that an imported index names as its maker."""
+ROOT = -1
+"""The parent of a community that has none."""
 
 Ids = tuple[str, ...] | None
 Numbers = tuple[int, ...] | None
@@ -16,7 +23,7 @@ Numbers = tuple[int, ...] | None
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """A document; `raw_data` is the row of the file that it came from, None where that was plain text."""
+    """A document. `raw_data` is the row of a CSV or JSON input that the document was read from, None for plain text."""
 
     id: str | None
     human_readable_id: int | None
@@ -29,7 +36,7 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True)
 class TextUnitRow:
-    """A chunk; `id` is a hash of the text alone, so that one id may stand for chunks of two documents."""
+    """A chunk. `id` is a hash of the text alone, so two documents may share an id."""
 
     id: str | None
     human_readable_id: int | None
@@ -43,7 +50,7 @@ class TextUnitRow:
 
 @dataclass(frozen=True, slots=True)
 class EntityRow:
-    """An entity; one title may have several rows, of different types."""
+    """An entity. Several rows may have the same title with different types."""
 
     id: str | None
     human_readable_id: int | None
@@ -57,7 +64,7 @@ class EntityRow:
 
 @dataclass(frozen=True, slots=True)
 class RelationshipRow:
-    """A relationship, between titles; `weight` is the sum of the strengths that were stated."""
+    """A relationship between two titles. `weight` is the sum of the strengths that a model stated."""
 
     id: str | None
     human_readable_id: int | None
@@ -71,7 +78,7 @@ class RelationshipRow:
 
 @dataclass(frozen=True, slots=True)
 class CommunityRow:
-    """A community by its number; level 0 is the coarsest, and the parent of a root is -1."""
+    """A community, known by its number. Level 0 is the coarsest; the parent of a root is -1."""
 
     id: str | None
     human_readable_id: int | None
@@ -89,7 +96,7 @@ class CommunityRow:
 
 @dataclass(frozen=True, slots=True)
 class FindingRow:
-    """One finding of a report."""
+    """A finding of a report."""
 
     explanation: str
     summary: str
@@ -97,7 +104,7 @@ class FindingRow:
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """A report on the community of that number; `rank` is 0-10."""
+    """A report on a community. `rank` is 0 to 10."""
 
     id: str | None
     human_readable_id: int | None
@@ -118,7 +125,7 @@ class ReportRow:
 
 @dataclass(frozen=True, slots=True)
 class CovariateRow:
-    """A claim; `subject_id` and `object_id` are titles, "NONE" where there is no object."""
+    """A claim. `subject_id` and `object_id` are titles; the object is "NONE" where there is none."""
 
     id: str | None
     human_readable_id: int | None
@@ -143,23 +150,12 @@ TABLES: dict[str, type] = {
     "community_reports": ReportRow,
     "covariates": CovariateRow,
 }
-"""GraphRAG's tables and the type of their rows; the last is there only where claims were extracted."""
-
-OURS = {
-    "documents": "documents",
-    "text_units": "chunks",
-    "entities": "entities",
-    "relationships": "relations",
-    "communities": "communities",
-    "community_reports": "reports",
-    "covariates": "claims",
-}
-"""Which table of an index each of them becomes."""
+"""GraphRAG's tables and their row types. GraphRAG writes covariates only if it extracted claims."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """What stands in the tables, in their order."""
+    """The rows of all tables, in file order."""
 
     documents: list[DocumentRow]
     text_units: list[TextUnitRow]
@@ -168,3 +164,22 @@ class Tables:
     communities: list[CommunityRow]
     community_reports: list[ReportRow]
     covariates: list[CovariateRow]
+
+
+def arrow_table(name: str, rows: Sequence[Mapping[str, Any]]) -> "pa.Table":
+    """Return the rows of a table as Arrow, with the columns and types that GraphRAG 3 writes and reads."""
+    import pyarrow as pa
+
+    finding = pa.struct([("explanation", pa.string()), ("summary", pa.string())])
+    types: dict[object, pa.DataType] = {
+        str | None: pa.string(),
+        int | None: pa.int64(),
+        float | None: pa.float64(),
+        tuple[str, ...] | None: pa.list_(pa.field("element", pa.string())),
+        tuple[int, ...] | None: pa.list_(pa.field("element", pa.int64())),
+        tuple[FindingRow, ...] | None: pa.list_(pa.field("element", finding)),
+    }
+    hints = typing.get_type_hints(TABLES[name])
+    columns = [column.name for column in fields(TABLES[name])]
+    # The type of raw_data is not declared: it becomes a struct of all its keys.
+    return pa.table({column: pa.array([row[column] for row in rows], types.get(hints[column])) for column in columns})

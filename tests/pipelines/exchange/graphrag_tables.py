@@ -1,17 +1,16 @@
 """Tables of GraphRAG for tests: a small sound set, and any set there may be."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.backends.base import Found, Told
-from conspectus.pipelines.exchange.graphrag.backend import GraphragJudgement
-from conspectus.pipelines.exchange.graphrag.documents import texts_of
-from conspectus.pipelines.exchange.graphrag.export_rows import rows_of
-from conspectus.pipelines.exchange.graphrag.exporter import arrow_of
+from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
+from conspectus.pipelines.exchange.graphrag.exporter import graphrag_rows
+from conspectus.pipelines.exchange.graphrag.importer import GraphragBackend
+from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import (
-    OURS,
     TABLES,
     CommunityRow,
     CovariateRow,
@@ -22,8 +21,13 @@ from conspectus.pipelines.exchange.graphrag.schema import (
     ReportRow,
     Tables,
     TextUnitRow,
+    arrow_table,
 )
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report
 from hypothesis import strategies as st
+
+from tests.pipelines.exchange.made import index_with
 
 EXCERPT = Path(__file__).parent / "data" / "graphrag"
 FIRST = "Ada Mirren filmed Grey Heron at Tarn. The crew of nine stayed in Port Alma."
@@ -68,23 +72,39 @@ def small() -> Tables:
     )  # fmt: skip
 
 
-def judged(tables: Tables) -> tuple[GraphragJudgement, Found, Told]:
-    """Return what an import finds in tables and tells of them, without vectors and without a disk."""
-    texts = texts_of(tables)
-    judgement = GraphragJudgement(tables, texts)
-    found = judgement.find(texts.documents, texts.chunks)
-    return judgement, found, judgement.tell(texts.documents, texts.chunks, found, lambda _: None)
+def imported(tables: Tables) -> tuple[ImportedTexts, Found, Told]:
+    """Return what an import makes of tables, without vectors and without a disk."""
+    texts = imported_texts(tables)
+    backend = GraphragBackend(tables, texts)
+    found = backend.find(texts.documents, texts.chunks)
+    return texts, found, backend.tell(texts.documents, texts.chunks, found, lambda _: None)
 
 
-def given_back(tables: Tables) -> Tables:
-    """Return the rows that an index which was imported from tables is exported as."""
-    judgement, found, told = judged(tables)
-    row_of = rows_of(judgement.contents(found, told), list(told.origins))
-    rows: dict[str, list[Any]] = {}
-    for name in TABLES:
-        own = sorted((each for each in told.origins if each.table == OURS[name]), key=lambda each: each.ordinal)
-        rows[name] = [row_of[each.id] for each in own]
-    return Tables(**rows)
+def imported_index(tables: Tables) -> Index:
+    """Return the index that an import makes of tables, in memory and without vectors."""
+    texts, found, told = imported(tables)
+    return index_with(
+        {
+            Document: texts.documents,
+            Chunk: texts.chunks,
+            Entity: told.entities,
+            Mention: found.knowledge.mentions,
+            Relation: told.relations,
+            Claim: found.claims,
+            Community: told.communities,
+            Report: told.reports,
+        }
+    )
+
+
+def exported(index: Index, folder: Path) -> Tables:
+    """Return the tables that an index is exported as, written to files and read again."""
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, rows in graphrag_rows(index).items():
+        pq.write_table(arrow_table(name, rows), folder / f"{name}.parquet")
+    return read_graphrag(folder).tables
 
 
 def write(tables: Tables, folder: Path, prefix: str = "") -> Path:
@@ -92,8 +112,9 @@ def write(tables: Tables, folder: Path, prefix: str = "") -> Path:
     import pyarrow.parquet as pq
 
     folder.mkdir(parents=True, exist_ok=True)
-    for name, record in TABLES.items():
-        pq.write_table(arrow_of(record, getattr(tables, name)), folder / f"{prefix}{name}.parquet")
+    for name in TABLES:
+        rows = [asdict(row) for row in getattr(tables, name)]
+        pq.write_table(arrow_table(name, rows), folder / f"{prefix}{name}.parquet")
     return folder
 
 

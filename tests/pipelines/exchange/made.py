@@ -1,6 +1,6 @@
 """Indexes made of a few rows, and graphs read back from files."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,9 +27,13 @@ def index_of(
     entities: Sequence[Entity], relations: Sequence[Relation] = (), communities: Sequence[Community] = ()
 ) -> Index:
     """Return an index with these rows, in memory."""
-    given: dict[type, Sequence[object]] = {Entity: entities, Relation: relations, Community: communities}
+    return index_with({Entity: entities, Relation: relations, Community: communities})
+
+
+def index_with(given: Mapping[type, Sequence[object]]) -> Index:
+    """Return an index with these rows, in memory; the tables that are not given are empty."""
     rows = {record: (lambda record=record: given.get(record, [])) for record in TABLES.values()}
-    parts = Parts(rows, lambda: entities, {}, lambda: Adjacency.from_edges(1, [], [], []), lambda: Bm25.of(["x"], 1, 1))
+    parts = Parts(rows, rows[Entity], {}, lambda: Adjacency.from_edges(1, [], [], []), lambda: Bm25.of(["x"], 1, 1))
     return MemoryIndex(Path("nowhere"), MANIFEST, parts)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import TABLES
-from conspectus.pipelines.exchange.graphrag.tables import read_graphrag
 from conspectus.storage.errors import InputError
 
 from tests.pipelines.exchange.graphrag_tables import EXCERPT, small, write
@@ -51,7 +51,7 @@ def test_tables_of_2_x_are_read(tmp_path: Path) -> None:
     changed(tmp_path / "entities.parquet", lambda table: table.append_column("x", pa.array([0.0] * len(table))))
     read = read_graphrag(tmp_path)
     assert (read.tables, read.failures) == (small(), [])
-    assert read.notes == ("columns that are not taken over: entities.x",)
+    assert read.notes == ("columns that are not imported: entities.x",)
 
 
 def test_tables_of_1_x_are_read(tmp_path: Path) -> None:

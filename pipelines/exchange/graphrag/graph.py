@@ -1,0 +1,255 @@
+"""Map GraphRAG's entities, relationships and covariates to entities, relations and claims of ours.
+
+An entity is known by its name, so rows with one title are one entity. A name that only a relationship or a claim uses
+becomes an entity without type and description, and is listed as a failure.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from conspectus.pipelines.build_report import DANGLING, IMPORT
+from conspectus.pipelines.exchange.graphrag.schema import CovariateRow, EntityRow, RelationshipRow, Tables
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.storage.graph.edges import degrees_of
+from conspectus.storage.hashing import entity_id, short_id
+from conspectus.storage.records import Chunk, Claim, Entity, Failure, Relation
+from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.names import NameMatcher
+from conspectus.storage.text.normalise import entity_key
+
+_NO_NAME = frozenset({"", "NONE", "NULL", "NAN", "N/A"})
+"""Values that stand for an absent object or date of a claim, in capitals."""
+_UNKNOWN_UNIT = "a text unit that does not exist"
+
+ChunksOfUnit = Mapping[str, tuple[str, ...]]
+"""The chunk ids that each text unit id stands for."""
+
+
+@dataclass(slots=True)
+class EntityDraft:
+    """What the tables say about one name."""
+
+    name: str
+    types: Counter[str] = field(default_factory=Counter)
+    descriptions: dict[str, None] = field(default_factory=dict)
+    chunk_ids: dict[str, None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRows:
+    """Entities, relations and claims, each sorted by id.
+
+    Attributes:
+        drafts: What the tables say about each name, by the key of the name.
+        entity_ids, relation_ids, claim_ids: The id that each row of the tables became, "" for a row that was left out.
+        failures: Rows that could not be used as they are.
+    """
+
+    entities: list[Entity]
+    relations: list[Relation]
+    claims: list[Claim]
+    drafts: Mapping[str, EntityDraft]
+    entity_ids: list[str]
+    relation_ids: list[str]
+    claim_ids: list[str]
+    failures: list[Failure]
+
+
+def imported_rows(tables: Tables, chunks_of_unit: ChunksOfUnit, chunk_of: Mapping[str, Chunk]) -> ImportedRows:
+    """Return the entities, relations and claims of the tables."""
+    failures: list[Failure] = []
+    claims: dict[str, Claim] = {}
+    claim_ids = [_add_claim(row, chunks_of_unit, chunk_of, claims, failures) for row in tables.covariates]
+    used = [row for row, claim_id in zip(tables.covariates, claim_ids, strict=True) if claim_id]
+    drafts = _drafts(tables.entities, tables.relationships, used, chunks_of_unit, failures)
+    relations, relation_ids = _relations(tables.relationships, chunks_of_unit)
+    degrees = degrees_of(relations)
+    return ImportedRows(
+        entities=sorted_by_id(_entity(key, draft, degrees.get(entity_id(key), 0)) for key, draft in drafts.items()),
+        relations=relations,
+        claims=sorted_by_id(claims.values()),
+        drafts=drafts,
+        entity_ids=[entity_id(_key(row.title)) for row in tables.entities],
+        relation_ids=relation_ids,
+        claim_ids=claim_ids,
+        failures=failures,
+    )
+
+
+def _name(text: str | None) -> str:
+    """Return a name on one line."""
+    return " ".join(clean(text or "").split())
+
+
+def _key(title: str | None) -> str:
+    return entity_key(_name(title))
+
+
+# Entities
+
+
+def _drafts(
+    entities: Sequence[EntityRow],
+    relationships: Sequence[RelationshipRow],
+    covariates: Sequence[CovariateRow],
+    chunks_of_unit: ChunksOfUnit,
+    failures: list[Failure],
+) -> dict[str, EntityDraft]:
+    drafts: dict[str, EntityDraft] = {}
+
+    def add(name: str, unit_ids: Iterable[str], item: str) -> EntityDraft:
+        draft = drafts.setdefault(entity_key(name), EntityDraft(name))
+        for unit_id in unit_ids:
+            draft.chunk_ids.update(dict.fromkeys(chunks_of_unit.get(unit_id, ())))
+            if unit_id not in chunks_of_unit:
+                failures.append(Failure(IMPORT, item, _UNKNOWN_UNIT, clean(unit_id)))
+        return draft
+
+    for row in entities:
+        draft = add(_name(row.title), row.text_unit_ids or (), f"entity {row.id}")
+        draft.types[clean(row.type or "").strip()] += 1
+        draft.descriptions[clean(row.description or "").strip()] = None
+    with_row = set(drafts)
+    for relationship in relationships:
+        item = f"relationship {relationship.id}"
+        unknown = [unit_id for unit_id in relationship.text_unit_ids or () if unit_id not in chunks_of_unit]
+        failures += (Failure(IMPORT, item, _UNKNOWN_UNIT, clean(unit_id)) for unit_id in unknown)
+        known = [unit_id for unit_id in relationship.text_unit_ids or () if unit_id in chunks_of_unit]
+        for name in map(_name, (relationship.source, relationship.target)):
+            if entity_key(name) not in with_row:
+                failures.append(Failure(IMPORT, item, DANGLING, name))
+                add(name, known, item)
+    for covariate in covariates:
+        for name in _names_of(covariate):
+            if entity_key(name) not in with_row:
+                item = f"covariate {covariate.id}"
+                failures.append(Failure(IMPORT, item, DANGLING, name))
+                add(name, [covariate.text_unit_id or ""], item)
+    return drafts
+
+
+def _entity(key: str, draft: EntityDraft, degree: int) -> Entity:
+    """Return an entity; the first of several types is the most frequent, ties in alphabetical order."""
+    by_frequency = sorted((-count, kind) for kind, count in draft.types.items() if kind)
+    types = tuple(kind for _, kind in by_frequency) or ("",)
+    description = "\n".join(filter(None, draft.descriptions))
+    return Entity(entity_id(key), draft.name, types[0], types, description, len(draft.chunk_ids), degree)
+
+
+# Relations
+
+
+def _relations(rows: Sequence[RelationshipRow], chunks_of_unit: ChunksOfUnit) -> tuple[list[Relation], list[str]]:
+    """Return one relation for each pair of names, and the relation id of each row.
+
+    Rows of one pair, in either direction, are merged as we merge what a model states about a pair in several chunks:
+    the direction is that of most text units.
+    """
+    rows_of_pair: defaultdict[tuple[str, str], list[RelationshipRow]] = defaultdict(list)
+    relation_ids: list[str] = []
+    for row in rows:
+        first, second = sorted(_ends(row))
+        rows_of_pair[first, second].append(row)
+        relation_ids.append(short_id("relation", first, "", second))
+    return sorted_by_id(_relation(group, chunks_of_unit) for group in rows_of_pair.values()), relation_ids
+
+
+def _ends(row: RelationshipRow) -> tuple[str, str]:
+    return _key(row.source), _key(row.target)
+
+
+def _relation(rows: Sequence[RelationshipRow], chunks_of_unit: ChunksOfUnit) -> Relation:
+    """Return the relation that the rows of one pair state.
+
+    Its weight is the number of text units, counted as often as they are listed. GraphRAG's weight is the sum of the
+    strengths that a model stated, so its mean over the text units is our strength. GraphRAG writes 1.0 for each text
+    unit if no strength was stated; such a strength is None.
+    """
+    n_stated: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        n_stated[_ends(row)] += max(1, len(row.text_unit_ids or ()))
+    source, target = min(n_stated, key=lambda ends: (-n_stated[ends], ends))
+    first, second = sorted((source, target))
+    weights = sorted(row.weight for row in rows if row.weight is not None)
+    strength = sum(weights) / n_stated.total() if len(weights) == len(rows) else None
+    unit_ids = {unit_id for row in rows for unit_id in row.text_unit_ids or ()}
+    chunk_ids = {chunk_id for unit_id in unit_ids for chunk_id in chunks_of_unit.get(unit_id, ())}
+    return Relation(
+        id=short_id("relation", first, "", second),
+        source_id=entity_id(source),
+        target_id=entity_id(target),
+        predicate="",
+        description=" ".join(sorted({clean(row.description or "").strip() for row in rows} - {""})),
+        weight=float(n_stated.total()),
+        chunk_ids=tuple(sorted(chunk_ids)),
+        strength=None if strength == 1.0 else strength,
+    )
+
+
+# Claims
+
+
+def _names_of(row: CovariateRow) -> tuple[str, ...]:
+    """Return the subject of a claim and its object if it has one; nothing if it has no subject."""
+    subject, target = _name(row.subject_id), _name(row.object_id)
+    if subject.upper() in _NO_NAME:
+        return ()
+    return (subject,) if target.upper() in _NO_NAME else (subject, target)
+
+
+def _add_claim(
+    row: CovariateRow,
+    chunks_of_unit: ChunksOfUnit,
+    chunk_of: Mapping[str, Chunk],
+    claims: dict[str, Claim],
+    failures: list[Failure],
+) -> str:
+    """Add the claim of a row and return its id, "" if the row is left out.
+
+    A text unit that occurs in several documents stands for the first of its chunks.
+    """
+    names = _names_of(row)
+    chunk_ids = chunks_of_unit.get(row.text_unit_id or "", ())
+    if not names or not chunk_ids:
+        reason = _UNKNOWN_UNIT if names else "a claim without a subject"
+        failures.append(Failure(IMPORT, f"covariate {row.id}", reason, clean(row.description or "")[:200]))
+        return ""
+    claim = _claim(row, [entity_key(name) for name in names], chunk_of[chunk_ids[0]])
+    claims[claim.id] = claim
+    return claim.id
+
+
+def _claim(row: CovariateRow, keys: Sequence[str], chunk: Chunk) -> Claim:
+    kind, status, description = (clean(cell or "").strip() for cell in (row.type, row.status, row.description))
+    status = status.upper()
+    start_date, end_date = _date(row.start_date), _date(row.end_date)
+    start, end = _quoted(chunk, clean(row.source_text or "").strip())
+    return Claim(
+        id=short_id("claim", chunk.id, *keys, kind, status, description, start_date or "", end_date or ""),
+        subject_id=entity_id(keys[0]),
+        object_id=entity_id(keys[1]) if len(keys) > 1 else None,
+        type=kind,
+        status=status,
+        description=description,
+        start_date=start_date,
+        end_date=end_date,
+        chunk_id=chunk.id,
+        start=start,
+        end=end,
+    )
+
+
+def _date(cell: str | None) -> str | None:
+    text = clean(cell or "").strip()
+    return None if text.upper() in _NO_NAME else text
+
+
+def _quoted(chunk: Chunk, quote: str) -> tuple[int | None, int | None]:
+    """Return the span of a claim's source text in the document, by its characters or, failing that, by its words."""
+    at = chunk.text.find(quote)
+    if quote and at >= 0:
+        return chunk.start + at, chunk.start + at + len(quote)
+    for match in NameMatcher({quote: None}).find(chunk.text):
+        return chunk.start + match.start, chunk.start + match.end
+    return None, None

@@ -1,0 +1,296 @@
+"""Read the output of Microsoft GraphRAG 1, 2 or 3; the rows returned are always those of version 3."""
+
+import json
+import math
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conspectus.pipelines.build_report import IMPORT
+from conspectus.pipelines.exchange.graphrag.schema import TABLES, CommunityRow, EntityRow, FindingRow, Tables
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import digest, file_digest
+from conspectus.storage.records import Failure
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_OPTIONAL = "covariates"
+_FILE_PREFIX_OF_1_X = "create_final_"
+_NODES = "create_final_nodes"
+"""The table in which version 1 lists the members of communities."""
+_OUTPUT_FOLDERS = ("", "output", "output/artifacts")
+
+_EARLIER_NAMES = {
+    ("documents", "text"): "raw_content",
+    ("documents", "raw_data"): "metadata",
+    ("text_units", "document_id"): "document_ids",
+    ("entities", "title"): "name",
+    ("relationships", "combined_degree"): "rank",
+    ("communities", "community"): "raw_community",
+    ("community_reports", "rating_explanation"): "rank_explanation",
+}
+"""The names that columns had in earlier versions."""
+
+_REQUIRED_COLUMNS = {
+    "documents": ("id",),
+    "text_units": ("id", "text", "document_id"),
+    "entities": ("id", "title"),
+    "relationships": ("id", "source", "target"),
+    "communities": ("community", "level"),
+    "community_reports": ("community", "title"),
+    "covariates": ("subject_id", "text_unit_id"),
+}
+_REQUIRED_CELLS = {
+    **_REQUIRED_COLUMNS,
+    "text_units": ("id", "text"),
+    "community_reports": ("community",),
+    _OPTIONAL: (),
+}
+"""A row in which one of these cells is empty becomes a failure."""
+
+_LONGEST_DETAIL = 200
+_LARGEST_NUMBER = 1e15
+"""A larger float no longer distinguishes whole numbers, and no weight is that large."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphragOutput:
+    """The tables of a GraphRAG output folder.
+
+    Attributes:
+        tables: The rows, as those of GraphRAG 3.
+        failures: Cells and rows that could not be used.
+        notes: Sentences about content of the files that is not imported.
+        digest: A hash of the files' contents.
+    """
+
+    tables: Tables
+    failures: list[Failure]
+    notes: tuple[str, ...]
+    digest: str
+
+
+def read_graphrag(folder: Path) -> GraphragOutput:
+    """Read the tables of a GraphRAG output folder.
+
+    Args:
+        folder: The output folder, or the project folder that contains it.
+
+    Returns:
+        The rows of all tables. A cell of the wrong type is None and listed as a failure; so is a row without an id.
+
+    Raises:
+        InputError: A required table or column is missing, cannot be read, or has another type throughout.
+    """
+    paths = _files(folder)
+    failures: list[Failure] = []
+    unused: list[str] = []
+    rows: dict[str, list[Any]] = {name: [] for name in TABLES}
+    for name in [name for name in TABLES if name in paths]:
+        columns, other_names = _columns(name, paths[name])
+        unused += [f"{name}.{other}" for other in other_names]
+        rows[name] = list(_rows(name, columns, paths[name], failures))
+    if _NODES in paths:
+        rows["communities"] = _with_members(rows["communities"], rows["entities"], paths[_NODES])
+    notes = (f"columns that are not imported: {', '.join(unused)}",) if unused else ()
+    contents = digest(*(f"{name} {file_digest(path)}" for name, path in sorted(paths.items())))
+    return GraphragOutput(Tables(**rows), failures, notes, contents)
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Return the path of each table."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: there is no such folder; name the output folder of a GraphRAG project")
+    for output in (folder / name for name in _OUTPUT_FOLDERS):
+        for prefix in ("", _FILE_PREFIX_OF_1_X):
+            if (output / f"{prefix}entities.parquet").is_file():
+                return _complete(output, prefix)
+    raise InputError(
+        f"neither {folder} nor its folder output contains entities.parquet: "
+        "name the output folder of a GraphRAG project"
+    )
+
+
+def _complete(output: Path, prefix: str) -> dict[str, Path]:
+    paths = {name: output / f"{prefix}{name}.parquet" for name in TABLES}
+    missing = [path.name for name, path in paths.items() if name != _OPTIONAL and not path.is_file()]
+    if missing:
+        raise InputError(f"{output} lacks {', '.join(missing)}, which GraphRAG writes beside entities.parquet")
+    if prefix:
+        paths[_NODES] = output / f"{_NODES}.parquet"
+    return {name: path for name, path in paths.items() if path.is_file()}
+
+
+def _columns(name: str, path: Path) -> "tuple[Mapping[str, pa.ChunkedArray], list[str]]":
+    """Return the columns of a table by their names in version 3, and the names of the columns that are not used."""
+    table = _arrow(path)
+    columns: dict[str, pa.ChunkedArray] = {}
+    used: set[str] = set()
+    for field in fields(TABLES[name]):
+        for column in (field.name, _EARLIER_NAMES.get((name, field.name), field.name)):
+            if column in table.column_names and field.name not in columns:
+                columns[field.name] = table.column(table.column_names.index(column))
+                used.add(column)
+    for required in _REQUIRED_COLUMNS[name]:
+        if required not in columns:
+            raise InputError(f"{path} has no column {required}; it has {', '.join(map(clean, table.column_names))}")
+    return columns, [clean(column)[:_LONGEST_DETAIL] for column in table.column_names if column not in used]
+
+
+def _arrow(path: Path) -> "pa.Table":
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.ParquetFile(path).read()
+        table.validate(full=True)
+        return table
+    except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError) as error:
+        raise InputError(f"{path} cannot be read: {(str(error) or type(error).__name__).splitlines()[0]}") from error
+
+
+def _rows(name: str, columns: "Mapping[str, pa.ChunkedArray]", path: Path, failures: list[Failure]) -> Iterator[Any]:
+    """Yield the rows of a table; a row without a required cell becomes a failure."""
+    record = TABLES[name]
+    n_rows = len(next(iter(columns.values())))
+    names = [field.name for field in fields(record)]
+    values = [
+        _cells(name, column, columns[column], path, failures) if column in columns else [None] * n_rows
+        for column in names
+    ]
+    for number, cells in enumerate(zip(*values, strict=True)):
+        row = dict(zip(names, cells, strict=True))
+        lacking = [column for column in _REQUIRED_CELLS[name] if row[column] is None or row[column] == ""]
+        if lacking:
+            failures.append(Failure(IMPORT, f"{name}#{number}", f"a row without {lacking[0]}"))
+        elif isinstance(row.get("document_id"), tuple):  # before version 3, a text unit had a list of documents
+            for document_id in dict.fromkeys(row["document_id"]) or (None,):
+                yield record(**{**row, "document_id": document_id})
+        else:
+            yield record(**row)
+
+
+def _cells(name: str, column: str, values: "pa.ChunkedArray", path: Path, failures: list[Failure]) -> list[Any]:
+    """Return the cells of a column, None for a cell of the wrong type."""
+    kind, convert = _converter(typing.get_type_hints(TABLES[name])[column])
+    cells: list[Any] = []
+    wrong: list[Failure] = []
+    n_values = 0
+    for number, value in enumerate(_python_values(values, path, column)):
+        cell = None
+        if not _is_null(value):
+            n_values += 1
+            several = column == "document_id" and isinstance(value, list)
+            try:
+                cell = _several(_text, value) if several else convert(value)
+            except (TypeError, ValueError, RecursionError):
+                detail = clean(str(value))[:_LONGEST_DETAIL]
+                wrong.append(Failure(IMPORT, f"{name}#{number}", f"{column} is not {kind}", detail))
+        cells.append(cell)
+    if wrong and len(wrong) == n_values:
+        raise InputError(f"{path}: the column {column} is {clean(str(values.type))[:_LONGEST_DETAIL]}, not {kind}")
+    failures += wrong
+    return cells
+
+
+def _python_values(values: "pa.ChunkedArray", path: Path, column: str) -> list[Any]:
+    import pyarrow as pa
+
+    try:
+        return list(values.to_pylist())
+    except (pa.ArrowException, ValueError, OverflowError, RecursionError, TypeError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(f"{path}: the column {column} cannot be read: {reason}") from error
+
+
+def _with_members(communities: list[CommunityRow], entities: list[EntityRow], nodes: Path) -> list[CommunityRow]:
+    """Return the communities with their members, which version 1 wrote into the table of nodes only."""
+    table = _arrow(nodes)
+    if not {"title", "community"} <= set(table.column_names) or any(row.entity_ids for row in communities):
+        return communities
+    id_of = {row.title: row.id or "" for row in entities}
+    members: dict[int, list[str]] = {}
+    titles, numbers = (_python_values(table.column(name), nodes, name) for name in ("title", "community"))
+    for title, number in zip(titles, numbers, strict=True):
+        try:
+            community = None if _is_null(number) else _whole(number)
+        except (TypeError, ValueError):
+            community = None
+        if community is not None and isinstance(title, str) and title in id_of:
+            members.setdefault(community, []).append(id_of[title])
+    return [replace(row, entity_ids=tuple(members.get(row.community or 0, ()))) for row in communities]
+
+
+# A converter returns a cell as the type that its column has in version 3, and raises TypeError or ValueError for a
+# value that is not of that type.
+
+
+def _converter(hint: object) -> tuple[str, Callable[[Any], Any]]:
+    """Return what a column of that annotation contains, in words, and the converter of its cells."""
+    converters: dict[object, tuple[str, Callable[[Any], Any]]] = {
+        str | None: ("a text", _text),
+        int | None: ("a whole number", _whole),
+        float | None: ("a number", _number),
+        tuple[str, ...] | None: ("a list of texts", partial(_several, _text)),
+        tuple[int, ...] | None: ("a list of whole numbers", partial(_several, _whole)),
+        tuple[FindingRow, ...] | None: ("a list of findings", partial(_several, _finding)),
+        Mapping[str, object] | None: ("an object", _object),
+    }
+    return converters[hint]
+
+
+def _is_null(value: object) -> bool:
+    """Return whether a cell is empty; pandas writes NaN for a missing number."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str) or type(value) is int:
+        return str(value)
+    raise TypeError(value)
+
+
+def _number(value: object) -> float:
+    if isinstance(value, str) and len(value) < 40:
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(value)
+    if not abs(value) < _LARGEST_NUMBER:
+        raise ValueError(value)
+    return float(value)
+
+
+def _whole(value: object) -> int:
+    """Return a whole number; pandas writes a column of them as floats if one is missing."""
+    number = _number(value)
+    if not number.is_integer():
+        raise ValueError(value)
+    return int(number)
+
+
+def _several(one: Callable[[Any], Any], values: object) -> tuple[Any, ...]:
+    if not isinstance(values, list):
+        raise TypeError(values)
+    return tuple(one(value) for value in values if not _is_null(value))
+
+
+def _finding(value: object) -> FindingRow:
+    if isinstance(value, str):
+        return FindingRow(value, "")
+    if not isinstance(value, dict):
+        raise TypeError(value)
+    explanation, summary = (_text(value.get(key) or "") for key in ("explanation", "summary"))
+    return FindingRow(explanation, summary)
+
+
+def _object(value: Any) -> Mapping[str, object]:  # noqa: ANN401  (a struct, the pairs of an Arrow map, or JSON)
+    """Return an object as plain JSON values; a value that JSON has no form for becomes text."""
+    content = dict(json.loads(value) if isinstance(value, str) else value)
+    if not all(isinstance(key, str) for key in content):
+        raise TypeError(value)
+    return dict(json.loads(json.dumps(content, ensure_ascii=False, default=str)))
