@@ -7,16 +7,15 @@ themselves, one by the hash of the prompt, which repeat the same names throughou
 """
 
 import json
+import random
 import re
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import speed_model
-from conspectus.prompts.fake import FakeReply, FakeRequest
-from conspectus.prompts.fake.chance import Dice, unit
-from conspectus.prompts.fake.lengths import length
-from conspectus.prompts.fake.prose import prose
+from conspectus.prompts.fake import FakeReply, FakeRequest, prose
+from reply_lengths import length
 
 Model = Callable[[FakeRequest], str | FakeReply]
 
@@ -52,7 +51,7 @@ def replayed(folder: Path) -> Model:
     reports = [each[each.index("{") : each.rindex("}") + 1] for each in rows if "findings" in each]
 
     def reply(request: FakeRequest) -> str:
-        dice = Dice("replayed", request.digest)
+        dice = random.Random(request.digest)
         if "findings" in _form(request):
             labels = _LABEL.findall(request.prompt)
             report = json.loads(dice.choice(reports))
@@ -72,7 +71,7 @@ def models(recorded_replies: Path | None) -> dict[str, Model]:
 
 
 def _share(request: FakeRequest) -> float:
-    return unit("share", request.digest)
+    return random.Random(f"share {request.digest}").random()
 
 
 def _form(request: FakeRequest) -> str:

@@ -20,18 +20,17 @@ from pathlib import Path
 
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.index import build_index
-from conspectus.prompts.fake import FakeServer, Faults
-from conspectus.prompts.fake.asked import FakeRequest
-from conspectus.prompts.fake.faults import FaultKind
+from conspectus.prompts.fake import FakeRequest, FakeServer, FaultKind, Faults
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Failure, Mention
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
 from tests.graph_model import reply
+from tests.malformed_json import MALFORMED
 
 ERRORS: tuple[FaultKind, ...] = ("429", "500", "timeout", "drop")
-MALFORMED: tuple[FaultKind, ...] = (
+SPOILT = (
     "fence", "prose", "think", "html", "two_values", "truncated", "ellipsis", "empty", "refusal", "null_content",
 )  # fmt: skip
 MOST_RETRIES = 12
@@ -53,9 +52,9 @@ def settings(url: str, attempts: int) -> Settings:
     )
 
 
-def rates(errors: float, malformed: float) -> dict[FaultKind, float]:
+def rates(errors: float, malformed: float) -> dict[str, float]:
     """Return the probability of each kind of fault."""
-    return {**dict.fromkeys(ERRORS, errors / len(ERRORS)), **dict.fromkeys(MALFORMED, malformed / len(MALFORMED))}
+    return {**dict.fromkeys(ERRORS, errors / len(ERRORS)), **dict.fromkeys(SPOILT, malformed / len(SPOILT))}
 
 
 def said(index: Index) -> Said:
@@ -112,7 +111,7 @@ def run(corpus: Path, folder: Path, errors: float, malformed: float) -> list[str
         whole = build_index([corpus], folder / "whole", chosen)
         told("undisturbed", whole, server, 0)
         before = len(server.requests)
-        faults = Faults(rates(errors, malformed), retry_after=0.05, retry_style="ms")
+        faults = Faults(rates(errors, malformed), retry_after=0.05, spoilers=MALFORMED)
         server.change(faults=faults)
         built = build_index([corpus], folder / "disturbed", chosen)
         told("disturbed", built, server, before)

@@ -21,8 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from conspectus.prompts.fake.process import FakeProcess
-from conspectus.prompts.fake.recorded import Measures
+from conspectus.prompts.fake import FakeProcess, Measures
 
 HERE = Path(__file__).parent
 IN_FLIGHT = 32

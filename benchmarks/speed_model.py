@@ -12,8 +12,7 @@ import re
 import sys
 from itertools import pairwise
 
-from conspectus.prompts.fake import FakeReply, FakeServer
-from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 
 NAME = re.compile(r"\b[A-Z][\w'-]+(?:[ ](?:of |the )?[A-Z][\w'-]+)*")
 DIMENSIONS = 384

@@ -4,7 +4,7 @@ import json
 import re
 from itertools import pairwise
 
-from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake import FakeRequest
 
 NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)+\b")
 PAIR = re.compile(r"^Pair (\d+)$", re.MULTILINE)

@@ -5,7 +5,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake import FakeRequest
 
 from tests import graph_model
 

@@ -1,4 +1,6 @@
-"""A model server for tests: it speaks the OpenAI protocol, needs no model, and fails on request.
+"""Fake models for tests: no model, no network beyond this machine, and failures on request.
+
+`FakeServer` speaks OpenAI's protocol behind a real socket; `ScriptedModel` is a `LanguageModel` without one.
 
     from conspectus.prompts.fake import FakeServer, Faults, Limits
 
@@ -6,37 +8,28 @@
         ...  # point any OpenAI client at server.url
         print(server.requests, server.measures)
 
-`python -m conspectus.prompts.fake` runs it as a process of its own (`--help` tells how), and so does `fake_process`.
+`python -m conspectus.prompts.fake --help` and `fake_process` run the server as a process of its own.
 """
 
-from conspectus.prompts.fake.asked import FakeRequest
-from conspectus.prompts.fake.faults import FaultKind, Faults
-from conspectus.prompts.fake.limits import Limits
-from conspectus.prompts.fake.malformed import MALFORMED, MalformedKind
-from conspectus.prompts.fake.process import FakeProcess, fake_process
-from conspectus.prompts.fake.recorded import Measures, Recorded
-from conspectus.prompts.fake.refused import Feature
-from conspectus.prompts.fake.replies import FakeReply, Replies, Rule, ToolCall, forced_choice
-from conspectus.prompts.fake.server import FakeServer
-from conspectus.prompts.fake.tokens import count_tokens
+from conspectus.prompts.fake.faults import FaultKind, Faults, Limits
+from conspectus.prompts.fake.replies import FakeReply, FakeRequest, Replies, Rule, made_up, prose
+from conspectus.prompts.fake.scripted import ScriptedModel
+from conspectus.prompts.fake.server import FakeProcess, FakeServer, Measures, Recorded, fake_process
 
 __all__ = [
-    "MALFORMED",
     "FakeProcess",
     "FakeReply",
     "FakeRequest",
     "FakeServer",
     "FaultKind",
     "Faults",
-    "Feature",
     "Limits",
-    "MalformedKind",
     "Measures",
     "Recorded",
     "Replies",
     "Rule",
-    "ToolCall",
-    "count_tokens",
+    "ScriptedModel",
     "fake_process",
-    "forced_choice",
+    "made_up",
+    "prose",
 ]

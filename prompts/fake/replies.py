@@ -1,171 +1,294 @@
-"""Who answers what: rules in order, and a made-up reply where none fits."""
+"""What a fake server answers: requests as rules see them, rules in order, and made-up replies where none matches."""
 
 import json
+import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from conspectus.prompts.fake.asked import FakeRequest
-from conspectus.prompts.fake.chance import Dice
-from conspectus.prompts.fake.instances import instance
-from conspectus.prompts.fake.lengths import Kind
-from conspectus.prompts.fake.malformed import MalformedKind
-from conspectus.prompts.fake.prose import reply_text
+import numpy as np
+import numpy.typing as npt
+from conspectus.storage.errors import InputError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-Where = Literal["any", "last", "system", "step"]
+_UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call of a tool; `arguments` are sent as JSON text."""
+def count_tokens(text: str) -> int:
+    """Return the number of words, punctuation marks and Chinese or Japanese characters.
 
-    name: str
-    arguments: Mapping[str, Any] | str = field(default_factory=dict)
+    >>> count_tokens('Marley was dead: to begin with.'), count_tokens('北京 2008')
+    (8, 3)
+    """
+    return len(_TOKEN.findall(text))
+
+
+def first_tokens(text: str, limit: int) -> str:
+    """Return the longest beginning of the text with at most `limit` tokens.
+
+    >>> first_tokens('Marley was dead: to begin with.', 3)
+    'Marley was dead'
+    """
+    ends = [match.end() for match in _TOKEN.finditer(text)]
+    return text if len(ends) <= limit else text[: ends[limit - 1]]
+
+
+@dataclass(frozen=True)
+class FakeRequest:
+    """A request as rules see it: its path and JSON body.
+
+    `number` counts all requests of the server from 0, `attempt` those with this very body from 0.
+    """
+
+    path: str
+    body: Mapping[str, Any]
+    number: int = 0
+    attempt: int = 0
+
+    @property
+    def model(self) -> str:
+        """The requested model."""
+        return str(self.body.get("model", ""))
+
+    @cached_property
+    def messages(self) -> tuple[tuple[str, str], ...]:
+        """Role and text of every message."""
+        messages = self.body.get("messages") or ()
+        return tuple((str(message.get("role", "")), _text(message.get("content"))) for message in messages)
+
+    @cached_property
+    def prompt(self) -> str:
+        """The texts of all messages (or embedding inputs), joined by line breaks."""
+        if "messages" in self.body:
+            return "\n".join(text for _, text in self.messages)
+        return _text(self.body.get("input"))
+
+    @property
+    def last(self) -> str:
+        """The text of the last message."""
+        return self.messages[-1][1] if self.messages else self.prompt
+
+    @property
+    def schema(self) -> Mapping[str, Any] | None:
+        """The JSON schema of `response_format`, None without one."""
+        schema: Mapping[str, Any] | None = (self.body.get("response_format") or {}).get("json_schema", {}).get("schema")
+        return schema
+
+    @property
+    def max_tokens(self) -> int | None:
+        """The bound on the reply, under either of its names."""
+        limit = self.body.get("max_completion_tokens") or self.body.get("max_tokens")
+        return limit if isinstance(limit, int) else None
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of the messages and `seed`: made-up replies depend on nothing else."""
+        text = "\x1f".join(part for message in self.messages for part in message)
+        return blake2b(f"{self.body.get('seed')}\x1f{text}".encode(errors="replace"), digest_size=12).hexdigest()
+
+
+def _text(content: object) -> str:
+    """Return the text of a message's content or of an input, which may come in parts."""
+    if isinstance(content, Mapping):
+        return _text(content.get("text"))
+    if isinstance(content, list):
+        return "\n".join(map(_text, content))
+    return "" if content is None else str(content)
 
 
 @dataclass(frozen=True, slots=True)
 class FakeReply:
-    """What the model says, and how.
+    """A reply and how it is sent.
 
-    `text` None is a null content (as with tool calls). `finish` None is worked out: "tool_calls", "length" where
-    max_tokens cut the text, else "stop". A `status` of 400 or more sends an error with `text` as its message.
-    `latency` replaces the server's, in seconds. `malformed` spoils the text. `refusal` is OpenAI's field of that name.
+    Args:
+        text: The content; None for a null content.
+        finish: The finish reason; None for "length" where max_tokens cut the text, otherwise "stop".
+        status: From 400 on, an error is sent with `text` as its message.
+        latency: Seconds before the reply, instead of the server's.
     """
 
     text: str | None = ""
-    tool_calls: tuple[ToolCall, ...] = ()
     finish: str | None = None
     status: int = 200
     latency: float | None = None
-    malformed: MalformedKind | None = None
-    refusal: str | None = None
 
 
 Maker = str | FakeReply | Sequence[str | FakeReply] | Callable[[FakeRequest], str | FakeReply]
-"""Makes a reply: a fixed one, several in turn (the last one stays), or a function of the request."""
+"""A fixed reply, several in turn (the last one repeats), or a function of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A reply and the requests that get it.
+    """A reply and the requests it answers.
 
-    `match` is a regular expression to be found in the messages, or a function of the request, or None for every
-    request. `where` says which text the expression is looked for in: "any" message, the "last" one, the "system"
-    ones, or the "step" (see `FakeRequest.step`). After `times` replies the rule is used up.
+    Args:
+        make: The reply, or what makes it.
+        match: A regular expression searched in the messages, a function of the request, or None for every request.
+        times: How often the rule answers; None for no bound.
     """
 
     make: Maker
     match: str | re.Pattern[str] | Callable[[FakeRequest], bool] | None = None
-    where: Where = "any"
     times: int | None = None
 
-    def fits(self, request: FakeRequest) -> bool:
-        """Whether the rule is for this request."""
-        if self.match is None:
-            return True
-        if isinstance(self.match, (str, re.Pattern)):
-            return re.search(self.match, _TEXT[self.where](request)) is not None
-        return self.match(request)
-
-
-_TEXT: dict[Where, Callable[[FakeRequest], str]] = {
-    "any": lambda request: request.prompt,
-    "last": lambda request: request.last,
-    "system": lambda request: request.system,
-    "step": lambda request: request.step,
-}
-
-
-def made_up(request: FakeRequest) -> FakeReply:
-    """Return the reply where no rule fits: it depends on the messages, `seed` and the sample only.
-
-    With a JSON schema it is an instance of it; with a JSON object, one that holds prose; else prose. The prose is as
-    long as real replies are (`lengths`), those of reports where the prompt speaks of a report or JSON, else those of
-    extractions.
-    """
-    key = (request.digest, request.sample)
-    if request.schema is not None:
-        return FakeReply(json.dumps(instance(request.schema, Dice("schema", *key)), ensure_ascii=False))
-    prompt = request.prompt.lower()
-    kind: Kind = "report" if "report" in prompt or "json" in prompt else "extraction"
-    text = reply_text(key, kind)
-    return FakeReply(json.dumps({"reply": text}) if request.format == "json_object" else text)
-
-
-def forced_choice(vocabulary: Mapping[int, str]) -> Rule:
-    """Return a rule for requests whose `logit_bias` forces tokens (50 or more): the reply is one of these tokens.
-
-    `vocabulary` gives the text of each token id. Requests that force other ids are left to other rules.
-    """
-
-    def fits(request: FakeRequest) -> bool:
-        return bool(request.forced) and all(token in vocabulary for token in request.forced)
-
-    def choose(request: FakeRequest) -> str:
-        return vocabulary[Dice("forced", request.digest, request.sample).choice(request.forced)]
-
-    return Rule(choose, fits)
+    def matches(self, request: FakeRequest) -> bool:
+        """Whether the rule answers this request."""
+        if isinstance(self.match, str | re.Pattern):
+            return re.search(self.match, request.prompt) is not None
+        return self.match is None or self.match(request)
 
 
 class Replies:
-    """Rules in order: the first that fits a request answers it, `otherwise` where none does.
+    """Rules in order: the first match answers, `otherwise` where there is none."""
 
-    `Replies([Rule("yes", "Is there more")])`; `Replies.read("script.jsonl")` reads a file (see `scripts`).
-    """
-
-    def __init__(self, rules: Iterable[Rule] = (), otherwise: Maker = made_up) -> None:
-        self.rules = tuple(rules)
-        self.otherwise = otherwise
-        self._used = [0] * (len(self.rules) + 1)
+    def __init__(self, rules: Iterable[Rule] = (), otherwise: Maker | None = None) -> None:
+        self._rules = (*rules, Rule(made_up if otherwise is None else otherwise))
+        self._used = [0] * len(self._rules)
 
     @classmethod
-    def of(cls, given: "Given") -> "Replies":
-        """Return replies from what is easiest to write.
+    def of(cls, replies: "ReplyScript") -> "Replies":
+        """Return the rules of a reply, several in turn, a mapping from regular expressions to replies, or rules."""
+        if isinstance(replies, Replies):
+            return replies
+        if isinstance(replies, Mapping):
+            return cls([Rule(maker, expression) for expression, maker in replies.items()])
+        if isinstance(replies, Sequence) and not isinstance(replies, str):
+            rules = [rule for rule in replies if isinstance(rule, Rule)]
+            return cls(rules, None if rules else [reply for reply in replies if not isinstance(reply, Rule)])
+        return cls(otherwise=replies)
 
-        Nothing, Replies, rules, a mapping from regular expressions to makers, or one maker for every request.
+    @classmethod
+    def read(cls, path: Path) -> "Replies":
+        r"""Return the rules of a file with one JSON object a line.
+
+        The keys are those of `Rule` and `FakeReply`; `reply` is text, or JSON to be sent as text:
+
+            {"match": "capital of France", "reply": "Paris"}
+            {"match": "Scrooge", "status": 500, "times": 2}
+            {"reply": {"entities": []}, "latency": 0.5}
+
+        Raises:
+            InputError: The file cannot be read, or a line is not a rule.
         """
-        if given is None:
-            return cls()
-        if isinstance(given, Replies):
-            return given
-        if isinstance(given, Mapping):
-            return cls([Rule(maker, expression) for expression, maker in given.items()])
-        if isinstance(given, Sequence) and not isinstance(given, str):
-            rules = [each for each in given if isinstance(each, Rule)]
-            return cls(rules) if rules else cls(otherwise=[each for each in given if not isinstance(each, Rule)])
-        return cls(otherwise=given)
+        try:
+            lines = path.read_text("utf-8").splitlines()
+            return cls([_Line.model_validate_json(line).rule() for line in lines if line.strip()])
+        except (OSError, UnicodeDecodeError, ValidationError, re.error) as error:
+            raise InputError(f"cannot read the script {path}: {error}") from error
 
-    @classmethod
-    def read(cls, path: str | Path) -> "Replies":
-        """Return the rules of a script file, InputError where it is not one; see `conspectus.prompts.fake.scripts`."""
-        from conspectus.prompts.fake.scripts import read_script
-
-        return cls(read_script(Path(path)))
-
-    def answer(self, request: FakeRequest) -> tuple[FakeReply, ...]:
-        """Return as many replies as the request asks for (`n`)."""
-        n = request.body.get("n") or 1
-        return tuple(self._one(request if i == 0 else replace(request, sample=i)) for i in range(n))
-
-    def _one(self, request: FakeRequest) -> FakeReply:
-        for place, rule in enumerate(self.rules):
-            if (rule.times is None or self._used[place] < rule.times) and rule.fits(request):
-                return self._made(place, rule.make, request)
-        return self._made(len(self.rules), self.otherwise, request)
-
-    def _made(self, place: int, maker: Maker, request: FakeRequest) -> FakeReply:
+    def answer(self, request: FakeRequest) -> FakeReply:
+        """Return the reply to a request."""
+        for place, rule in enumerate(self._rules):
+            if (rule.times is None or self._used[place] < rule.times) and rule.matches(request):
+                break
         turn = self._used[place]
         self._used[place] += 1
-        if isinstance(maker, (str, FakeReply)):
-            made: str | FakeReply = maker
-        elif isinstance(maker, Sequence):
-            made = maker[min(turn, len(maker) - 1)]
-        else:
-            made = maker(request)
-        return FakeReply(made) if isinstance(made, str) else made
+        maker = rule.make
+        if callable(maker):
+            maker = maker(request)
+        elif isinstance(maker, Sequence) and not isinstance(maker, str):
+            maker = maker[min(turn, len(maker) - 1)]
+        return FakeReply(maker) if isinstance(maker, str) else maker
 
 
-Given = Replies | Mapping[str, Maker] | Sequence[Rule] | Maker | None
-"""What `Replies.of` understands."""
+ReplyScript = Replies | Mapping[str, Maker] | Sequence[Rule] | Maker | None
+"""What `Replies.of` accepts."""
+
+
+class _Line(BaseModel):
+    """One line of a script file."""
+
+    model_config = ConfigDict(extra="forbid")
+    match: re.Pattern[str] | None = None
+    reply: JsonValue = ""
+    finish: str | None = None
+    status: int = Field(default=200, ge=200, le=599)
+    latency: float | None = Field(default=None, ge=0)
+    times: int | None = Field(default=None, ge=1)
+
+    def rule(self) -> Rule:
+        text = self.reply if isinstance(self.reply, str) else json.dumps(self.reply, ensure_ascii=False)
+        return Rule(FakeReply(text, self.finish, self.status, self.latency), self.match, self.times)
+
+
+_WORDS = (
+    "the a of and in to from with over under near old new small large north south river valley mill bridge harbour "
+    "market garden winter summer letter paper clock lantern kettle baker miller clerk captain teacher neighbour "
+    "council village county museum archive ledger survey record chapter entity report relation community founded "
+    "moved opened closed described visited repaired measured counted wrote carried joined led kept found gave took "
+    "early later often seldom quietly together again first second third twelve forty hundred long short bright"
+).split()
+
+
+def prose(key: object, characters: int) -> str:
+    """Return sentences of about that many characters, always the same for the same key."""
+    rng = random.Random(repr(key))  # noqa: S311 - repeatable chance is the point
+    text = ""
+    while len(text) < characters:
+        text += " ".join(rng.choices(_WORDS, k=rng.randint(6, 18))).capitalize() + ". "
+    return text[: text.index(" ", max(0, characters - 1))].rstrip(".,") + "."
+
+
+def made_up(request: FakeRequest) -> str:
+    """Return the reply where no rule matches: an instance of the JSON schema, a JSON object, or prose."""
+    if request.schema is not None:
+        rng = random.Random(request.digest)  # noqa: S311
+        return json.dumps(_instance(request.schema, request.schema, rng, 0), ensure_ascii=False)
+    text = prose(request.digest, 2000)
+    return json.dumps({"reply": text}) if "response_format" in request.body else text
+
+
+def _instance(schema: Mapping[str, Any], root: Mapping[str, Any], rng: random.Random, depth: int) -> Any:  # noqa: ANN401 - JSON
+    """Return a value that a pydantic model's JSON schema accepts (without patterns, formats and exclusive bounds)."""
+    if "$ref" in schema:
+        schema = {**root["$defs"][schema["$ref"].removeprefix("#/$defs/")], **schema}
+    for options in (schema.get("anyOf"), schema.get("oneOf")):
+        if options:
+            option = options[-1] if depth > 4 else rng.choice(options)  # None comes last
+            return _instance(option, root, rng, depth)
+    if "const" in schema or "enum" in schema:
+        return schema.get("const", rng.choice(schema.get("enum", [None])))
+    match schema.get("type"):
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: _instance(value, root, rng, depth + 1) for name, value in properties.items()}
+        case "array":
+            least = schema.get("minItems", 0)
+            size = least if depth > 4 else rng.randint(max(1, least), schema.get("maxItems", max(4, least)))
+            return [_instance(schema.get("items", {}), root, rng, depth + 1) for _ in range(size)]
+        case "integer":
+            return rng.randint(schema.get("minimum", 0), schema.get("maximum", schema.get("minimum", 0) + 10))
+        case "number":
+            return round(rng.uniform(schema.get("minimum", 0), schema.get("maximum", 10)), 2)
+        case "boolean":
+            return rng.random() < 0.5
+        case "null":
+            return None
+    text = " ".join(rng.choices(_WORDS, k=rng.randint(2, 12)))
+    return text.ljust(schema.get("minLength", 0), ".")[: schema.get("maxLength")]
+
+
+def embed(text: str, dimensions: int) -> npt.NDArray[np.float32]:
+    """Return a unit vector: texts that share words have similar vectors.
+
+    Every word adds 1 or -1 in eight dimensions that its hash picks.
+    """
+    vector = np.zeros(dimensions, dtype=np.float32)
+    for word in _TOKEN.findall(text.lower()):
+        places, signs = _hashed(word, dimensions)
+        np.add.at(vector, places, signs)
+    length = float(np.linalg.norm(vector))
+    if length == 0.0:
+        vector[0] = length = 1.0
+    return vector / np.float32(length)
+
+
+@lru_cache(maxsize=1 << 16)
+def _hashed(word: str, dimensions: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+    numbers = np.frombuffer(blake2b(word.encode(errors="replace"), digest_size=32).digest(), dtype="<u4")
+    return (numbers >> 1).astype(np.int64) % dimensions, np.where(numbers & 1, 1.0, -1.0).astype(np.float32)

@@ -1,162 +1,233 @@
-"""A server that speaks the OpenAI protocol and has no model behind it."""
+"""A server that speaks OpenAI's protocol without a model; uvicorn speaks HTTP."""
 
 import asyncio
+import json
+import math
+import subprocess
+import sys
 import threading
-from collections.abc import Collection, Sequence
-from pathlib import Path
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import parse_qs
 
-from conspectus.prompts.fake.app import App
-from conspectus.prompts.fake.faults import Faults
-from conspectus.prompts.fake.limits import Limits
-from conspectus.prompts.fake.manner import Latency, Manner
-from conspectus.prompts.fake.recorded import Measures, Recorded, Records
-from conspectus.prompts.fake.refused import FEATURES, Feature
-from conspectus.prompts.fake.replies import Given, Replies
-from conspectus.prompts.fake.tokens import Count, count_tokens
-from conspectus.prompts.fake.wire import Connection
+from conspectus.prompts.fake.faults import Faults, Limiter, Limits
+from conspectus.prompts.fake.protocol import (
+    Feature,
+    Refused,
+    Reply,
+    completion,
+    embedding_inputs,
+    embeddings,
+    route,
+    without_features,
+)
+from conspectus.prompts.fake.replies import FakeRequest, Replies, ReplyScript, count_tokens, first_tokens
+
+if TYPE_CHECKING:
+    from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
+
+Latency = float | Callable[[FakeRequest], float]
+
+_PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
+_SLOW_PARTS = 10
+
+
+@dataclass(slots=True)
+class Recorded:
+    """One request and its outcome.
+
+    `bearer` is the API key that was sent. Times are seconds since the epoch; `replied` is when the last byte was about
+    to be sent, or the client had gone. `status` stays None where no reply was sent. `fault` was injected, `rejected`
+    is the rate limit that was reached. `attempt` counts earlier requests with the same body.
+    """
+
+    number: int
+    path: str
+    body: Mapping[str, Any] | None
+    bearer: str | None
+    arrived: float
+    attempt: int
+    replied: float | None = None
+    status: int | None = None
+    fault: str | None = None
+    rejected: str | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """Totals over all requests so far.
+
+    `statuses` counts by status, "none" where nothing was sent yet or ever. `second_429` counts the 429s sent to bodies
+    that had got one before. `in_flight` counts requests under way, its mean weighted by time over `seconds`.
+    """
+
+    requests: int = 0
+    statuses: Mapping[str, int] = field(default_factory=dict)
+    faults: Mapping[str, int] = field(default_factory=dict)
+    second_429: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    in_flight: int = 0
+    in_flight_peak: int = 0
+    in_flight_mean: float = 0.0
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, rows: Sequence[Recorded]) -> "Measures":
+        """Return the totals over requests."""
+        changes = sorted([(row.arrived, 1) for row in rows] + [(row.replied, -1) for row in rows if row.replied])
+        in_flight = peak = 0
+        area = last = 0.0
+        for at, change in changes:
+            area, last = area + in_flight * (at - last), at
+            in_flight += change
+            peak = max(peak, in_flight)
+        seconds = last - changes[0][0] if changes else 0.0
+        refused = Counter(json.dumps(row.body) for row in rows if row.status == 429)
+        return cls(
+            requests=len(rows),
+            statuses=dict(Counter("none" if row.status is None else str(row.status) for row in rows)),
+            faults=dict(Counter(row.fault for row in rows if row.fault is not None)),
+            second_429=refused.total() - len(refused),
+            prompt_tokens=sum(row.prompt_tokens for row in rows),
+            completion_tokens=sum(row.completion_tokens for row in rows),
+            in_flight=in_flight,
+            in_flight_peak=peak,
+            in_flight_mean=area / seconds if seconds > 0 else 0.0,
+            seconds=seconds,
+        )
 
 
 class FakeServer:
-    """A server on 127.0.0.1 that answers chat completions and embeddings as OpenAI's API does, without a model.
+    """A server on this machine that answers chat completions and embeddings as OpenAI's API does, without a model.
 
         with FakeServer(replies={"capital of France": "Paris"}, latency=0.2) as server:
             client = openai.OpenAI(base_url=server.url, api_key="any")
             ...
-            assert [each.status for each in server.requests] == [200]
+            assert [request.status for request in server.requests] == [200]
 
-    replies         what is said: a text, texts in turn, a function of the request, a mapping from regular expressions
-                    to any of these, `Rule`s, or `Replies`. None makes replies up: they depend on the prompt only.
-    latency         seconds before a reply: a number, a range to draw from, or a function of the request
-    faults          what goes wrong, see `Faults`
-    limits          when 429 is answered, see `Limits`
-    seed            of faults and of drawn latencies
-    api_key         the one key that is taken; None takes every key and none
-    models          the models there are; empty takes every name
-    without         what the server lacks: "json_schema", "json_object", "logit_bias", "logprobs", "stream_options",
-                    "max_tokens" (which reasoning models refuse), "max_completion_tokens" (which older servers do not
-                    know), "temperature", "seed", "tools", "n", "usage"
-    unsupported     "refuse" answers 400 to a request for what it lacks, "ignore" answers as if it had not been asked
-    context_length  the most tokens of messages and max_tokens together, None for no bound
-    dimensions      of embeddings where the request does not say
-    largest_batch   the most inputs of one request for embeddings
-    count           the tokens of a text; by default words and other visible characters (`count_tokens`)
-    piece           the characters of one streamed piece
-    piece_delay     seconds between streamed pieces
-    log             a file to which every request is appended as a line of JSON when it is answered; the line is
-                    written before the last byte of the reply is sent, so whatever a client has got is in the log
-    host, port      where to listen; port 0 picks a free one
+    The paths are OpenAI's and Azure's (`/openai/deployments/MODEL/...`); GET /v1/fake/requests returns the records.
+    A stopped server can be started again, on the same port and with nothing recorded.
 
-    A server that was stopped can be started again: on the same port, with nothing recorded. A rule (or any other
-    function given here) that raises breaks the connection, and stopping the server raises RuntimeError from it.
+    Args:
+        replies: A text, several in turn (the last repeats), a function of the `FakeRequest`, a mapping from regular
+            expressions to any of these, `Rule`s, or `Replies`. None makes replies up from the prompt.
+        latency: Seconds before a reply, or a function of the request.
+        faults: What goes wrong.
+        limits: When 429 is answered.
+        seed: Seed of the faults.
+        api_key: The only key that is accepted; None accepts any or none.
+        models: The models that exist; empty for any name.
+        without: Features that the server lacks.
+        unsupported: "refuse" answers 400 to requests for a missing feature, "ignore" ignores the parameter.
+        dimensions: Length of embeddings, unless the request says otherwise.
+        largest_batch: Most inputs in one embeddings request.
+        piece: Characters in a streamed piece.
+        piece_delay: Seconds between streamed pieces.
+        host: Address to listen on.
+        port: Port to listen on, 0 for a free one.
 
-    OSError where it cannot listen there or cannot write the log; ValueError for an unknown feature.
+    Raises:
+        OSError: On `start`, if it cannot listen there.
+        RuntimeError: On `stop`, if a function given here raised; that request got no reply.
     """
 
     def __init__(
         self,
-        replies: Given = None,
+        replies: ReplyScript = None,
         *,
         latency: Latency = 0.0,
         faults: Faults | None = None,
         limits: Limits | None = None,
         seed: int = 0,
         api_key: str | None = None,
-        models: Sequence[str] = (),
+        models: Collection[str] = (),
         without: Collection[Feature] = (),
         unsupported: Literal["refuse", "ignore"] = "refuse",
-        context_length: int | None = None,
         dimensions: int = 256,
         largest_batch: int = 2048,
-        count: Count = count_tokens,
         piece: int = 12,
         piece_delay: float = 0.0,
-        log: str | Path | None = None,
         host: str = "127.0.0.1",
         port: int = 0,
     ) -> None:
-        unknown = sorted(set(without) - set(FEATURES))
-        if unknown:
-            raise ValueError(f"No feature is called {unknown[0]!r}. There are: {', '.join(FEATURES)}.")
-        self._manner = Manner(
-            replies=Replies.of(replies),
-            latency=latency,
-            faults=faults or Faults(),
-            limits=limits or Limits(),
-            seed=seed,
-            api_key=api_key,
-            models=tuple(models),
-            without=frozenset(without),
-            unsupported=unsupported,
-            context_length=context_length,
-            dimensions=dimensions,
-            largest_batch=largest_batch,
-            count=count,
-            piece=piece,
-            piece_delay=piece_delay,
-        )
-        self._log = None if log is None else Path(log)
-        self._host = host
-        self._port = port
+        self._replies, self._latency = Replies.of(replies), latency
+        self._faults, self._limits, self._seed = faults or Faults(), limits or Limits(), seed
+        self._api_key, self._models = api_key, models
+        self._without, self._ignores = without, unsupported == "ignore"
+        self._dimensions, self._largest_batch = dimensions, largest_batch
+        self._piece, self._piece_delay = piece, piece_delay
+        self._host, self._port = host, port
+        self._rows: list[Recorded] = []
         self._thread: threading.Thread | None = None
-        self._connections: set[Connection] = set()
-        self._records = Records()
-        self._broken: BaseException | None = None
 
     def start(self) -> None:
         """Listen, in a thread of its own; `with` does it."""
-        self._records = Records(self._log)
-        self._app = App(self._manner, self._records)
+        self._rows, self._in_flight = [], 0
+        self._attempts: Counter[bytes] = Counter()
+        self._limiter = Limiter(self._limits)
+        self._broken: Exception | None = None
+        self._epoch = time.time() - time.monotonic()  # times are measured on a clock that never jumps
         self._loop = asyncio.new_event_loop()
-        self._loop.set_exception_handler(self._break)
-        # The loop lives in its thread from the start: the caller's thread may be running one of its own.
         self._thread = threading.Thread(target=self._loop.run_forever, name="fake server", daemon=True)
         self._thread.start()
         try:
-            self._listener = asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
+            asyncio.run_coroutine_threadsafe(self._listen(), self._loop).result()
         except OSError:
             self._end()
             raise
-        self._port = self._listener.sockets[0].getsockname()[1]
 
     def stop(self) -> None:
-        """Hang up on every client and stop listening; `with` does it. What was recorded stays readable."""
+        """Disconnect all clients and stop listening; `with` does it. The records remain readable."""
         if self._thread is not None:
             asyncio.run_coroutine_threadsafe(self._hang_up(), self._loop).result()
             self._end()
-        broken, self._broken = self._broken, None
-        if broken is not None:
-            raise RuntimeError(f"The server could not answer a request: {broken!r}.") from broken
+            if self._broken is not None:
+                raise RuntimeError(f"the fake server could not answer a request: {self._broken!r}") from self._broken
 
-    def _break(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Keep what went wrong in the server's thread until the caller's thread stops it."""
-        self._broken = self._broken or context.get("exception")
-        loop.default_exception_handler(context)
+    def change(
+        self,
+        *,
+        replies: ReplyScript | Literal[False] = False,
+        latency: Latency | None = None,
+        faults: Faults | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        """Change the behaviour from the next request on; new limits start afresh."""
+        if replies is not False:
+            self._replies = Replies.of(replies)
+        self._latency = self._latency if latency is None else latency
+        self._faults = faults or self._faults
+        if limits is not None:
+            self._limits, self._limiter = limits, Limiter(limits)
 
-    def _end(self) -> None:
-        assert self._thread is not None
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._thread = None
-        self._loop.close()
-        self._records.close()
+    @property
+    def origin(self) -> str:
+        """The URL without a path, which Azure clients expect as their endpoint."""
+        return f"http://{self._host}:{self._port}"
 
-    async def _listen(self) -> asyncio.Server:
-        def connect() -> Connection:
-            return Connection(self._app.answer, self._connections)
+    @property
+    def url(self) -> str:
+        """The base URL for clients, such as "http://127.0.0.1:41123/v1"."""
+        return f"{self.origin}/v1"
 
-        return await asyncio.get_running_loop().create_server(connect, self._host, self._port, backlog=1024)
+    @property
+    def requests(self) -> list[Recorded]:
+        """All requests so far, in order of arrival."""
+        return list(self._rows)
 
-    async def _hang_up(self) -> None:
-        self._listener.close()
-        for connection in list(self._connections):
-            connection.close()
-        # Connections end in the next turns of the loop, and with them what they still recorded.
-        while self._connections:
-            await asyncio.sleep(0)
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
+    @property
+    def measures(self) -> Measures:
+        """Totals over all requests so far."""
+        return Measures.of(self.requests)
 
     def __enter__(self) -> Self:
         self.start()
@@ -167,38 +238,293 @@ class FakeServer:
     ) -> None:
         self.stop()
 
-    @property
-    def url(self) -> str:
-        """The base URL for clients, such as "http://127.0.0.1:41123/v1"."""
-        return f"{self.origin}/v1"
+    async def _listen(self) -> None:
+        import uvicorn
+        from uvicorn.protocols.http.h11_impl import H11Protocol
+        from uvicorn.server import ServerState
 
-    @property
-    def origin(self) -> str:
-        """The URL without a path, such as Azure clients want as their endpoint."""
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"http://{host}:{self._port}"
+        class Protocol(H11Protocol):
+            """Gives the application its transport, so that it can cut the connection."""
 
-    @property
-    def requests(self) -> list[Recorded]:
-        """Every request so far in order of arrival, whether answered or not."""
-        return self._records.rows()
+            def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+                self.app_state = {"transport": transport}
+                super().connection_made(transport)
 
-    @property
+        quiet: dict[str, Any] = {"log_config": None, "access_log": False, "server_header": False}
+        plain: dict[str, Any] = {"lifespan": "off", "interface": "asgi3", "proxy_headers": False}
+        config = uvicorn.Config(self._serve, timeout_keep_alive=3600, **quiet, **plain)
+        config.load()
+        self._state = ServerState()
+        self._listener = await self._loop.create_server(
+            lambda: Protocol(config, self._state, {}), self._host, self._port, backlog=1024
+        )
+        self._port = self._listener.sockets[0].getsockname()[1]
+
+    async def _hang_up(self) -> None:
+        self._listener.close()
+        for connection in list(self._state.connections):
+            connection.transport.abort()
+        if self._state.tasks:
+            await asyncio.wait(self._state.tasks)
+
+    def _end(self) -> None:
+        assert self._thread is not None
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._thread = None
+        self._loop.close()
+
+    async def _serve(self, scope: "HTTPScope", receive: "ASGIReceiveCallable", send: "ASGISendCallable") -> None:
+        """Answer one request: an ASGI application."""
+        client = _Client(scope, receive, send)
+        raw = await client.body()
+        if raw is None:
+            return None
+        if scope["path"] == "/v1/fake/requests":
+            start = int(parse_qs(scope["query_string"].decode()).get("from", ["0"])[0])
+            records = [asdict(row) for row in self._rows[start:]]
+            return await client.send_json({"records": records, "measures": asdict(self.measures)})
+        if scope["path"].endswith("/models") and scope["method"] == "GET":
+            return await client.send_json({"data": [{"id": name, "object": "model"} for name in self._models or ["m"]]})
+        row = self._arrived(client, raw)
+        try:
+            reply = self._reply(client.method, row)
+            await self._send(client, row, reply)
+        except Exception as error:  # noqa: BLE001 - `stop` raises it
+            self._broken = self._broken or error
+            self._finished(row, None)
+            await client.disconnect()
+        return None
+
+    def _arrived(self, client: "_Client", raw: bytes) -> Recorded:
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            body = None
+        body = body if isinstance(body, dict) else None
+        now = time.monotonic() + self._epoch
+        row = Recorded(len(self._rows), client.target, body, client.bearer, now, self._attempts[raw])
+        self._attempts[raw] += 1
+        self._in_flight += 1
+        self._rows.append(row)
+        return row
+
+    def _finished(self, row: Recorded, status: int | None) -> None:
+        self._in_flight -= 1
+        row.status, row.replied = status, time.monotonic() + self._epoch
+
+    async def _send(self, client: "_Client", row: Recorded, reply: Reply) -> None:
+        """Send a reply as its fault leaves it; the outcome is recorded before the last byte is sent."""
+        if reply.wait > 0 and await client.leaves_within(reply.wait):
+            return self._finished(row, None)
+        if row.fault in ("timeout", "drop"):
+            await (client.leaves() if row.fault == "timeout" else client.disconnect())
+            return self._finished(row, None)
+        parts, headers = list(reply.parts), {"content-type": reply.kind, **reply.headers}
+        if reply.kind != "text/event-stream":
+            headers["content-length"] = str(sum(map(len, parts)))
+        if row.fault == "cut":
+            parts = parts[: len(parts) // 2] or [parts[0][: len(parts[0]) // 2]]
+        await client.start(reply.status, headers)
+        for place, part in enumerate(parts):
+            if place and reply.gap > 0 and await client.leaves_within(reply.gap):
+                return self._finished(row, None)
+            is_last = place == len(parts) - 1
+            if is_last:
+                self._finished(row, reply.status)
+            await client.write(part, more=not is_last or row.fault == "cut")
+        if row.fault == "cut":
+            await client.disconnect(flush=True)
+        return None
+
+    def _reply(self, method: str, row: Recorded) -> Reply:
+        """Return the reply to a request: checks, then limits, then faults, then what the rules say."""
+        try:
+            endpoint, request = self._checked(method, row)
+            texts = [text for _, text in request.messages]
+            if endpoint == "embeddings":
+                texts = embedding_inputs(request, self._largest_batch)
+            row.prompt_tokens = sum(map(count_tokens, texts))
+            self._limit(row)
+            wait = self._latency(request) if callable(self._latency) else self._latency
+            row.fault = self._faults.draw(request, self._seed)
+            if reply := self._instead(row.fault):
+                reply.wait = 0.0 if row.fault == "429" else wait
+                return reply
+            if endpoint == "embeddings":
+                reply = embeddings(request, texts, self._dimensions, usage="usage" not in self._without)
+                reply.wait = wait
+            else:
+                reply = self._completion(request, row, wait)
+        except Refused as refused:
+            return refused.reply
+        reply.headers = {**reply.headers, **self._limiter.headers()}
+        return self._spoilt(reply, row.fault)
+
+    def _checked(self, method: str, row: Recorded) -> tuple[str, FakeRequest]:
+        """Return the endpoint, and the request as this server understands it."""
+        endpoint, deployment = route(method, row.path.partition("?")[0])
+        if self._api_key is not None and row.bearer != self._api_key:
+            raise Refused(401, f"Incorrect API key provided: {(row.bearer or '')[:3]}***.", "invalid_api_key")
+        if row.body is None:
+            raise Refused(400, "We could not parse the JSON body of your request.")
+        body = without_features(row.body, self._without, ignore=self._ignores)
+        model = body["model"] = deployment or body.get("model")
+        if not model:
+            raise Refused(400, "you must provide a model parameter")
+        if self._models and model not in self._models:
+            raise Refused(404, f"The model `{model}` does not exist or you do not have access to it.")
+        if endpoint != "embeddings" and not (isinstance(body.get("messages"), list) and body["messages"]):
+            raise Refused(400, "Missing required parameter: 'messages'.")
+        return endpoint, FakeRequest(row.path, body, row.number, row.attempt)
+
+    def _limit(self, row: Recorded) -> None:
+        rejection = self._limiter.take(time.monotonic(), row.prompt_tokens, self._in_flight - 1)
+        if rejection is None:
+            return
+        row.rejected, headers = rejection.limit, self._limiter.headers()
+        if rejection.retry_after is None:
+            raise Refused(429, f"Request too large on {row.rejected} per min.", "rate_limit_exceeded", headers)
+        headers["retry-after"] = f"{math.ceil(rejection.retry_after * 1000) / 1000:g}"
+        raise Refused(429, f"Rate limit reached on {row.rejected}.", "rate_limit_exceeded", headers)
+
+    def _instead(self, fault: str | None) -> Reply | None:
+        """Return what is sent instead of a reply; None for no fault, and for one that spoils the reply itself."""
+        if fault == "html_502":
+            return Reply(502, [_PAGE], kind="text/html")
+        if fault in ("timeout", "drop"):
+            return Reply(0, [])
+        if fault is None or not fault.isdecimal():
+            return None
+        headers = {} if fault == "500" else {"retry-after": f"{self._faults.retry_after:g}"}
+        return Refused(int(fault), "The server had an error, or is overloaded.", None, headers).reply
+
+    def _spoilt(self, reply: Reply, fault: str | None) -> Reply:
+        """Return the reply as the fault leaves it."""
+        whole = b"".join(reply.parts) if fault in ("bad_json", "slow") else b""
+        if fault == "bad_json":
+            reply.parts = [json.dumps(whole[: len(whole) * 2 // 3].decode(errors="replace"))[1:-1].encode()]
+        elif fault == "slow":
+            size = math.ceil(len(whole) / _SLOW_PARTS)
+            reply.parts = [whole[start : start + size] for start in range(0, len(whole), size)]
+            reply.gap = self._faults.slow_seconds / max(1, len(reply.parts) - 1)
+        return reply
+
+    def _completion(self, request: FakeRequest, row: Recorded, wait: float) -> Reply:
+        scripted = self._replies.answer(request)
+        wait = wait if scripted.latency is None else scripted.latency
+        text, finish = scripted.text, scripted.finish
+        if scripted.status >= 400:
+            reply = Refused(scripted.status, text or "The request failed.").reply
+            reply.wait = wait
+            return reply
+        if row.fault in self._faults.spoilers and text is not None:
+            text = self._faults.spoilers[str(row.fault)](text)
+        limit = request.max_tokens
+        if text and limit is not None and count_tokens(text) > limit:
+            text, finish = first_tokens(text, limit), finish or "length"
+        row.completion_tokens = count_tokens(text or "")
+        self._limiter.completed(time.monotonic(), row.completion_tokens)
+        usage = {"prompt_tokens": row.prompt_tokens, "completion_tokens": row.completion_tokens}
+        reply = completion(request, text, finish or "stop", None if "usage" in self._without else usage, self._piece)
+        reply.wait, reply.gap = wait, self._piece_delay
+        return reply
+
+
+class _Client:
+    """The client of one request, as ASGI sees it, and its transport."""
+
+    def __init__(self, scope: "HTTPScope", receive: "ASGIReceiveCallable", send: "ASGISendCallable") -> None:
+        self._receive, self._send = receive, send
+        self._transport: asyncio.Transport = scope["state"]["transport"]
+        self.method = scope["method"]
+        query = scope["query_string"].decode()
+        self.target = f"{scope['path']}?{query}" if query else scope["path"]
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        scheme, _, key = headers.get(b"authorization", "").partition(" ")
+        self.bearer = key.strip() if scheme.lower() == "bearer" else headers.get(b"api-key")
+
+    async def body(self) -> bytes | None:
+        """Return the body, None if the client left before it was complete."""
+        raw = b""
+        while (message := await self._receive())["type"] == "http.request":
+            raw += message["body"]
+            if not message["more_body"]:
+                return raw
+        return None
+
+    async def leaves(self) -> None:
+        """Wait until the client has disconnected."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def leaves_within(self, seconds: float) -> bool:
+        """Wait, and return whether the client disconnected meanwhile."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.leaves()
+        except TimeoutError:
+            return False
+        return True
+
+    async def disconnect(self, *, flush: bool = False) -> None:
+        """Close the connection; with `flush` what was written is sent first."""
+        (self._transport.close if flush else self._transport.abort)()
+        await self.leaves()
+
+    async def start(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send the head of a reply."""
+        pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+        await self._send({"type": "http.response.start", "status": status, "headers": pairs, "trailers": False})
+
+    async def write(self, data: bytes, *, more: bool) -> None:
+        """Send a part of the body."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": more})
+
+    async def send_json(self, payload: object) -> None:
+        """Send a whole reply."""
+        await self.start(200, {"content-type": "application/json"})
+        await self.write(json.dumps(payload).encode(), more=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FakeProcess:
+    """A fake server in another process: its base URL and the process."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    def requests(self, start: int = 0) -> list[Recorded]:
+        """Return the requests from number `start` on."""
+        return [Recorded(**row) for row in self._recorded(start)["records"]]
+
     def measures(self) -> Measures:
-        """What all requests so far come to: counts, tokens, and how many were in flight."""
-        return self._records.measures()
+        """Return the totals over all requests so far."""
+        return Measures(**self._recorded(sys.maxsize)["measures"])
 
-    def change(
-        self,
-        *,
-        replies: Given | Literal[False] = False,
-        latency: Latency | None = None,
-        faults: Faults | None = None,
-        limits: Limits | None = None,
-    ) -> None:
-        """Behave otherwise from the next request on; what is not given stays. New limits start afresh."""
-        changes: dict[str, Any] = {"latency": latency, "faults": faults, "limits": limits}
-        changes = {name: value for name, value in changes.items() if value is not None}
-        if replies is not False:
-            changes["replies"] = Replies.of(replies)
-        self._app.change(**changes)
+    def _recorded(self, start: int) -> dict[str, Any]:
+        with urllib.request.urlopen(f"{self.url}/fake/requests?from={start}", timeout=60) as reply:  # noqa: S310
+            recorded: dict[str, Any] = json.load(reply)
+        return recorded
+
+
+@contextmanager
+def fake_process(*arguments: str) -> Iterator[FakeProcess]:
+    """Run `python -m conspectus.prompts.fake` with these arguments until the block ends.
+
+        with fake_process("--latency", "0.2", "--rpm", "600") as server:
+            ...  # server.url, server.measures()
+
+    Raises:
+        ChildProcessError: It did not start; the reason is on stderr.
+    """
+    command = [sys.executable, "-m", "conspectus.prompts.fake", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
+        assert process.stdout is not None
+        try:
+            url = process.stdout.readline().strip()
+            if not url:
+                raise ChildProcessError(f"the fake server did not start; it ended with status {process.wait()}")
+            yield FakeProcess(url, process)
+        finally:
+            process.terminate()

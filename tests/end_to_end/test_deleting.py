@@ -10,8 +10,7 @@ import pytest
 from conspectus.pipelines.incremental import remove_documents
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.purge import INDEXING, purge
-from conspectus.prompts.fake import FakeServer
-from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.storage.errors import IndexCorrupt, IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index

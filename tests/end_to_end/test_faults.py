@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer, Faults
-from conspectus.prompts.fake.asked import FakeRequest
-from conspectus.prompts.fake.malformed import MALFORMED
+from conspectus.prompts.fake import FakeRequest, FakeServer, Faults
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Community, Entity, Failure, Mention, Relation, Report
 from conspectus.storage.verify import verify
@@ -21,10 +19,11 @@ from conspectus.storage.verify import verify
 from tests.command_line import Done, conspectus
 from tests.conftest import ENCYCLOPEDIA
 from tests.graph_model import reply
+from tests.malformed_json import MALFORMED
 
 N_DOCUMENTS = 20
 KG_LINES = "Ada Quill\tknows\tBela Brand\nno triple\nBela Brand\tknows\tCleo Marsh\n"
-TRANSPORT = ("429", "500", "502", "503", "529", "html_502", "bad_json", "timeout", "drop", "cut_body")
+TRANSPORT = ("429", "500", "502", "503", "529", "html_502", "bad_json", "timeout", "drop", "cut")
 
 Run = Callable[..., Done]
 
@@ -92,7 +91,7 @@ def disturbed(run: Run, server: FakeServer, whole: Path, tmp_path_factory: pytes
         r"(?s)Several descriptions.*Thing: [A-M]": "drop",
         r"(?s)Write a report on.*\bE9\b": "timeout",
     }
-    server.change(faults=Faults(errors, script=never, by="prompt", retry_after=0.01, retry_style="ms"))
+    server.change(faults=Faults(errors, script=never, by="prompt", retry_after=0.01, spoilers=MALFORMED))
     done = run(index)
     server.change(faults=Faults())
     return index, done
@@ -165,7 +164,7 @@ def test_asking_again_ends_where_an_undisturbed_build_does(
     index = tmp_path / "index"
     shutil.copytree(disturbed[0], index)
     assert version(index) != version(whole)
-    server.change(faults=Faults({"500": 0.2, "drop": 0.2}, by="prompt", retry_style="ms", retry_after=0.01))
+    server.change(faults=Faults({"500": 0.2, "drop": 0.2}, by="prompt", retry_after=0.01))
     better = run(index, "--retry-failed")
     assert json.loads(better.out)["failures"] <= len(failures(disturbed[0]))
     server.change(faults=Faults())

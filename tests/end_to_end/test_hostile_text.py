@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeReply, FakeServer
-from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
 
 from tests.command_line import Done, conspectus
 from tests.graph_model import reply

@@ -15,14 +15,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import FakeServer, Faults
-from conspectus.prompts.fake.asked import FakeRequest
-from conspectus.prompts.fake.malformed import MALFORMED, MalformedKind
-from conspectus.prompts.fake.recorded import Recorded
+from conspectus.prompts.fake import FakeRequest, FakeServer, Faults, Recorded
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Claim, Community, Entity, Failure, Mention, Relation
 
 from tests.command_line import Done, conspectus, start
+from tests.malformed_json import MALFORMED, MalformedKind
 
 KINDS: tuple[MalformedKind, ...] = (
     "fence", "prose", "think", "html", "two_values", "truncated", "ellipsis", "empty", "refusal", "null_content",
@@ -219,7 +217,7 @@ def index(author: Author, server: FakeServer, corpus: Path, folder: Path, *words
 
 @pytest.fixture(scope="module")
 def spoilt(author: Author, server: FakeServer, corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Built:
-    server.change(faults=Faults(dict.fromkeys(KINDS, RATE / len(KINDS)), by="prompt"))
+    server.change(faults=Faults(dict.fromkeys(KINDS, RATE / len(KINDS)), by="prompt", spoilers=MALFORMED))
     built = index(author, server, corpus, tmp_path_factory.mktemp("spoilt") / "index")
     server.change(faults=Faults())
     return built

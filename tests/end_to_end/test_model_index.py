@@ -19,6 +19,7 @@ from conspectus.storage.verify import verify
 from conspectus.api import open_index
 from tests.conftest import ENCYCLOPEDIA
 from tests.graph_model import reply
+from tests.malformed_json import MALFORMED
 
 N_DOCUMENTS = 24
 
@@ -105,7 +106,7 @@ def test_malformed_and_failed_replies_are_rows_and_the_rest_is_right(
     corpus: Path, tmp_path: Path, server: FakeServer
 ) -> None:
     kinds = ("fence", "prose", "truncated", "html", "empty", "refusal", "null_content", "think", "blank", "two_values")
-    server.change(faults=Faults({**dict.fromkeys(kinds, 0.02), "500": 0.02}, by="prompt"))
+    server.change(faults=Faults({**dict.fromkeys(kinds, 0.02), "500": 0.02}, by="prompt", spoilers=MALFORMED))
     spoilt = build(corpus, tmp_path / "spoilt", chosen(server))
     assert verify(Index.open(tmp_path / "spoilt")) == []
     assert spoilt.failures

@@ -1,6 +1,7 @@
 """What indexing will take, told before it is done, against what it then took."""
 
 import json
+import random
 import shutil
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,9 +13,7 @@ from conspectus.pipelines.estimation import sampling
 from conspectus.pipelines.estimation.estimate import Estimate, estimate, summary
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.fake import FakeRequest, FakeServer
-from conspectus.prompts.fake.chance import unit
-from conspectus.prompts.fake.prose import prose
+from conspectus.prompts.fake import FakeRequest, FakeServer, prose
 from conspectus.storage.settings import Settings, load_settings
 
 from tests.conftest import ENCYCLOPEDIA
@@ -53,7 +52,7 @@ class Teller:
             )
         text = unmarked(request.messages[0][1]).rpartition("Text:")[2].rpartition("Records:")[0]
         if '"enum"' in form:  # it hangs on the text, not on how the prompt is worded
-            return json.dumps({"answer": "Yes" if unit("yes", text) < self._yes else "No"})
+            return json.dumps({"answer": "Yes" if random.Random(text).random() < self._yes else "No"})
         if "<|>" not in request.prompt:
             return prose(request.digest, 500)
         words = [each for each in text.replace("，", " ").replace("。", " ").split() if len(each) > 3]

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from conspectus.pipelines.steps.descriptions import Summaries
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.fake import FakeReply, FakeServer, Faults
-from conspectus.prompts.fake.asked import FakeRequest
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
 from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo

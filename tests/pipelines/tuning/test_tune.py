@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from conspectus.pipelines.tuning.tune import tune
 from conspectus.pipelines.tuning.write import check_free, write_tuning
-from conspectus.prompts.fake import FakeRequest, FakeServer
-from conspectus.prompts.fake.replies import Maker
+from conspectus.prompts.fake import FakeRequest, FakeServer, Maker
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.errors import BadAnswer, BudgetReached, InputError, NeedsModel, UsageError
 from conspectus.storage.settings import Settings, load_settings, read_tuned

@@ -142,7 +142,7 @@ def test_a_server_that_takes_fewer_texts_gets_fewer_from_then_on() -> None:
 
 
 def test_one_tenth_of_faults_is_overcome() -> None:
-    faults = Faults({"429": 0.04, "500": 0.02, "drop": 0.02, "bad_json": 0.01, "cut_body": 0.01}, retry_after=0.05)
+    faults = Faults({"429": 0.04, "500": 0.02, "drop": 0.02, "bad_json": 0.01, "cut": 0.01}, retry_after=0.05)
     texts = [f"{text}, {i}" for i in range(5) for text in TEXTS]
     with FakeServer(faults=faults, dimensions=32, seed=3) as server, metered() as meter:
         found = embedder(server.url, batch_size=10, concurrency=8).embed(texts)

@@ -6,7 +6,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from conspectus.prompts.fake import MALFORMED, MalformedKind
 from conspectus.prompts.replies.records import (
     COMPLETE,
     ClaimRecord,
@@ -18,6 +17,8 @@ from conspectus.prompts.replies.records import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.malformed_json import MALFORMED, MalformedKind
 
 DATA = Path(__file__).parent / "data" / "extractions.jsonl"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.index import build_index
-from conspectus.prompts.fake import FakeRequest, FakeServer
-from conspectus.prompts.fake.replies import FakeReply, made_up
+from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, made_up
 from conspectus.query.menu import METHODS
 from conspectus.storage.errors import ModelError
 from conspectus.storage.settings import Settings, load_settings

@@ -18,6 +18,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.settings import ExtractionSettings, LlmSettings
 
+from tests.malformed_json import MALFORMED
 from tests.marks import unmarked
 
 TEXT = "Ada Lovelace met Charles Babbage in London in June 1833."
@@ -282,7 +283,7 @@ def test_malformed_replies_at_one_in_five() -> None:
         "fence", "prose", "think", "smart_quotes", "raw_newline", "truncated", "ellipsis", "html", "escaped_string",
         "json_lines", "wrapped", "empty", "refusal", "null_content",
     ]  # fmt: skip
-    faults = Faults({kind: 0.2 / len(kinds) for kind in kinds}, by="prompt")  # type: ignore[misc]
+    faults = Faults({kind: 0.2 / len(kinds) for kind in kinds}, by="prompt", spoilers=MALFORMED)
     with FakeServer(scripted(reply(*emitted)), faults=faults, seed=3) as server:
         found, failures = extract(server, *(f"Text {i}." for i in range(300)), max_gleanings=0)
         assert set(server.measures.faults) == set(kinds)

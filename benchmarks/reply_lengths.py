@@ -20,7 +20,7 @@ CHARACTERS: dict[Kind, tuple[int, ...]] = {
         5166, 5549, 5870, 5975, 8216,
     ),
 }
-TOKENS: dict[Kind, tuple[int, ...]] = {  # as `count_tokens` counts them
+TOKENS: dict[Kind, tuple[int, ...]] = {  # as the fake server counts them
     "extraction": (
         257, 309, 365, 433, 478, 524, 554, 587, 620, 642, 670, 689, 719, 745, 771, 856, 902, 975, 1037,
         1188, 2296,
