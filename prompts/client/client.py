@@ -1,24 +1,29 @@
-"""The language model of the settings: remembered, limited, metered, and within its budget."""
+"""The language model of the settings: its replies are remembered, and its calls limited, metered and budgeted."""
 
 import asyncio
 import os
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from conspectus.prompts.client.budget import Budget, Reserve, most_prompt_tokens
-from conspectus.prompts.client.capabilities import Dialect, wanted_schema
-from conspectus.prompts.client.completions import Rate, read_completion
-from conspectus.prompts.client.endpoint import Address
-from conspectus.prompts.client.event_loop import on_the_loop, once_a_process, the_loop
-from conspectus.prompts.client.reply_cache import ReplyMemo, reply_key, step_source
+from conspectus.prompts.client.capabilities import Capabilities, requested_schema
+from conspectus.prompts.client.completions import TokenRate, read_completion
+from conspectus.prompts.client.event_loop import cached_per_process, call_loop, run_on_call_loop
+from conspectus.prompts.client.reply_cache import ReplyMemo, SingleFlight, reply_key, step_source
 from conspectus.prompts.client.retry import BadRequest
-from conspectus.prompts.client.server import Call, Outcome, open_server
-from conspectus.prompts.client.single_flight import Shared
-from conspectus.prompts.client.usage import Meter, Spending, cost, record
+from conspectus.prompts.client.server import Address, Call, Parsed, open_server
+from conspectus.prompts.client.usage import (
+    Meter,
+    Reservation,
+    Spending,
+    TokenBudget,
+    cost,
+    most_prompt_tokens,
+    record,
+)
 from conspectus.prompts.model import Reply, Request
 from conspectus.prompts.render import render
 from conspectus.storage.errors import IndexUnusable, NeedsModel
@@ -27,55 +32,88 @@ from conspectus.storage.settings import LlmSettings
 
 PATH = "/chat/completions"
 
+OnText = Callable[[str], None]
+
 
 class ModelClient:
-    """A model behind a server. Safe to share between threads and event loops.
+    """A model behind a server: a `LanguageModel`. Safe to share between threads and event loops.
 
-    Replies are remembered in `memo` where one is given, and one request made twice at once is sent once. The
-    budget is that of this client: make one a run. `address` is where the server is, if not where the settings say.
-    NeedsModel where the settings name no model; SettingsError where the server needs a key and there is none, or
-    the budget a price.
+    The budget of the settings is that of this client, so make one per run. The same request made twice at once is
+    sent once.
+
+    Args:
+        settings: Section `llm`.
+        memo: Where replies are remembered; None for nowhere.
+        address: The server, if not the one of the settings.
+
+    Attributes:
+        meter: What this client has spent.
+
+    Raises:
+        NeedsModel: The settings name no model.
+        SettingsError: A key, or a price for the budget, is missing.
+
+    Example:
+        model = ModelClient(LlmSettings(model="llama3.1", base_url="http://localhost:11434/v1"))
+        reply = await model.complete(Request((Message("user", "Who was Ada Lovelace?"),), step="answer"))
+        print(reply.text, model.meter.total())
     """
 
     def __init__(self, settings: LlmSettings, memo: Memo | None = None, address: Address | None = None) -> None:
         if not settings.model:
             raise NeedsModel("no language model is configured: set llm.model (and llm.base_url, unless it is OpenAI's)")
         self._settings = settings
-        self._server = open_server(address or address_of(settings))
+        self._server = open_server(address or llm_address(settings))
         self._memo = ReplyMemo(memo) if memo else None
         models = {settings.model, *settings.step_models.values()}
-        self._budget = Budget(settings.max_tokens, settings.max_cost, settings.prices, models, kept=memo is not None)
-        wanted = settings.structured_output
-        self._dialects = dict.fromkeys(models, Dialect("json_schema" if wanted == "auto" else wanted))
-        self._rates: dict[tuple[str, str], Rate] = defaultdict(Rate)
-        self._shared: Shared[Reply] = Shared()
-        self._unkept: IndexUnusable | None = None
+        self._budget = TokenBudget(
+            settings.max_tokens, settings.max_cost, settings.prices, models, resumable=memo is not None
+        )
+        form = settings.structured_output
+        self._capabilities = dict.fromkeys(models, Capabilities("json_schema" if form == "auto" else form))
+        self._rates: dict[tuple[str, str], TokenRate] = defaultdict(TokenRate)
+        self._running: SingleFlight[Reply] = SingleFlight()
+        self._memo_error: IndexUnusable | None = None
         self.meter = Meter()
-        """What this client has spent."""
 
     async def complete(self, request: Request) -> Reply:
-        """Return the reply; ModelRefused, ModelUnavailable or BudgetReached where there is none."""
+        """Return the reply to a request.
+
+        Raises:
+            ModelRefused: The server refuses the request.
+            ModelUnavailable: There is no reply after `llm.attempts` attempts.
+            BudgetReached: The budget does not allow the call.
+            IndexUnusable: The memo cannot be read or written.
+        """
         spent: list[Spending] = []
         try:
-            return await on_the_loop(self._complete(request, spent))
+            return await run_on_call_loop(self._complete(request, spent))
         finally:
-            for each in spent:
-                record(each)
+            for spending in spent:
+                record(spending)
 
     async def stream(self, request: Request) -> AsyncIterator[str]:
-        """Yield the reply as it is made; a remembered one at once. Errors as for `complete`.
+        """Yield the reply as it is made; a remembered one at once.
 
-        ModelUnavailable where the server breaks off: what came until then has been yielded, and is not remembered.
+        Raises:
+            ModelUnavailable: Also if the server breaks off. The pieces so far have been yielded, and are not
+                remembered. Other errors are those of `complete`.
         """
         here = asyncio.get_running_loop()
         pieces: asyncio.Queue[str | None] = asyncio.Queue()
         spent: list[Spending] = []
 
-        def hand(piece: str | None) -> None:
+        def put(piece: str | None) -> None:
             if not here.is_closed():
                 here.call_soon_threadsafe(pieces.put_nowait, piece)
 
-        work = asyncio.run_coroutine_threadsafe(self._stream_to(hand, request, spent), the_loop())
+        async def run() -> None:
+            try:
+                await self._complete(request, spent, put)
+            finally:
+                put(None)
+
+        work = asyncio.run_coroutine_threadsafe(run(), call_loop())
         ended = False
         try:
             while (piece := await pieces.get()) is not None:
@@ -84,129 +122,116 @@ class ModelClient:
             await asyncio.wrap_future(work)
         finally:
             work.cancel()
-            with suppress(TimeoutError):  # until it is accounted for
+            with suppress(TimeoutError):  # until the call is accounted for
                 async with asyncio.timeout(1):
                     while not ended:
                         ended = await pieces.get() is None
-            for each in spent:
-                record(each)
+            for spending in spent:
+                record(spending)
 
     async def remember(self, request: Request, reply: Reply) -> None:
-        """Remember a reply as the one to this request, in the place of the one that is remembered."""
+        """Remember a reply as the one to this request, replacing the remembered one."""
         if self._memo:
-            await on_the_loop(self._memo.put(self._asked(request).key, reply, _sources(request), replaces=True))
+            key = self._prepared(request).key
+            await run_on_call_loop(self._memo.put(key, reply, _sources(request), replaces=True))
 
-    def dialect(self, model: str) -> Dialect:
-        """Return how a model's server is asked, as far as that is known by now."""
-        return self._dialects[model]
+    def capabilities(self, model: str) -> Capabilities:
+        """Return what is known so far of the capabilities of a model's server."""
+        return self._capabilities[model]
 
-    async def _complete(self, request: Request, spent: list[Spending]) -> Reply:
-        asked = self._asked(request)
-        reply = await self._remembered(asked, spent)
-        if reply is None:
-            name = f"{asked.key} fresh" if request.fresh else asked.key
-            reply, own = await self._shared.get(name, lambda: self._fetch(asked, spent, self._server.post))
-            if not own:
-                self._account(Spending(request.step, asked.model, remembered=1), spent)
+    async def _complete(self, request: Request, spent: list[Spending], on_text: OnText | None = None) -> Reply:
+        """Return the remembered reply, or that of the server; `on_text` gets it streamed."""
+        call = self._prepared(request)
+        reply = await self._memo.get(call.key) if self._memo and not request.fresh else None
+        if reply is not None:
+            self._account(Spending(request.step, call.model, remembered=1), spent)
+            if on_text:
+                on_text(reply.text)
+        elif on_text:
+            reply = await self._fetch(call, spent, on_text)
+        else:
+            key = f"{call.key} fresh" if request.fresh else call.key
+            reply, is_own = await self._running.get(key, lambda: self._fetch(call, spent))
+            if not is_own:
+                self._account(Spending(request.step, call.model, remembered=1), spent)
         return reply
 
-    async def _stream_to(self, hand: Callable[[str | None], None], request: Request, spent: list[Spending]) -> None:
-        try:
-            await self._stream(request, spent, hand)
-        finally:
-            hand(None)
+    async def _fetch(self, prepared: "_Prepared", spent: list[Spending], on_text: OnText | None = None) -> Reply:
+        """Return the server's reply, and remember it."""
+        rate = self._rates[prepared.model, prepared.request.step]
+        while True:
+            capabilities = self._capabilities[prepared.model]
+            call = self._call(prepared, capabilities, rate, stream=on_text is not None)
+            reply = None
+            try:
+                reply = await self._server.send(call, on_text)
+            except BadRequest as error:
+                self._lower(prepared.model, capabilities, error)
+                continue
+            finally:
+                self._account(self._spending(prepared, call, reply), spent)
+            rate.learn(prepared.n_bytes, reply)
+            if self._memo and not prepared.request.fresh:
+                try:
+                    await self._memo.put(prepared.key, reply, _sources(prepared.request))
+                except IndexUnusable as error:
+                    self._memo_error = error  # do not buy replies that cannot be kept
+                    raise
+            return reply
 
-    async def _stream(self, request: Request, spent: list[Spending], hand: Callable[[str], None]) -> None:
-        asked = self._asked(request)
-        reply = await self._remembered(asked, spent)
-        if reply is None:
-            await self._fetch(asked, spent, lambda call: self._server.stream(call, hand), stream=True)
-        else:
-            hand(reply.text)
-
-    def _asked(self, request: Request) -> "_Asked":
+    def _prepared(self, request: Request) -> "_Prepared":
         model = self._settings.step_models.get(request.step, self._settings.model)
         max_tokens = request.max_tokens or self._settings.max_output_tokens
-        request = replace(
-            request, messages=tuple(replace(each, content=sendable(each.content)) for each in request.messages)
-        )
-        schema = wanted_schema(request)
-        form = render("form/json", schema=schema) if schema else ""
-        return _Asked(
+        messages = tuple(replace(message, content=sendable(message.content)) for message in request.messages)
+        request = replace(request, messages=messages)
+        schema = requested_schema(request)
+        in_words = render("form/json", schema=schema) if schema else ""
+        return _Prepared(
             request,
             model,
             max_tokens,
-            n_bytes=sum(len(each.content.encode()) for each in request.messages),
-            most_prompt_tokens=most_prompt_tokens(request.messages, form),
+            n_bytes=sum(len(message.content.encode()) for message in messages),
+            most_prompt_tokens=most_prompt_tokens(messages, in_words),
             key=reply_key(request, model, max_tokens, schema),
         )
 
-    async def _remembered(self, asked: "_Asked", spent: list[Spending]) -> Reply | None:
-        reply = await self._memo.get(asked.key) if self._memo and not asked.request.fresh else None
-        if reply:
-            self._account(Spending(asked.request.step, asked.model, remembered=1), spent)
-        return reply
+    def _call(
+        self, prepared: "_Prepared", capabilities: Capabilities, rate: TokenRate, *, stream: bool
+    ) -> Call[Reply]:
+        def parse(body: Mapping[str, Any]) -> Parsed[Reply]:
+            reply = read_completion(body, prepared.model, prepared.n_bytes, rate)
+            dollars = cost(self._settings.prices, prepared.model, reply.prompt_tokens, reply.completion_tokens)
+            return Parsed(reply, reply.prompt_tokens + reply.completion_tokens, dollars, reply.estimated)
 
-    async def _fetch(self, asked: "_Asked", spent: list[Spending], send: "_Send", *, stream: bool = False) -> Reply:
-        rate = self._rates[asked.model, asked.request.step]
-        while True:
-            dialect = self._dialects[asked.model]
-            call = self._call(asked, dialect, rate, stream)
-            reply = None
-            try:
-                reply = await send(call)
-            except BadRequest as error:
-                self._lower(asked.model, dialect, error)
-                continue
-            finally:
-                self._account(self._spending(asked, call, reply), spent)
-            rate.learn(asked.n_bytes, reply)
-            await self._keep(asked, reply)
-            return reply
-
-    async def _keep(self, asked: "_Asked", reply: Reply) -> None:
-        if self._memo and not asked.request.fresh:
-            try:
-                await self._memo.put(asked.key, reply, _sources(asked.request))
-            except IndexUnusable as error:
-                self._unkept = error  # what cannot be kept is not bought any more
-                raise
-
-    def _call(self, asked: "_Asked", dialect: Dialect, rate: Rate, stream: bool) -> Call[Reply]:
-        def read(body: Mapping[str, Any]) -> Outcome[Reply]:
-            reply = read_completion(body, asked.model, asked.n_bytes, rate)
-            dollars = cost(self._settings.prices, asked.model, reply.prompt_tokens, reply.completion_tokens)
-            return Outcome(reply, reply.prompt_tokens + reply.completion_tokens, dollars, reply.estimated)
+        def reserve() -> AbstractAsyncContextManager[Reservation]:
+            if self._memo_error:
+                raise self._memo_error
+            return self._budget.reserve(prepared.model, prepared.most_prompt_tokens, prepared.max_tokens)
 
         return Call(
             PATH,
-            body=dialect.parameters(asked.request, asked.model, asked.max_tokens, stream),
-            expected=rate.expected(asked.n_bytes, asked.max_tokens),
-            reserve=lambda: self._reserve(asked),
-            read=read,
+            body=capabilities.body(prepared.request, prepared.model, prepared.max_tokens, stream),
+            expected=rate.expected(prepared.n_bytes, prepared.max_tokens),
+            reserve=reserve,
+            parse=parse,
         )
 
-    def _reserve(self, asked: "_Asked") -> AbstractAsyncContextManager[Reserve]:
-        if self._unkept:
-            raise self._unkept
-        return self._budget.reserve(asked.model, asked.most_prompt_tokens, asked.max_tokens)
-
-    def _lower(self, model: str, asked_in: Dialect, error: BadRequest) -> None:
-        """Ask the model in a weaker dialect from now on; the error, where what it refuses is no matter of dialect."""
-        if self._dialects[model] != asked_in:
+    def _lower(self, model: str, used: Capabilities, error: BadRequest) -> None:
+        """Lower the capabilities of a model from now on; raise the error if it is about something else."""
+        if self._capabilities[model] != used:
             return  # another call has learned it in the meantime
-        lowered = asked_in.lowered(error.refusal)
+        lowered = used.lowered(error.refusal)
         fixed = self._settings.structured_output != "auto"
-        if lowered is None or (fixed and lowered.structured_output != asked_in.structured_output):
+        if lowered is None or (fixed and lowered.structured_output != used.structured_output):
             raise error
-        self._dialects[model] = lowered
+        self._capabilities[model] = lowered
 
-    def _spending(self, asked: "_Asked", call: Call[Reply], reply: Reply | None) -> Spending:
+    def _spending(self, prepared: "_Prepared", call: Call[Reply], reply: Reply | None) -> Spending:
         spent = Spending(
-            asked.request.step,
-            asked.model,
+            prepared.request.step,
+            prepared.model,
             attempts=call.attempts,
-            unconfirmed_tokens=call.unconfirmed * (asked.most_prompt_tokens + asked.max_tokens),
+            unconfirmed_tokens=call.unconfirmed * (prepared.most_prompt_tokens + prepared.max_tokens),
         )
         if reply is None:
             return spent
@@ -215,7 +240,7 @@ class ModelClient:
             calls=1,
             prompt_tokens=reply.prompt_tokens,
             completion_tokens=reply.completion_tokens,
-            cost=cost(self._settings.prices, asked.model, reply.prompt_tokens, reply.completion_tokens),
+            cost=cost(self._settings.prices, prepared.model, reply.prompt_tokens, reply.completion_tokens),
             estimated=reply.estimated,
         )
 
@@ -224,11 +249,8 @@ class ModelClient:
         spent.append(spending)
 
 
-_Send = Callable[[Call[Reply]], Awaitable[Reply]]
-
-
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Prepared:
     """A request with what follows from it and the settings."""
 
     request: Request
@@ -244,12 +266,12 @@ def _sources(request: Request) -> tuple[str, ...]:
 
 
 def sendable(text: str) -> str:
-    """Return a text in which halves of surrogate pairs, which no server takes, are U+FFFD."""
+    """Return a text with U+FFFD for halves of surrogate pairs, which no server accepts."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def address_of(settings: LlmSettings) -> Address:
-    """Return where the settings say that the model is."""
+def llm_address(settings: LlmSettings) -> Address:
+    """Return the address of the model in the settings."""
     return Address(
         settings.base_url,
         settings.api_version,
@@ -263,17 +285,20 @@ def address_of(settings: LlmSettings) -> Address:
 
 
 def open_client(settings: LlmSettings, memo: Path) -> ModelClient:
-    """Return the client of these settings that remembers in `memo`: one a process, and so one budget.
+    """Return the client of these settings: one per process, hence one budget.
 
-    Where the memo's folder cannot be written to, nothing is remembered.
+    Args:
+        settings: Section `llm`.
+        memo: The SQLite file that remembers replies. Nothing is remembered if its folder is not writable.
+
+    Raises:
+        NeedsModel: The settings name no model.
+        SettingsError: A key, or a price for the budget, is missing.
     """
-    return _client(settings.model_dump_json(), memo if os.access(_existing(memo.parent), os.W_OK) else None)
+    folder = next(folder for folder in memo.parents if folder.exists())
+    return _client(settings.model_dump_json(), memo if os.access(folder, os.W_OK) else None)
 
 
-@once_a_process
+@cached_per_process
 def _client(settings: str, memo: Path | None) -> ModelClient:
     return ModelClient(LlmSettings.model_validate_json(settings), Memo(memo) if memo else None)
-
-
-def _existing(folder: Path) -> Path:
-    return next(each for each in (folder, *folder.parents) if each.exists())

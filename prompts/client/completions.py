@@ -1,44 +1,55 @@
-"""The bodies of chat completions: what a reply says, and what it took."""
+"""Replies of the chat completions API, whole or streamed: their text and their usage."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.model import Reply
 
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionChunk
+
 _MOST_TOKENS = 1_000_000_000
-"""No reply takes more: a server that says so does not count."""
+"""Reported counts above this are not believed."""
 
 
 @dataclass(slots=True)
-class Rate:
-    """How many tokens a server makes of a byte of text, and of an answer, learned from its own counts.
+class TokenRate:
+    """Tokens per byte of text and per reply, learned from a server's own counts.
 
-    Both are for estimates only: how long a call will keep a limiter busy, and usage that a server does not tell.
+    Only for estimates: how much of a rate limit a call will use, and usage that a server does not report.
     """
 
-    of_a_byte: float = 0.3
+    per_byte: float = 0.3
     completion: float | None = None
 
     def learn(self, n_bytes: int, reply: Reply) -> None:
-        """Take a reply to a prompt of `n_bytes` into account: an exponential mean over about the last ten."""
+        """Learn from the reply to a prompt of `n_bytes`: an exponential mean over about the last ten."""
         if reply.estimated:
             return
-        self.of_a_byte += 0.1 * (reply.prompt_tokens / max(n_bytes, 1) - self.of_a_byte)
+        self.per_byte += 0.1 * (reply.prompt_tokens / max(n_bytes, 1) - self.per_byte)
         before = reply.completion_tokens if self.completion is None else self.completion
         self.completion = before + 0.1 * (reply.completion_tokens - before)
 
     def expected(self, n_bytes: int, max_tokens: int) -> float:
-        """Return about how many tokens a call takes; until a reply has come, as many as it may."""
+        """Return the expected tokens of a call; before the first reply, the most it may use."""
         completion = max_tokens if self.completion is None else min(self.completion, max_tokens)
-        return n_bytes * self.of_a_byte + completion
+        return n_bytes * self.per_byte + completion
 
 
-def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Rate) -> Reply:
-    """Return the reply that a body holds; TryAgain where it holds none.
+def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: TokenRate) -> Reply:
+    """Return the reply in a response body. A refusal counts as text.
 
-    A refusal counts as the text. Tokens are estimated where the body tells no usage.
+    Args:
+        body: The parsed body.
+        model: The model that was asked.
+        n_bytes: UTF-8 bytes of the prompt, to estimate tokens where the body reports no usage.
+        rate: Tokens per byte for that estimate.
+
+    Raises:
+        TryAgain: The body holds no reply.
     """
     try:
         choice = body["choices"][0]
@@ -46,31 +57,79 @@ def read_completion(body: Mapping[str, Any], model: str, n_bytes: int, rate: Rat
         text = _joined(message.get("content")) or message.get("refusal") or ""
         finish = choice.get("finish_reason") or "stop"
     except (KeyError, IndexError, TypeError, AttributeError) as error:
-        says = body.get("error") if isinstance(body, Mapping) else None
-        raise TryAgain(f"a reply without a choice: {says or body!r:.200}", taken=True) from error
+        shown = body.get("error") if isinstance(body, Mapping) else None
+        raise TryAgain(f"a reply without a choice: {shown or body!r:.200}", taken=True) from error
     if not (isinstance(text, str) and isinstance(finish, str)):
-        raise TryAgain(f"a reply that is no text: {text!r:.200}", taken=True)
-    return reply_of(text, model, finish, body.get("usage"), n_bytes, rate)
+        raise TryAgain(f"a reply that is not text: {text!r:.200}", taken=True)
+    usage = body.get("usage")
+    counts = usage if isinstance(usage, Mapping) else {}
+    prompt, completion = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    if _is_count(prompt) and _is_count(completion):
+        return Reply(text, model, finish, prompt, completion)
+    n_reply_bytes = len(text.encode("utf-8", "surrogatepass"))
+    prompt, completion = round(n_bytes * rate.per_byte), round(n_reply_bytes * rate.per_byte)
+    return Reply(text, model, finish, prompt, completion, estimated=True)
 
 
 def _joined(content: object) -> object:
-    """Return the text of a content that comes in parts, anything else as it is."""
+    """Return the text of a content that comes in parts, anything else unchanged."""
     if not isinstance(content, list):
         return content
-    return "".join(str(each.get("text", "")) for each in content if isinstance(each, Mapping))
+    return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
 
 
 def _is_count(value: object) -> TypeGuard[int]:
     return type(value) is int and 0 <= value <= _MOST_TOKENS
 
 
-def reply_of(text: str, model: str, finish: str, usage: object, n_bytes: int, rate: Rate) -> Reply:
-    """Return a reply with the tokens that the server tells, or with estimates."""
-    told = usage if isinstance(usage, Mapping) else {}
-    prompt, completion = told.get("prompt_tokens"), told.get("completion_tokens")
-    if _is_count(prompt) and _is_count(completion):
-        return Reply(text, model, finish, prompt, completion)
-    n_written = len(text.encode("utf-8", "surrogatepass"))
-    return Reply(
-        text, model, finish, round(n_bytes * rate.of_a_byte), round(n_written * rate.of_a_byte), estimated=True
-    )
+class StreamedCompletion:
+    """Hands on the text of chunks as they arrive, and assembles the body that a whole completion would have."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self._on_text = on_text
+        self._text: list[str] = []
+        self._finish: str | None = None
+        self._usage: dict[str, Any] | None = None
+
+    @property
+    def started(self) -> bool:
+        """Whether any text has been handed on."""
+        return bool(self._text)
+
+    def add(self, chunk: "ChatCompletionChunk") -> None:
+        """Take the next chunk."""
+        if chunk.usage:
+            self._usage = chunk.usage.to_dict()
+        for choice in chunk.choices or ():
+            text = (choice.delta.content or choice.delta.refusal) if choice.delta else None
+            self._take(text, choice.finish_reason)
+
+    def add_whole(self, body: Mapping[str, Any]) -> None:
+        """Take the body of a server that sends a whole completion instead of a stream."""
+        choice = body["choices"][0]
+        self._usage = body.get("usage")
+        self._take(choice["message"].get("content"), choice.get("finish_reason") or "stop")
+
+    def _take(self, text: str | None, finish: str | None) -> None:
+        if not isinstance(text, str | None) or not isinstance(finish, str | None):
+            raise TryAgain(f"a piece that is not text: {text!r:.200}", taken=True)
+        if text:
+            self._text.append(text)
+            self._on_text(text)
+        self._finish = finish or self._finish
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of the whole completion; TryAgain if the stream ended without a finish reason."""
+        if self._finish is None:
+            raise TryAgain("the stream ended without a finish reason", taken=True)
+        choice = {"message": {"content": "".join(self._text)}, "finish_reason": self._finish}
+        return {"choices": [choice], "usage": self._usage}
+
+
+def stream_errors() -> tuple[type[Exception], ...]:
+    """Return the exceptions of a broken stream: connections that drop, errors in it, chunks of the wrong shape."""
+    import httpx2
+    import openai
+
+    wrong_shape = (json.JSONDecodeError, UnicodeDecodeError, RecursionError, AttributeError, TypeError, LookupError)
+    return (TryAgain, httpx2.HTTPError, openai.APIError, *wrong_shape)

@@ -1,65 +1,67 @@
-"""The one event loop that all calls to servers run on.
+"""The event loop of all calls to servers, and waiting for several calls at once.
 
-A pool of connections belongs to the event loop that made it. Callers come from loops of their own (a server's, a
-notebook's, `asyncio.run` for each question) and from none at all, so calls run on a loop in a thread of its own:
-one pool of connections, one limiter and one budget a process, whoever calls.
+A connection pool belongs to the event loop that created it. Callers come from loops of their own (a web server's, a
+notebook's, `asyncio.run` for each question) or from none, so calls run on one loop in a thread of its own: one pool,
+one limiter and one budget per process, whoever calls.
 """
 
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any, ParamSpec, TypeVar, cast
 
+from conspectus.storage.errors import ModelError
+
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
 
 
-def once_a_process(make: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Return the function with its results kept, and forgotten in a forked process: threads do not survive a fork.
+def cached_per_process(make: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Cache a function's results until the process forks: threads do not survive a fork.
 
-    Threads that call it at the same moment get the same: a cache alone would let each make its own.
+    Unlike with `functools.cache`, concurrent callers get the same result.
     """
-    kept = cache(make)
+    cached = cache(make)
     lock = threading.RLock()
 
     @wraps(make)
     def once(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         with lock:
-            return cast(Callable[Parameters, Result], kept)(*args, **kwargs)
+            return cast(Callable[Parameters, Result], cached)(*args, **kwargs)
 
     def forget() -> None:
         nonlocal lock
-        lock = threading.RLock()  # the thread that held it may not be here
-        kept.cache_clear()
+        lock = threading.RLock()  # the thread that held it may not exist here
+        cached.cache_clear()
 
     os.register_at_fork(after_in_child=forget)
     return once
 
 
-@once_a_process
-def the_loop() -> asyncio.AbstractEventLoop:
-    """Return the loop, started in a daemon thread when it is first needed."""
+@cached_per_process
+def call_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of all calls, started in a daemon thread when it is first needed."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="model calls", daemon=True).start()
     return loop
 
 
-async def on_the_loop(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return what `work` returns; it runs on the loop, and is cancelled there when the caller is cancelled."""
-    loop = the_loop()
+async def run_on_call_loop(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine on the call loop; it is cancelled when the caller is."""
+    loop = call_loop()
     if asyncio.get_running_loop() is loop:
         return await work
     return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, loop))
 
 
 class Waits:
-    """What other threads wait for on the loop, so that it can be given up for them: only a main thread is interrupted.
+    """The pending `wait_for` calls of other threads, to be cancelled together: only a main thread is interrupted.
 
-    Whoever calls `wait_for` in a context in which `enter` was called is among them.
+    `wait_for` registers with the `Waits` whose `enter` was called in its context.
     """
 
     def __init__(self) -> None:
@@ -68,11 +70,11 @@ class Waits:
         self._futures: set[Future[Any]] = set()
 
     def enter(self) -> None:
-        """Count what is waited for in this context, and in its copies, from now on."""
+        """Register the waits of this context, and of copies of it, from now on."""
         _waits.set(self)
 
     def add(self, future: "Future[Any]") -> None:
-        """Count what is waited for."""
+        """Register a wait."""
         with self._lock:
             given_up = self._given_up
             self._futures.add(future)
@@ -81,7 +83,7 @@ class Waits:
             future.cancel()
 
     def give_up(self) -> None:
-        """Cancel all that is waited for now or later: `wait_for` then raises concurrent.futures.CancelledError."""
+        """Cancel all waits, now and later: `wait_for` then raises concurrent.futures.CancelledError."""
         with self._lock:
             self._given_up = True
             waiting = list(self._futures)
@@ -93,14 +95,37 @@ _waits: ContextVar[Waits | None] = ContextVar("waits", default=None)
 
 
 def wait_for(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return what `work` returns to a caller that is not asynchronous; never call this on the loop itself.
+    """Run a coroutine on the call loop and wait for it from synchronous code; never call this on that loop.
 
-    It is cancelled where the caller is interrupted, and where its `Waits` are given up.
+    It is cancelled if the caller is interrupted, or if the `Waits` of its context give up.
     """
-    future = asyncio.run_coroutine_threadsafe(work, the_loop())
+    future = asyncio.run_coroutine_threadsafe(work, call_loop())
     if waits := _waits.get():
         waits.add(future)
     try:
         return future.result()
     finally:
         future.cancel()
+
+
+async def gather_all(works: Iterable[Awaitable[Result]]) -> list[Result]:
+    """Run all works at once and return their results in order; if any raised, raise the first error at the end.
+
+    Unlike with `asyncio.gather`, the others are finished first: their calls are paid for, and their replies will be
+    remembered.
+    """
+    tasks = [asyncio.ensure_future(work) for work in works]
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return [task.result() for task in tasks]
+
+
+async def gather_settled(works: Iterable[Awaitable[Result]]) -> list[Result | ModelError]:
+    """Like `gather_all`, with a work's ModelError in place of its result; other errors are raised."""
+    return await gather_all(_settled(work) for work in works)
+
+
+async def _settled(work: Awaitable[Result]) -> Result | ModelError:
+    try:
+        return await work
+    except ModelError as error:
+        return error

@@ -1,15 +1,15 @@
-"""Replies by what was asked: no model is paid twice for one question.
+"""Replies by what was asked: no question is paid for twice, and the same question at the same time is sent once.
 
-The key is the hash of all that shapes a reply: the model's name, the messages, the form asked for, the bounds, the
-temperature and the number of the sample. Not of where the server is: a model that moves keeps its replies.
+The key is a hash of everything that shapes a reply: the model's name, the messages, the schema, the bounds, the
+temperature and the sample number. The server's address is no part of it: a model that moves keeps its replies.
 """
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from conspectus.prompts.embedding.micro_batch import Batched
 from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
@@ -18,21 +18,98 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 KIND = "reply"
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 
 def reply_key(request: Request, model: str, max_tokens: int, schema: str) -> str:
-    """Return the name under which the reply to a request is remembered; neither step nor sources change it."""
-    messages = [[each.role, each.content] for each in request.messages]
+    """Return the key of the reply to a request; its step and sources are no part of it."""
+    messages = [[message.role, message.content] for message in request.messages]
     shape = [model, messages, schema, max_tokens, float(request.temperature), request.sample]
     return digest(json.dumps(shape))
 
 
 def step_source(step: str) -> str:
-    """Return what stands among the sources of a reply for the step that asked."""
+    """Return how a reply's sources name the step that asked for it."""
     return f"step {step}"
 
 
+class MicroBatcher(Generic[Item, Result]):
+    """Runs blocking work in a thread, one batch at a time: items that arrive meanwhile form the next batch.
+
+    `work` takes items and returns one result for each; an exception goes to all callers of the batch. It belongs to
+    one event loop.
+    """
+
+    def __init__(self, work: Callable[[Sequence[Item]], Sequence[Result]]) -> None:
+        self._work = work
+        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
+        self._worker: asyncio.Task[None] | None = None
+
+    async def __call__(self, item: Item) -> Result:
+        """Return the result for one item."""
+        done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._waiting.append((item, done))
+        if self._worker is None:
+            self._worker = asyncio.create_task(self._run())
+        return await done
+
+    async def _run(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            (outcome,) = await asyncio.gather(
+                asyncio.to_thread(self._work, [item for item, _ in batch]), return_exceptions=True
+            )
+            for number, (_, done) in enumerate(batch):
+                if done.done():  # its caller was cancelled
+                    continue
+                if isinstance(outcome, BaseException):
+                    done.set_exception(outcome)
+                else:
+                    done.set_result(outcome[number])
+        self._worker = None
+
+
+@dataclass(slots=True)
+class _Flight(Generic[Result]):
+    task: "asyncio.Task[Result]"
+    waiting: int = 0
+
+
+class SingleFlight(Generic[Result]):
+    """Shares running work: callers with the same key wait for the same task. It belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._flights: dict[str, _Flight[Result]] = {}
+
+    async def get(self, key: str, start: Callable[[], Coroutine[Any, Any, Result]]) -> tuple[Result, bool]:
+        """Return the result, and whether the work was started for this caller. All callers get its exception.
+
+        Work that nobody waits for any more is cancelled.
+        """
+        flight = self._flights.get(key)
+        is_own = flight is None
+        if flight is None:
+            flight = started = _Flight(asyncio.create_task(start()))
+            self._flights[key] = flight
+            flight.task.add_done_callback(lambda _: self._forget(key, started))
+        flight.waiting += 1
+        try:
+            return await asyncio.shield(flight.task), is_own
+        finally:
+            flight.waiting -= 1
+            if not (flight.waiting or flight.task.done()):
+                self._forget(key, flight)
+                flight.task.cancel()
+
+    def _forget(self, key: str, flight: _Flight[Result]) -> None:
+        """Forget this work; other work may have started under the key since."""
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+
+
 @dataclass(frozen=True, slots=True)
-class _New:
+class _Write:
     key: str
     reply: Reply
     sources: Sequence[str]
@@ -40,26 +117,23 @@ class _New:
 
 
 class ReplyMemo:
-    """Replies on disk, read and written many at a time. It belongs to one event loop; IndexUnusable as for `Memo`."""
+    """Replies on disk, read and written in batches. It belongs to one event loop; errors are those of `Memo`."""
 
     def __init__(self, memo: Memo) -> None:
         self._memo = memo
-        self._read = Batched(self._get_many)
-        self._write = Batched(self._put_many)
+        self._read = MicroBatcher(self._get_many)
+        self._write = MicroBatcher(self._put_many)
 
     async def get(self, key: str) -> Reply | None:
-        """Return the reply remembered under a key, marked as such; IndexUnusable where it is damaged."""
+        """Return the remembered reply, marked as such; IndexUnusable if it is damaged."""
         found = await self._read(key)
         if isinstance(found, IndexUnusable):
             raise found
         return found
 
     async def put(self, key: str, reply: Reply, sources: Sequence[str], *, replaces: bool = False) -> None:
-        """Remember a reply and what it was made from; when this returns, it outlives the process.
-
-        A reply already remembered stays, unless this one `replaces` it.
-        """
-        await self._write(_New(key, reply, sources, replaces))
+        """Remember a reply and its sources durably; an existing reply stays unless this one `replaces` it."""
+        await self._write(_Write(key, reply, sources, replaces))
 
     def _get_many(self, keys: Sequence[str]) -> list[Reply | IndexUnusable | None]:
         found = self._memo.get_many(KIND, keys)
@@ -67,22 +141,23 @@ class ReplyMemo:
 
     def _reply(self, value: bytes) -> Reply | IndexUnusable:
         try:
-            return _KEPT.validate_json(value).reply()
+            return Reply(*_ROW.validate_json(value), remembered=True)
         except ValidationError:
             return IndexUnusable(f"the memo {self._memo.path} holds a damaged reply; delete it to go on")
 
-    def _put_many(self, batch: Sequence[_New]) -> list[None]:
-        for put, some in (
-            (self._memo.put_many, [each for each in batch if not each.replaces]),
-            (self._memo.replace_many, [each for each in batch if each.replaces]),
+    def _put_many(self, batch: Sequence[_Write]) -> list[None]:
+        for put, writes in (
+            (self._memo.put_many, [write for write in batch if not write.replaces]),
+            (self._memo.replace_many, [write for write in batch if write.replaces]),
         ):
-            if some:
-                put(KIND, {each.key: _value(each.reply) for each in some}, {each.key: each.sources for each in some})
+            if writes:
+                rows = {write.key: _row(write.reply) for write in writes}
+                put(KIND, rows, {write.key: write.sources for write in writes})
         return [None] * len(batch)
 
 
-class _Kept(NamedTuple):
-    """What is kept of a reply."""
+class _ReplyRow(NamedTuple):
+    """The fields of a reply that are stored."""
 
     text: str
     model: str
@@ -91,13 +166,10 @@ class _Kept(NamedTuple):
     completion_tokens: int
     estimated: bool
 
-    def reply(self) -> Reply:
-        return Reply(*self, remembered=True)
+
+_ROW = TypeAdapter(_ReplyRow, config=ConfigDict(strict=True))
 
 
-_KEPT = TypeAdapter(_Kept, config=ConfigDict(strict=True))
-
-
-def _value(reply: Reply) -> bytes:
-    kept = _Kept(reply.text, reply.model, reply.finish, reply.prompt_tokens, reply.completion_tokens, reply.estimated)
-    return json.dumps(kept).encode("ascii")
+def _row(reply: Reply) -> bytes:
+    row = (reply.text, reply.model, reply.finish, reply.prompt_tokens, reply.completion_tokens, reply.estimated)
+    return json.dumps(row).encode("ascii")

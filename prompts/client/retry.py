@@ -1,4 +1,4 @@
-"""What a failed try means: worth another, or not; and how long to wait before it."""
+"""What a failed attempt means: whether to try again, and how long to wait before that."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,28 +6,32 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import TYPE_CHECKING
 
-from conspectus.prompts.client.endpoint import Address
 from conspectus.storage.errors import ModelRefused
 
 if TYPE_CHECKING:
     import openai
+    from conspectus.prompts.client.server import Address
     from tenacity import RetryCallState
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Seconds between tries where the server names none: at random below a bound that doubles each time."""
+"""Seconds between attempts if the server names none: random, below a bound that doubles each time."""
 _PATIENCE = 600.0
-"""A server that asks for a longer wait than this many seconds is not worth waiting for."""
+"""Longest requested wait in seconds that is respected; the call fails beyond it."""
 _BUSY = {429, 503, 529}
 _WORTH_ANOTHER = {408, 409, 425}
 _PARAMETER = re.compile("response_format|json_schema|json_object|stream_options|max_completion_tokens|max_tokens")
-"""llama-cpp-python 0.3 answers 500 to a parameter that it does not know."""
+"""llama-cpp-python 0.3 answers 500 to a parameter it does not know."""
 _OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
 class TryAgain(Exception):
-    """A try that failed in a way that another may not. `wait` is what the server asks for, in seconds.
+    """An attempt failed in a way that another may not.
 
-    `taken`: the server may have done the work, and may charge for it. `busy`: it refused to begin.
+    Args:
+        reason: What went wrong.
+        wait: Seconds that the server asks to wait.
+        taken: The server may have done the work, and may charge for it.
+        busy: The server refused to start.
     """
 
     def __init__(self, reason: str, *, wait: float | None = None, taken: bool = False, busy: bool = False) -> None:
@@ -38,39 +42,39 @@ class TryAgain(Exception):
 
 
 class BadRequest(ModelRefused):
-    """The server does not understand the request: it may in another dialect. `refusal` is what it says."""
+    """The server does not understand the request, but may understand a simpler one. `refusal` is its message."""
 
     def __init__(self, message: str, refusal: str) -> None:
         super().__init__(message)
         self.refusal = refusal
 
 
-def judge(error: "openai.APIError", address: Address, clean: Callable[[str], str]) -> TryAgain | ModelRefused:
-    """Return what an error of the openai package means, of a call to the server at that address.
+def as_outcome(error: "openai.APIError", address: "Address", redact: Callable[[str], str]) -> TryAgain | ModelRefused:
+    """Return the meaning of an error of the openai package, raised by a call to `address`.
 
-    `clean` takes secrets out of what the server says.
+    `redact` removes secrets from what the server says.
     """
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        return _judge_status(error, address, clean)
+        return _of_status(error, address, redact)
     if isinstance(error, openai.APITimeoutError):
         return TryAgain(f"no reply in time from {address.shown}", taken=True)
     if not isinstance(error, openai.APIConnectionError):
-        return TryAgain(clean(f"{address.shown} says: {error.message}"), taken=True)
+        return TryAgain(redact(f"{address.shown} says: {error.message}"), taken=True)
     cause = error.__cause__
-    if type(cause).__name__ == "LocalProtocolError":  # its text may hold what cannot be sent
+    if type(cause).__name__ == "LocalProtocolError":  # its text may quote a header
         return ModelRefused(f"the request to {address.shown} cannot be sent as HTTP")
-    # Where no connection came about, nothing was sent.
+    # Without a connection nothing was sent.
     connected = type(cause).__name__ not in {"ConnectError", "ConnectTimeout", "PoolTimeout"}
     return TryAgain(f"no connection to {address.shown}: {cause or error}", taken=connected)
 
 
-def _judge_status(
-    error: "openai.APIStatusError", address: Address, clean: Callable[[str], str]
+def _of_status(
+    error: "openai.APIStatusError", address: "Address", redact: Callable[[str], str]
 ) -> TryAgain | ModelRefused:
     status = error.status_code
-    message = clean(error.message)
+    message = redact(error.message)
     says = f"{address.shown} says {status}: {' '.join(message.split())[:500]}"
     wait = retry_after(error.response.headers)
     if status == 429 and error.code in _OUT_OF_MONEY:
@@ -90,7 +94,7 @@ def _judge_status(
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait: Retry-After in seconds or as a date, or retry-after-ms.
+    """Return the seconds that a server asks to wait (Retry-After in seconds or as a date, or retry-after-ms).
 
     >>> retry_after({"retry-after": "1.5"})
     1.5
@@ -108,10 +112,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def pause(state: "RetryCallState") -> float:
-    """Return the seconds before the next try.
+def wait_before_retry(state: "RetryCallState") -> float:
+    """Return the seconds before the next attempt (a tenacity wait).
 
-    A wait that the server names holds everyone back at its limiter; the call itself has then nothing to wait for.
+    A busy server's wait holds back all calls in its limiter, so the call itself need not wait here.
     """
     from tenacity import wait_random_exponential
 

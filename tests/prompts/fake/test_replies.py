@@ -25,7 +25,7 @@ def test_the_first_rule_that_matches_answers() -> None:
         [Rule("one", "a"), Rule("two", lambda asked: asked.model == "large"), Rule("once", times=1)], "rest"
     )
     assert [reply(replies, text) for text in ("a", "b", "c")] == ["one", "once", "rest"]
-    assert reply(replies, "b", model="big") == "two"
+    assert reply(replies, "b", model="large") == "two"
 
 
 def test_what_replies_can_be_made_of() -> None:
