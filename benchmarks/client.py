@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import openai
-from conspectus.prompts.client.client import ModelClient, address_of
+from conspectus.prompts.client.client import ModelClient, llm_address
 from conspectus.prompts.fake import fake_process
 from conspectus.prompts.model import Message, Request
 from conspectus.storage.memo import Memo
@@ -104,7 +104,7 @@ def limits(minute: float, minutes: float) -> None:
 
 async def limited(settings: LlmSettings, minute: float, n_calls: int) -> None:
     """Make calls through a client whose minute is as short as the server's."""
-    model = ModelClient(settings, address=replace(address_of(settings), window=minute))
+    model = ModelClient(settings, address=replace(llm_address(settings), window=minute))
     await asyncio.gather(*(model.complete(request(each)) for each in range(n_calls)))
 
 

@@ -150,7 +150,7 @@ class AsyncIndex:
             >>> [evidence.passages[0].title for evidence in found]
             ['lighthouse', 'harbour']
         """
-        from conspectus.prompts.client.gather import together
+        from conspectus.prompts.client.event_loop import gather_all
         from conspectus.query.conversation.follow_up import ShapedRetriever
         from conspectus.query.filter.view import with_filter_step_of_evidence
         from conspectus.query.menu import find_retriever
@@ -166,7 +166,7 @@ class AsyncIndex:
             batch = questions[start : start + QUESTIONS_AT_ONCE]
             if len(batch) > 1:
                 context.embedder.embed_queries(batch)  # cached until each question asks for its vector
-            found += await together(retriever.retrieve(question, k) for question in batch)
+            found += await gather_all(retriever.retrieve(question, k) for question in batch)
         return [with_filter_step_of_evidence(context, evidence) for evidence in found]
 
     async def explain(

@@ -54,10 +54,10 @@ def _language_model(settings: Settings, calls: bool) -> Iterator[Check]:
     if not llm.model:
         yield Check(name, "off", "none is configured (llm.model), and none is needed")
         return
-    from conspectus.prompts.client.client import ModelClient, address_of
+    from conspectus.prompts.client.client import ModelClient, llm_address
 
     ModelClient(llm)  # says what is missing
-    where = f"{llm.model} at {address_of(llm).shown}"
+    where = f"{llm.model} at {llm_address(llm).shown}"
     key = f"key from {llm.api_key_variable}" if os.environ.get(llm.api_key_variable) else "no key"
     if not calls:
         yield Check(name, "ok", f"{where}, {key}; not asked")

@@ -17,8 +17,7 @@ from conspectus.pipelines.steps.reports.llm import write_reports
 from conspectus.pipelines.steps.reports.prompt import Elements
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.client.event_loop import wait_for
-from conspectus.prompts.client.gather import together
+from conspectus.prompts.client.event_loop import gather_all, wait_for
 from conspectus.prompts.client.usage import Meter, Spending
 from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.reask import Remembering, Retried, Retrying
@@ -156,7 +155,7 @@ class ModelJudgement:
 
         # A report waits for the descriptions of its own elements, not for all.
         telling, reporting = asyncio.create_task(told()), asyncio.create_task(reported())
-        await together([telling, reporting])
+        await gather_all([telling, reporting])
         entities, relations, lost = telling.result()
         divided, reports, unwritten = reporting.result()
         return Told(entities, relations, divided.communities, reports, [*lost, *unwritten], divided.notes)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from conspectus.pipelines.estimation.made_up import MadeUp
 from conspectus.pipelines.estimation.tokens import server_tokens
-from conspectus.prompts.client.capabilities import wanted_schema
+from conspectus.prompts.client.capabilities import requested_schema
 from conspectus.prompts.client.client import sendable
 from conspectus.prompts.client.reply_cache import ReplyMemo, reply_key
 from conspectus.prompts.client.usage import Meter, Spending, cost
@@ -50,7 +50,7 @@ class _Remembering:
         request = replace(
             request, messages=tuple(replace(each, content=sendable(each.content)) for each in request.messages)
         )
-        key = reply_key(request, self._model(request), self._most_tokens(request), wanted_schema(request))
+        key = reply_key(request, self._model(request), self._most_tokens(request), requested_schema(request))
         return None if request.fresh else await self._replies.get(key)
 
     def _model(self, request: Request) -> str:

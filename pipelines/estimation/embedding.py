@@ -12,7 +12,7 @@ from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.vectors import STAGE
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
-from conspectus.prompts.embedding.endpoint_embedder import STEP
+from conspectus.prompts.embedding.endpoint import STEP
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import Settings

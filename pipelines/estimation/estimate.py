@@ -18,7 +18,7 @@ from conspectus.pipelines.resolution.undo_log import fingerprinted, kept_marks, 
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import earlier_of
 from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.embedding.endpoint_embedder import STEP as EMBED
+from conspectus.prompts.embedding.endpoint import STEP as EMBED
 from conspectus.storage.errors import UsageError
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index

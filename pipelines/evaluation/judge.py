@@ -15,7 +15,7 @@ from typing import Any, Literal
 from conspectus.pipelines.evaluation.metrics import Interval, bootstrap
 from conspectus.pipelines.evaluation.questions import sources_of_reports
 from conspectus.pipelines.evaluation.suites import Question
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.replies.structured import ask_for
@@ -121,7 +121,7 @@ async def answer_all(
             return await answerer.answer(question.question, lambda piece: None)
 
     wanted = [(name, each) for name in methods for each in questions]
-    made = await settled(ask(answerers[name], each) for name, each in wanted)
+    made = await gather_settled(ask(answerers[name], each) for name, each in wanted)
     texts: dict[tuple[str, str], Text] = {}
     failures = []
     for (name, question), answer in zip(wanted, made, strict=True):
@@ -168,7 +168,7 @@ async def compare(
         mine, theirs = texts[first, question.id], texts[second, question.id]
         if mine.text == theirs.text:
             return Match(question.id, criterion, first, second, repeat, 0.5, 0.5)
-        straight, swapped = await settled(
+        straight, swapped = await gather_settled(
             _verdict(model, question.question, one, other, criterion, repeat)
             for one, other in ((mine, theirs), (theirs, mine))
         )

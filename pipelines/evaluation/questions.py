@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
@@ -112,7 +112,9 @@ async def generate(model: LanguageModel, about: Description, users: int, tasks: 
     failures = [*_short("users", "people", len(people), users)]
 
     persons = [f"{each.role}: {each.interest}" for each in people]
-    of_persons = await settled(ask_for(model, _request(about, "tasks", tasks, user=each), Tasks) for each in persons)
+    of_persons = await gather_settled(
+        ask_for(model, _request(about, "tasks", tasks, user=each), Tasks) for each in persons
+    )
     todo: list[_Task] = []
     for number, (person, made) in enumerate(zip(persons, of_persons, strict=True)):
         if isinstance(made, ModelError):
@@ -121,7 +123,7 @@ async def generate(model: LanguageModel, about: Description, users: int, tasks: 
         todo += [_Task(f"u{number}t{i}", person, task) for i, task in enumerate(made.tasks[:tasks])]
         failures += _short(f"u{number}", "tasks", len(made.tasks), tasks)
 
-    of_tasks = await settled(
+    of_tasks = await gather_settled(
         ask_for(model, _request(about, "questions", questions, user=each.user, task=each.task), Questions)
         for each in todo
     )

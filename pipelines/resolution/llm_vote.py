@@ -7,7 +7,7 @@ from dataclasses import replace
 from conspectus.pipelines.resolution.candidate_pair import Pair
 from conspectus.pipelines.resolution.features import Known
 from conspectus.pipelines.runner import Progress
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.reask import Outcome, least_lost
@@ -72,7 +72,7 @@ async def voted(
             done += 1
             progress("vote on names", done, len(batches))
 
-    replies = await settled(ask(batch) for batch in batches)
+    replies = await gather_settled(ask(batch) for batch in batches)
     votes: dict[tuple[str, str], bool] = {}
     failures: list[Failure] = []
     for batch, reply in zip(batches, replies, strict=True):

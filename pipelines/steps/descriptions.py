@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 
 from conspectus.pipelines.steps.sentences import Sentences
-from conspectus.prompts.client.gather import together
-from conspectus.prompts.embedding.windows import cut
+from conspectus.prompts.client.event_loop import gather_all
+from conspectus.prompts.embedding.windows import cut_windows
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.reask import Outcome, least_lost
@@ -90,7 +90,7 @@ class Summaries:
 
         BudgetReached is passed on, when the calls under way have ended.
         """
-        await together(self._tasks.values())
+        await gather_all(self._tasks.values())
         return sorted(self._failures, key=lambda each: each.item_id)
 
     async def _sum_up(self, id_: str, writing: Awaitable[str | ModelError], told: Sequence[str]) -> None:
@@ -135,7 +135,7 @@ async def _written(
     try:
         while len(texts) > 1:
             batches = list(_batches(texts, settings.max_input_tokens))
-            replies = await together(_one(name, batch, model, settings.summary_words, sources) for batch in batches)
+            replies = await gather_all(_one(name, batch, model, settings.summary_words, sources) for batch in batches)
             texts = replies if len(replies) == 1 else [_pieces(each, most)[0] for each in replies]
     except ModelError as error:
         return error
@@ -161,7 +161,7 @@ def _pieces(text: str, most: int) -> list[str]:
     if count_tokens(text) <= most:
         return [text]
     starts = [start for start, _ in token_spans(text)]
-    pieces = cut(
+    pieces = cut_windows(
         text,
         starts,
         list(_word_numbers(text, starts)),

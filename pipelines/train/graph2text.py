@@ -18,7 +18,7 @@ from conspectus.pipelines.evaluation.answers import rouge_l
 from conspectus.pipelines.train.hallucination import foreign_facts, unjoined_pairs
 from conspectus.pipelines.train.pairs import Pair, divided
 from conspectus.pipelines.train.rouge import rouge_n
-from conspectus.prompts.embedding.local_files import offline
+from conspectus.prompts.embedding.local import offline
 from conspectus.query.methods.fasttog.graph2text import MOST_READ, MOST_TOKENS, T5Writer, linearised, read_model
 
 REPORT = "graph2text.json"

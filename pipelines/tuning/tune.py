@@ -26,7 +26,7 @@ from conspectus.pipelines.tuning.examples import (
 )
 from conspectus.pipelines.tuning.sample import Embed, excerpt, sample
 from conspectus.prompts.client.client import ModelClient
-from conspectus.prompts.client.gather import together
+from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.delimiters import fence_for, fenced
 from conspectus.prompts.embedding.embedder import open_embedder
@@ -133,7 +133,7 @@ async def _ask(
     works = [ask.elements(each) for each in shown]
     if settings.claims:
         works += [ask.claims(each) for each in shown]
-    made = await together(counted(each, tell) for each in works)
+    made = await gather_all(counted(each, tell) for each in works)
     elements, claims = made[: len(shown)], made[len(shown) :]
     return Tuning(
         domain.language,

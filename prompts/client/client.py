@@ -195,9 +195,7 @@ class ModelClient:
             key=reply_key(request, model, max_tokens, schema),
         )
 
-    def _call(
-        self, prepared: "_Prepared", capabilities: Capabilities, rate: TokenRate, *, stream: bool
-    ) -> Call[Reply]:
+    def _call(self, prepared: "_Prepared", capabilities: Capabilities, rate: TokenRate, *, stream: bool) -> Call[Reply]:
         def parse(body: Mapping[str, Any]) -> Parsed[Reply]:
             reply = read_completion(body, prepared.model, prepared.n_bytes, rate)
             dollars = cost(self._settings.prices, prepared.model, reply.prompt_tokens, reply.completion_tokens)

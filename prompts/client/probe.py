@@ -4,8 +4,8 @@ import json
 import time
 from dataclasses import dataclass, field
 
-from conspectus.prompts.client.client import ModelClient, address_of
-from conspectus.prompts.client.event_loop import on_the_loop
+from conspectus.prompts.client.client import ModelClient, llm_address
+from conspectus.prompts.client.event_loop import run_on_call_loop
 from conspectus.prompts.client.server import open_server
 from conspectus.prompts.model import Message, Request
 from conspectus.prompts.render import render
@@ -49,8 +49,8 @@ async def probe(settings: LlmSettings) -> Probe:
     """
     settings = settings.model_copy(update={"attempts": 1, "timeout": min(settings.timeout, 60.0)})
     client = ModelClient(settings)
-    server = address_of(settings).shown
-    listed = await on_the_loop(_listed(settings))
+    server = llm_address(settings).shown
+    listed = await run_on_call_loop(_listed(settings))
     began = time.perf_counter()
     try:
         first = await client.complete(_request("doctor/hello"))
@@ -64,7 +64,7 @@ async def probe(settings: LlmSettings) -> Probe:
 
 async def _structured_output(client: ModelClient, model: str) -> str:
     reply = await client.complete(_request("doctor/planet", Planet))
-    asked_with = client.dialect(model).structured_output
+    asked_with = client.capabilities(model).structured_output
     try:
         read_answer(reply.text, Planet)
     except BadAnswer:
@@ -84,7 +84,7 @@ async def _listed(settings: LlmSettings) -> tuple[str, ...] | None:
     import openai
 
     try:
-        client = open_server(address_of(settings)).openai
+        client = open_server(llm_address(settings)).openai
         response = await client.get("/models", cast_to=httpx2.Response, options={"timeout": 10})
         listed = json.loads(response.content)["data"]
         return tuple(sorted(each["id"] for each in listed if isinstance(each["id"], str)))

@@ -213,9 +213,7 @@ class ModelServer:
                 raise
             self._limiter.succeeded()
 
-    def _failed(
-        self, call: Call[Value], slot: Slot, reservation: Reservation, error: TryAgain | ModelRefused
-    ) -> None:
+    def _failed(self, call: Call[Value], slot: Slot, reservation: Reservation, error: TryAgain | ModelRefused) -> None:
         """Account for an attempt that failed."""
         if isinstance(error, TryAgain) and error.taken:
             call.unconfirmed += 1
@@ -274,9 +272,7 @@ def _connect(address: Address, key: str) -> "openai.AsyncOpenAI":
     options: dict[str, Any] = {"api_key": key or _NO_KEY, "timeout": address.timeout, "max_retries": 0}
     try:
         if address.api_version:
-            return openai.AsyncAzureOpenAI(
-                azure_endpoint=address.base_url, api_version=address.api_version, **options
-            )
+            return openai.AsyncAzureOpenAI(azure_endpoint=address.base_url, api_version=address.api_version, **options)
         return openai.AsyncOpenAI(base_url=address.base_url or OPENAI, **options)
     except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
         raise SettingsError(

@@ -1,69 +1,92 @@
-"""Texts become vectors: what does that is behind one Protocol, whether it runs here or on a server."""
+"""Embedders turn texts into vectors, on this machine or on a server."""
 
 from collections.abc import Sequence
 from functools import cache
 from typing import Protocol
 
-from conspectus.prompts.embedding.endpoint_embedder import EndpointEmbedder
-from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
+from conspectus.prompts.embedding.endpoint import EndpointEmbedder
+from conspectus.prompts.embedding.local import SentenceTransformerEmbedder
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 
 class Embedder(Protocol):
-    """What turns texts into unit vectors whose inner product is their similarity."""
+    """Turns texts into unit vectors whose inner product is the similarity of the texts."""
 
     @property
     def name(self) -> str:
-        """What the vectors are remembered under: two embedders of one name give the same vectors."""
+        """The name under which vectors are remembered: embedders of one name give the same vectors."""
         ...
 
     @property
     def dimension(self) -> int:
-        """The length of a vector."""
+        """The length d of a vector."""
         ...
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens of a text, the marks that the model adds around it included."""
+        """Most tokens in a text, special tokens of the model included."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return a unit vector for each text, (n, dimension).
+        """Embed documents.
 
-        A row depends on its own text only. Every text must fit (see `windows`); ValueError if one does not.
-        ModelRefused or ModelUnavailable where a server gives none.
+        Args:
+            texts: n texts that fit (see `windows`).
+
+        Returns:
+            Unit vectors, float32 (n, d). A row depends on its own text only.
+
+        Raises:
+            ValueError: A text does not fit.
+            ModelRefused: A server refuses the request.
+            ModelUnavailable: A server gives no reply.
         """
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector (dimension,) of a question, at once and of whatever length."""
+        """Return the unit vector (d,) of a question of any length."""
         ...
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
+        """Return the vectors (n, d) of several questions, computed together but equal to those of `embed_query`."""
         ...
 
     def windows(self, text: str) -> list[str]:
-        """Return the text if it fits, otherwise overlapping pieces of it that do and that cover it."""
+        """Return the text if it fits, otherwise overlapping pieces that fit and cover it."""
         ...
 
 
 def open_embedder(
     embedding: EmbeddingSettings, server: EmbeddingServerSettings, dimension: int | None = None
 ) -> Embedder:
-    """Return the embedder that the settings name, one a process: loading one takes seconds.
+    """Return the embedder of the settings: one per process, since loading one takes seconds.
 
-    `dimension` is the length of the vectors that its own are to be compared with, where these exist: a server
-    whose vectors are of another length is refused. Nothing is loaded and no server asked before the first use.
+    Nothing is loaded, and no server is called, before its first use.
+
+    Args:
+        embedding: Section `embedding`: provider and model.
+        server: Section `embedding_server`, for the provider "endpoint".
+        dimension: Length of the vectors to compare with, if there are any; a server whose vectors have another
+            length is refused.
+
+    Raises:
+        MissingPart: There is no such model on this machine.
+        SettingsError: `embedding.max_input_tokens` leaves no room behind a prefix.
+
+    Example:
+        settings = load_settings()
+        embedder = open_embedder(settings.embedding, settings.embedding_server)
+        question = embedder.embed_query("Who was Ada Lovelace?")
+        scores = embedder.embed(["She wrote the first program.", "A mill burnt down."]) @ question
     """
     if embedding.provider == "endpoint":
         return _on_a_server(embedding, server, dimension)
-    return _here(embedding.model)
+    return _local(embedding.model)
 
 
 @cache
-def _here(model: str) -> Embedder:
+def _local(model: str) -> Embedder:
     return SentenceTransformerEmbedder(model)
 
 

@@ -1,8 +1,8 @@
-"""How well passages answer a question, by a cross-encoder that reads both together.
+"""Reranking: a cross-encoder reads a question and a passage together and scores how well the passage answers it.
 
-Nogueira & Cho 2019 (Passage Re-ranking with BERT). A pass holds one pair: a score then depends on its own pair
-only. It runs on a single thread, as many of them at once as torch has threads: on two busy cores that took 2.4 s
-for 50 pairs and a MiniLM-L6, where `CrossEncoder.predict` took 6.9 s.
+Nogueira and Cho 2019 (Passage Re-ranking with BERT). A pass holds one pair, so that a score depends on its own pair
+only, and runs on a single thread; as many passes run at once as torch has threads. On two busy cores that took 2.4 s
+for 50 pairs and MiniLM-L6, where `CrossEncoder.predict` took 6.9 s.
 """
 
 import json
@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.prompts.embedding.local_embedder import plain_tokenizer
-from conspectus.prompts.embedding.local_files import offline
-from conspectus.prompts.embedding.threads import single_threads
-from conspectus.prompts.embedding.windows import cut, storable
+from conspectus.prompts.embedding.local import offline, plain_tokenizer, single_threads
+from conspectus.prompts.embedding.windows import cut_windows, without_surrogates
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart, SettingsError
 
@@ -33,35 +31,46 @@ _SCORING = "ForSequenceClassification"
 
 
 class Reranker:
-    """A cross-encoder on the CPU, loaded when it is first needed; nothing is downloaded.
+    """A cross-encoder on the CPU. Thread-safe; nothing is downloaded.
 
-    `model` is the folder of a cross-encoder, or the name of one in the Hugging Face cache. MissingPart where there
-    is none, and on first use where it cannot be loaded; SettingsError where it does not give one score a pair. Safe
-    to share between threads.
+    Args:
+        model: The folder of a cross-encoder, or the name of one in the Hugging Face cache. It is loaded on first use.
+
+    Raises:
+        MissingPart: There is no such model, or on first use it cannot be loaded.
+        SettingsError: It is not a cross-encoder that gives one score per pair.
+
+    Example:
+        scores = Reranker("/models/ms-marco-MiniLM-L6-v2").scores("Who wrote it?", ["Ada wrote it.", "A mill."])
     """
 
     def __init__(self, model: str) -> None:
         self._folder = find_reranker(model)
         self._lock = threading.Lock()
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedReranker | None = None
 
     def scores(self, question: str, texts: Sequence[str]) -> Vectors:
-        """Return float32 (n,): the model's logit for each text, larger is better.
+        """Score passages for a question.
 
-        A text that does not fit beside the question is read in windows that overlap by up to 32 tokens, and scores
-        as its best one. A question fills at most half of what the model reads: the rest of it is left out.
+        Args:
+            question: The question. It may fill half of what the model reads; the rest is ignored.
+            texts: n passages. One that does not fit beside the question is read in windows that overlap by up to 32
+                tokens, and its best window counts.
+
+        Returns:
+            The model's logits, float32 (n,); larger is better.
         """
         with self._lock:
             if self._loaded is None:
                 self._loaded = _load(self._folder)
-        return self._loaded.scores(storable(question), [storable(text) for text in texts])
+        return self._loaded.scores(without_surrogates(question), [without_surrogates(text) for text in texts])
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
-    """A model in memory, its tokenizer without truncation or padding, and the threads that run it.
+class _LoadedReranker:
+    """A model in memory, its tokenizer without truncation and padding, and the threads that run it.
 
-    `one_by_one` guards the model's own tokenizer, which takes no two threads at once.
+    `one_by_one` guards the model's own tokenizer, which is not thread-safe.
     """
 
     model: "CrossEncoder"
@@ -73,13 +82,13 @@ class _Loaded:
     def scores(self, question: str, texts: Sequence[str]) -> Vectors:
         question = self._start_of(question)
         pieces = [self.windows(question, text) for text in texts]
-        pairs = [(question, piece) for each in pieces for piece in each]
+        pairs = [(question, piece) for of_text in pieces for piece in of_text]
         if not pairs:
             return np.zeros(0, np.float32)
         found = np.fromiter(self.threads.map(self._pass, pairs), np.float32, len(pairs))
         if not np.isfinite(found).all():
-            raise SettingsError("rerank.model: the model gives scores that are no numbers")
-        starts = np.cumsum([0, *(len(each) for each in pieces)])[:-1]
+            raise SettingsError("rerank.model: the model gives scores that are not numbers")
+        starts = np.cumsum([0, *(len(of_text) for of_text in pieces)])[:-1]
         best: Vectors = np.maximum.reduceat(found, starts)
         return best
 
@@ -94,12 +103,12 @@ class _Loaded:
             return float(self.model(features)["scores"])
 
     def windows(self, question: str, text: str) -> list[str]:
-        """Return the pieces of a text that fit beside the question."""
+        """Return the windows of a text that fit beside the question."""
         if self._length(question, text) <= self.max_tokens:
             return [text]
         room = self.max_tokens - self._length(question, "")
         tokens = self.tokenizer.encode(text, add_special_tokens=False)
-        return cut(
+        return cut_windows(
             text,
             [start for start, _ in tokens.offsets],
             tokens.word_ids,
@@ -109,7 +118,7 @@ class _Loaded:
         )
 
     def _start_of(self, question: str) -> str:
-        """Return as much of a question as fills half of what the model reads."""
+        """Return the beginning of a question that fills at most half of what the model reads."""
         offsets = self.tokenizer.encode(question, add_special_tokens=False).offsets
         most = self.max_tokens // 2
         return question if len(offsets) <= most else question[: offsets[most - 1][1]]
@@ -119,12 +128,12 @@ class _Loaded:
 
 
 def find_reranker(model: str) -> Path:
-    """Return the folder of a cross-encoder; MissingPart says what to do where there is none."""
+    """Return the folder of a cross-encoder; MissingPart says what to do if there is none."""
     folder = Path(model).expanduser()
     if not (folder / "config.json").is_file():
         folder = _in_the_cache(model)
     if not _scores_pairs(folder):
-        raise SettingsError(f"rerank.model: {model} is no cross-encoder (a model that scores pairs of texts)")
+        raise SettingsError(f"rerank.model: {model} is not a cross-encoder (a model that scores pairs of texts)")
     return folder
 
 
@@ -141,14 +150,14 @@ def _in_the_cache(model: str) -> Path:
 
 
 def _scores_pairs(folder: Path) -> bool:
-    """Whether a folder says that its model was trained to score: any other would get a head of random weights."""
+    """Whether a model was trained to score pairs: any other would get a head of random weights."""
     try:
         if _read(folder / "config_sentence_transformers.json").get("model_type") == "CrossEncoder":
             return True
         architectures = _read(folder / "config.json").get("architectures")
     except (OSError, ValueError) as error:
         raise MissingPart(f"rerank.model: {folder}: not a model that can be loaded: {error}") from error
-    return isinstance(architectures, list) and any(str(each).endswith(_SCORING) for each in architectures)
+    return isinstance(architectures, list) and any(str(name).endswith(_SCORING) for name in architectures)
 
 
 def _read(path: Path) -> dict[str, object]:
@@ -156,7 +165,7 @@ def _read(path: Path) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _load(folder: Path) -> _Loaded:
+def _load(folder: Path) -> _LoadedReranker:
     try:
         with offline():
             from sentence_transformers import CrossEncoder
@@ -165,11 +174,11 @@ def _load(folder: Path) -> _Loaded:
     except (OSError, ValueError, KeyError) as error:
         raise MissingPart(f"rerank.model: {folder}: not a cross-encoder that can be loaded: {error}") from error
     if model.num_labels != 1:
-        raise SettingsError(f"rerank.model: {folder} gives {model.num_labels} scores a pair, and one is needed")
+        raise SettingsError(f"rerank.model: {folder} gives {model.num_labels} scores per pair, but one is needed")
     if not getattr(model.tokenizer, "is_fast", False):
         raise SettingsError(f"rerank.model: {folder} has no fast tokenizer, which is needed to cut long passages")
     model.float().eval()
-    return _Loaded(
+    return _LoadedReranker(
         model,
         plain_tokenizer(model.tokenizer),
         single_threads("reranker"),
@@ -180,5 +189,5 @@ def _load(folder: Path) -> _Loaded:
 
 @cache
 def open_reranker(model: str) -> Reranker:
-    """Return the cross-encoder that `rerank.model` names, one a process: loading it takes seconds."""
+    """Return the cross-encoder of `rerank.model`: one per process, since loading one takes seconds. See `Reranker`."""
     return Reranker(model)

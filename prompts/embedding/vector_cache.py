@@ -1,4 +1,4 @@
-"""The vectors of the last texts that were asked for, made one by one or together."""
+"""The vectors of recently used texts."""
 
 import threading
 from collections import OrderedDict
@@ -8,50 +8,53 @@ from itertools import islice
 import numpy as np
 from conspectus.storage.arrays import Vectors
 
-KEPT = 1024
-"""Several steps of one answer look for the same question, and a conversation comes back to one."""
-TOGETHER = 64
-"""Most texts whose vectors are made at once."""
+CAPACITY = 1024
+"""Several steps of one answer need the question's vector, and a conversation returns to earlier questions."""
+BATCH = 64
+"""Most vectors computed at once."""
 
 
-class KeptVectors:
-    """Makes the vectors of texts that it does not have yet, and keeps the last `most` ones.
+class VectorCache:
+    """Computes the vectors of texts that it does not have yet, and keeps the most recent. Thread-safe.
 
-    `make` gives a vector (dimension,) for each text; it sees to it that a vector does not depend on who else is in the
-    batch. Safe to share between threads.
+    Args:
+        compute: Returns a vector (d,) for each text; a vector must not depend on the other texts in the batch.
+        capacity: Most vectors to keep.
     """
 
-    def __init__(self, make: Callable[[Sequence[str]], Sequence[Vectors] | Vectors], most: int = KEPT) -> None:
-        self._make = make
-        self._most = most
+    def __init__(
+        self, compute: Callable[[Sequence[str]], Sequence[Vectors] | Vectors], capacity: int = CAPACITY
+    ) -> None:
+        self._compute = compute
+        self._capacity = capacity
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
 
     def of(self, text: str) -> Vectors:
-        """Return the vector of a text, read-only."""
-        return self._found([text])[text]
+        """Return the vector (d,) of a text, read-only."""
+        return self._get([text])[text]
 
     def of_all(self, texts: Sequence[str]) -> Vectors:
-        """Return (n, dimension) the vectors of texts, n above 0; those that are not kept are made together."""
-        found = self._found(texts)
-        return np.stack([found[each] for each in texts])
+        """Return the vectors (n, d) of texts, n above 0; missing ones are computed in batches."""
+        vectors = self._get(texts)
+        return np.stack([vectors[text] for text in texts])
 
-    def _found(self, texts: Sequence[str]) -> dict[str, Vectors]:
+    def _get(self, texts: Sequence[str]) -> dict[str, Vectors]:
         with self._lock:
-            found = {each: self._kept[each] for each in texts if each in self._kept}
-            for each in found:
-                self._kept.move_to_end(each)
-        new = iter([each for each in dict.fromkeys(texts) if each not in found])
-        while batch := list(islice(new, TOGETHER)):
-            found.update(zip(batch, self._keep(batch), strict=True))
+            found = {text: self._vectors[text] for text in texts if text in self._vectors}
+            for text in found:
+                self._vectors.move_to_end(text)
+        missing = iter([text for text in dict.fromkeys(texts) if text not in found])
+        while batch := list(islice(missing, BATCH)):
+            found.update(zip(batch, self._add(batch), strict=True))
         return found
 
-    def _keep(self, batch: Sequence[str]) -> Sequence[Vectors]:
-        made = list(self._make(batch))
+    def _add(self, batch: Sequence[str]) -> Sequence[Vectors]:
+        vectors = list(self._compute(batch))
         with self._lock:
-            for each, vector in zip(batch, made, strict=True):
+            for text, vector in zip(batch, vectors, strict=True):
                 vector.setflags(write=False)
-                self._kept[each] = vector
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-        return made
+                self._vectors[text] = vector
+            while len(self._vectors) > self._capacity:
+                self._vectors.popitem(last=False)
+        return vectors

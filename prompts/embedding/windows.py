@@ -1,10 +1,18 @@
-"""Cutting a text into overlapping pieces that a model can read whole."""
+"""Cutting a text into overlapping windows that a model can read whole, and how long a text is to an unknown tokenizer.
+
+Our own tokenizer takes a word in a script it does not know as one token, where others make many. So for
+`estimated_spans` characters beyond ASCII count one by one, and so do long words, three characters to a token.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 
+from conspectus.storage.text.tokens import LONGEST, token_spans
 
-def cut(
+_BYTES_PER_TOKEN = 3
+
+
+def cut_windows(
     text: str,
     starts: Sequence[int],
     words: Sequence[int | None],
@@ -13,15 +21,20 @@ def cut(
     overlap: int,
     fits: Callable[[str], bool],
 ) -> list[str]:
-    """Return pieces of the text, in order, that together hold every character and each satisfy `fits`.
+    """Return overlapping pieces of a text, in order, that contain every character.
 
-    `starts[i]` is the offset at which token i begins and `words[i]` the number of the word it belongs to
-    (None where the tokenizer knows no words). A piece has at most `room` tokens and repeats at most the
-    last `overlap` tokens of the one before; it begins with a word except inside a word that is longer
-    than a piece. `fits` is asked because a piece may be tokenized differently from the whole; a single
-    token is taken to fit.
+    A piece starts at a word boundary, except inside a word longer than a piece.
 
-    >>> cut("a b c d e", [0, 2, 4, 6, 8], [0, 1, 2, 3, 4], room=3, overlap=1, fits=lambda piece: True)
+    Args:
+        text: The text.
+        starts: Offset in the text at which token i starts.
+        words: Number of the word that token i belongs to, None if the tokenizer knows no words.
+        room: Most tokens in a piece.
+        overlap: Most tokens repeated from the previous piece.
+        fits: Whether a piece fits, since a piece may be tokenized differently from the whole. A single token is
+            assumed to fit.
+
+    >>> cut_windows("a b c d e", [0, 2, 4, 6, 8], [0, 1, 2, 3, 4], room=3, overlap=1, fits=lambda piece: True)
     ['a b c ', 'c d e']
     """
     n_tokens = len(starts)
@@ -40,8 +53,8 @@ def cut(
         first = _at_or_after(word_starts, max(first + 1, last - overlap), limit=last)
 
 
-def storable(text: str) -> str:
-    """Return the text with ? for lone surrogates, which neither tokenizers nor servers take; offsets stay."""
+def without_surrogates(text: str) -> str:
+    """Return the text with ? for lone surrogates, which no tokenizer or server accepts; offsets stay the same."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -52,12 +65,41 @@ def _between(text: str, starts: Sequence[int], first: int, last: int) -> str:
 
 
 def _at_or_before(places: Sequence[int], place: int, above: int) -> int:
-    """Return the nearest of the places at or before `place`; `place` itself if that is not above `above`."""
+    """Return the last of the places at or before `place`; `place` itself if that is not above `above`."""
     nearest = places[bisect_right(places, place) - 1]
     return nearest if nearest > above else place
 
 
 def _at_or_after(places: Sequence[int], place: int, limit: int) -> int:
-    """Return the nearest of the places at or after `place`; `place` itself if that is past `limit`."""
+    """Return the first of the places at or after `place`; `place` itself if that is past `limit`."""
     i = bisect_left(places, place)
     return places[i] if i < len(places) and places[i] <= limit else place
+
+
+def estimated_spans(text: str) -> list[tuple[int, int]]:
+    """Return spans of a text, in order, of about one token each for a tokenizer that is not available here.
+
+    >>> estimated_spans("Toto in 北京")
+    [(0, 2), (2, 4), (5, 7), (8, 9), (9, 10)]
+    """
+    spans: list[tuple[int, int]] = []
+    for start, end in token_spans(text):
+        if end - start < LONGEST and text[start:end].isascii():
+            spans.append((start, end))
+        else:
+            spans.extend(_split(text, start, end))
+    return spans
+
+
+def _split(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return spans of at most `_BYTES_PER_TOKEN` bytes, or of one character."""
+    pieces: list[tuple[int, int]] = []
+    first, size = start, 0
+    for place in range(start, end):
+        bytes_ = len(text[place].encode("utf-8", "replace"))
+        if size and size + bytes_ > _BYTES_PER_TOKEN:
+            pieces.append((first, place))
+            first, size = place, 0
+        size += bytes_
+    pieces.append((first, end))
+    return pieces

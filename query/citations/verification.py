@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import regex
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import choose
@@ -82,7 +82,7 @@ async def _checked(
     open_ = [place for place, lost in enumerate(lacking) if lost is None]
     judged: Mapping[int, str] = {}
     if model is not None:
-        replies = await settled(_asked(context, model, answer, cited[place]) for place in open_)
+        replies = await gather_settled(_asked(context, model, answer, cited[place]) for place in open_)
         judged = {
             place: "" if said == "Yes" else "the model finds no support"
             for place, said in zip(open_, replies, strict=True)

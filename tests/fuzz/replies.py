@@ -8,7 +8,7 @@ from conspectus.pipelines.steps.descriptions import DescriptionAnswer
 from conspectus.pipelines.steps.extract.openie import NamedEntities, Triples
 from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
-from conspectus.prompts.client.completions import Rate, read_completion
+from conspectus.prompts.client.completions import TokenRate, read_completion
 from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_answer, read_choice
@@ -103,6 +103,6 @@ def _body(content: bytes) -> None:
         return
     if isinstance(body, dict):
         try:
-            read_completion(body, "m", 100, Rate())
+            read_completion(body, "m", 100, TokenRate())
         except TryAgain:
             return

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.validate import flaw
-from conspectus.prompts.client.gather import together
+from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.model import LanguageModel, Message, Reply, Request
 from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.replies.reask import Outcome, least_lost
@@ -106,7 +106,7 @@ async def extract_chunk(
     works = [_elements(text, model, settings, guided)]
     if settings.claims:
         works.append(_claims(text, model, settings, guided))
-    parts = await together(works)
+    parts = await gather_all(works)
     return ChunkExtraction(
         tuple(each for part in parts for each in part.entities),
         tuple(each for part in parts for each in part.relations),
@@ -244,5 +244,5 @@ async def of_each_text(
             progress(stage, len(found), len(texts))
 
     progress(stage, 0, len(texts))
-    await together(work() for _ in range(min(_AT_ONCE, len(texts))))
+    await gather_all(work() for _ in range(min(_AT_ONCE, len(texts))))
     return [found[chunk.text] for chunk in chunks]

@@ -23,7 +23,7 @@ from conspectus.pipelines.steps.reports.prompt import (
     tokens_of,
     without,
 )
-from conspectus.prompts.client.gather import together
+from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.reask import Outcome, least_lost
@@ -105,7 +105,7 @@ class _Writing:
         # The deepest first: others may wait for them.
         in_turn = sorted(self._due, key=lambda each: (-each.level, each.id))
         self._tasks = {each.id: asyncio.create_task(self._write(each)) for each in in_turn}
-        written = await together(self._tasks.values())
+        written = await gather_all(self._tasks.values())
         reports = [each.report for each in written if each.report is not None]
         return sorted_by_id(reports), sorted_by_id(failure for each in written for failure in each.failures)
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from conspectus.prompts.embedding.local_files import offline
+from conspectus.prompts.embedding.local import offline
 from conspectus.query.methods.fasttog.community_text import Statement
 from conspectus.query.methods.fasttog.local_search import Candidate
 from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken

@@ -8,7 +8,7 @@ answer cites documents and never an intermediate text.
 
 from dataclasses import dataclass, field
 
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
@@ -76,7 +76,7 @@ class Drift:
         chosen = walk.best(self._settings.follow_ups)
         if not chosen:
             return False
-        replies = await settled(self._followed(question, each) for each in chosen)
+        replies = await gather_settled(self._followed(question, each) for each in chosen)
         branches = tuple(each for each in replies if isinstance(each, Branch))
         failures = tuple(each for each in replies if isinstance(each, ModelError))
         asked = "; ".join(f'"{each}"' for each in chosen)

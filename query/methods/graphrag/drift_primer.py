@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.query.context import Context
@@ -36,12 +36,12 @@ async def prime(context: Context, model: LanguageModel, question: str) -> Primed
     reports = report_rows(context)
     if not reports:
         return Primed((), (), (Step(STEP, "the index has no reports"),))
-    expanded = await settled([_hypothesis(context, model, question, reports)])
+    expanded = await gather_settled([_hypothesis(context, model, question, reports)])
     texts = [question, *(each for each in expanded if isinstance(each, str) and each)]
     near = [each.unit for each in nearest_reports(context, texts)]
     windows = _folds(context, near)
     asker = Asker(context, model)
-    replies = await settled(
+    replies = await gather_settled(
         asker.branch(
             "query/drift_primer", STEP, each.units, each.n_tokens, {"material": each.text, "question": question}
         )

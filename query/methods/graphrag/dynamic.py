@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import choose
@@ -48,7 +48,7 @@ class ModelRater:
 
     async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
         """Return the model's ratings."""
-        return await settled(self._rated(question, each) for each in units)
+        return await gather_settled(self._rated(question, each) for each in units)
 
     def is_about_the_whole(self, question: str) -> bool:
         """Return False: the model judges each report."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conspectus.prompts.client.gather import settled
+from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
@@ -60,7 +60,7 @@ class Notes:
 
 async def take_notes(context: Context, model: LanguageModel, question: str, windows: Sequence[Window]) -> Notes:
     """Return the notes of all windows, which are read in parallel; ModelError where every call fails."""
-    replies = await settled(_points(context, model, question, each) for each in windows)
+    replies = await gather_settled(_points(context, model, question, each) for each in windows)
     failures = tuple(each for each in replies if isinstance(each, ModelError))
     if failures and len(failures) == len(windows):
         raise failures[0]

@@ -2,7 +2,7 @@ import json
 from typing import Any, Literal
 
 import pytest
-from conspectus.prompts.client.capabilities import Dialect, schema_text
+from conspectus.prompts.client.capabilities import Capabilities, schema_text
 from conspectus.prompts.model import Message, Request
 from pydantic import BaseModel
 
@@ -20,8 +20,8 @@ class Whole(BaseModel):
     note: str | None = None
 
 
-def body(dialect: Dialect, schema: type[BaseModel] | None = None) -> dict[str, Any]:
-    return dialect.parameters(Request(ASKED, "test", schema=schema), "m", 50)
+def body(capabilities: Capabilities, schema: type[BaseModel] | None = None) -> dict[str, Any]:
+    return capabilities.body(Request(ASKED, "test", schema=schema), "m", 50)
 
 
 def test_schemas_are_closed_and_every_key_is_required() -> None:
@@ -34,21 +34,21 @@ def test_schemas_are_closed_and_every_key_is_required() -> None:
 
 
 def test_json_is_asked_for_as_the_server_knows_it() -> None:
-    assert "response_format" not in body(Dialect())
-    asked = body(Dialect(), schema=Whole)
+    assert "response_format" not in body(Capabilities())
+    asked = body(Capabilities(), schema=Whole)
     assert asked["response_format"]["json_schema"]["schema"] == json.loads(schema_text(Whole))
     assert [each["content"] for each in asked["messages"]] == ["Be brief.", "Who?"]
 
-    asked = body(Dialect("json_object"), schema=Whole)
+    asked = body(Capabilities("json_object"), schema=Whole)
     assert asked["response_format"] == {"type": "json_object"}
     assert asked["messages"][-1]["content"].startswith("Who?\n\nReply with one JSON value")
     assert schema_text(Whole) in asked["messages"][-1]["content"]
 
-    asked = body(Dialect("none"), schema=Whole)
+    asked = body(Capabilities("none"), schema=Whole)
     assert "response_format" not in asked
     assert len(asked["messages"]) == 2
     after_answer = Request((*ASKED, Message("assistant", "I.")), "test", schema=Whole)
-    assert [each["role"] for each in Dialect("none").parameters(after_answer, "m", 50)["messages"]][-1] == "user"
+    assert [each["role"] for each in Capabilities("none").body(after_answer, "m", 50)["messages"]][-1] == "user"
 
 
 @pytest.mark.parametrize(
@@ -68,20 +68,22 @@ def test_json_is_asked_for_as_the_server_knows_it() -> None:
     ],
 )
 def test_what_a_server_refuses_is_asked_for_in_another_way(refusal: str, lowered: dict[str, Any]) -> None:
-    found = Dialect().lowered(refusal)
+    found = Capabilities().lowered(refusal)
     assert found is not None
     changed = {
-        name: getattr(found, name) for name in Dialect.__slots__ if getattr(found, name) != getattr(Dialect(), name)
+        name: getattr(found, name)
+        for name in Capabilities.__slots__
+        if getattr(found, name) != getattr(Capabilities(), name)
     }
     assert changed == lowered
 
 
 def test_lowering_ends() -> None:
-    dialect: Dialect | None = Dialect()
+    capabilities: Capabilities | None = Capabilities()
     seen = []
-    while dialect:
-        seen.append(dialect)
-        dialect = dialect.lowered("unsupported: max_tokens response_format temperature stream_options")
+    while capabilities:
+        seen.append(capabilities)
+        capabilities = capabilities.lowered("unsupported: max_tokens response_format temperature stream_options")
     assert len(seen) == 6
     asked = body(seen[-1], schema=Whole)
     assert set(asked) == {"model", "messages", "max_completion_tokens"}
@@ -91,8 +93,8 @@ def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
     says = (
         "'max_tokens' is too large: 4096. This model's maximum context length is 4096 tokens and your request has 500"
     )
-    assert Dialect().lowered(says) is None
-    assert Dialect().lowered("the moon is full") is None
+    assert Capabilities().lowered(says) is None
+    assert Capabilities().lowered("the moon is full") is None
 
 
 @pytest.mark.parametrize(
@@ -105,11 +107,11 @@ def test_a_request_that_is_too_long_is_no_matter_of_dialect() -> None:
     ],
 )
 def test_a_value_out_of_range_is_no_matter_of_dialect_either(says: str) -> None:
-    assert Dialect().lowered(says) is None
+    assert Capabilities().lowered(says) is None
 
 
 def test_a_stream_asks_for_its_usage_where_the_server_knows_how() -> None:
-    asked = Dialect().parameters(Request(ASKED, "test"), "m", 50, stream=True)
+    asked = Capabilities().body(Request(ASKED, "test"), "m", 50, stream=True)
     assert asked["stream"]
     assert asked["stream_options"] == {"include_usage": True}
-    assert "stream_options" not in Dialect(stream_usage=False).parameters(Request(ASKED, "t"), "m", 50, stream=True)
+    assert "stream_options" not in Capabilities(stream_usage=False).body(Request(ASKED, "t"), "m", 50, stream=True)

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.prompts.client.client import ModelClient, address_of
-from conspectus.prompts.client.completions import Rate, read_completion
+from conspectus.prompts.client.client import ModelClient, llm_address
+from conspectus.prompts.client.completions import TokenRate, read_completion
 from conspectus.prompts.client.reply_cache import KIND, reply_key
 from conspectus.prompts.client.usage import metered
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults, Limits
@@ -325,7 +325,7 @@ def test_a_line_break_around_the_key_is_no_part_of_it(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("key", ["sk-very\nsecret", "sk-vérysecret"])
 def test_a_key_that_cannot_be_one_is_refused_without_showing_it(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
     monkeypatch.setenv("OUR_KEY", key)
-    with FakeServer("x") as server, pytest.raises(SettingsError, match="OUR_KEY holds a sign") as refused:
+    with FakeServer("x") as server, pytest.raises(SettingsError, match="OUR_KEY contains characters") as refused:
         client(server, api_key_variable="OUR_KEY")
     assert "secret" not in str(refused.value)
 
@@ -418,7 +418,7 @@ def test_requests_a_minute_are_respected_and_used(named: bool, shape: Any) -> No
     limits = Limits(requests_per_minute=80, window=2, shape=shape)
     with FakeServer(echo, latency=0.02, limits=limits) as server:
         settings = LlmSettings(model="m", base_url=server.url, requests_per_minute=80 if named else None)
-        model = ModelClient(settings, address=replace(address_of(settings), window=2.0))
+        model = ModelClient(settings, address=replace(llm_address(settings), window=2.0))
         replies = complete(model, *(str(each) for each in range(200)))
         assert texts_of(replies) == [f"echo {each}" for each in range(200)]
         assert server.measures.second_429 <= 2, "1 % of calls"
@@ -433,7 +433,7 @@ def test_tokens_a_minute_are_respected_and_used(named: bool) -> None:
     with FakeServer("word " * 100, latency=0.02, limits=limits) as server:
         most = 20_000 if named else None
         settings = LlmSettings(model="m", base_url=server.url, tokens_per_minute=most, max_output_tokens=500)
-        model = ModelClient(settings, address=replace(address_of(settings), window=2.0))
+        model = ModelClient(settings, address=replace(llm_address(settings), window=2.0))
         replies = complete(model, *(f"{each} " + "word " * 100 for each in range(250)))
         assert all(isinstance(each, Reply) for each in replies)
         assert server.measures.second_429 < 2.5
@@ -549,18 +549,18 @@ def test_a_server_that_does_not_stream_answers_whole() -> None:
 )
 def test_usage_that_cannot_be_is_estimated(usage: object) -> None:
     body = {"choices": [{"message": {"content": "four words of text"}}], "usage": usage}
-    reply = read_completion(body, "m", 100, Rate())
+    reply = read_completion(body, "m", 100, TokenRate())
     assert reply.estimated
     assert 0 < reply.prompt_tokens < 100
 
 
 def test_content_in_parts_is_one_text_and_estimates_teach_nothing() -> None:
     parts = [{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]
-    rate = Rate()
+    rate = TokenRate()
     reply = read_completion({"choices": [{"message": {"content": parts}}]}, "m", 100, rate)
     assert reply.text == "one two"
     rate.learn(100, reply)
-    assert rate == Rate()
+    assert rate == TokenRate()
 
 
 def test_half_a_surrogate_pair_can_be_asked_about() -> None:

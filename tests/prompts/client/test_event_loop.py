@@ -6,13 +6,14 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextvars import copy_context
 
 import pytest
-from conspectus.prompts.client.event_loop import Waits, once_a_process, wait_for
+from conspectus.prompts.client.event_loop import Waits, cached_per_process, gather_all, gather_settled, wait_for
+from conspectus.storage.errors import BudgetReached, ModelUnavailable
 
 
 def test_threads_that_ask_at_the_same_moment_get_the_same() -> None:
     made = []
 
-    @once_a_process
+    @cached_per_process
     def make() -> object:
         time.sleep(0.05)
         made.append(object())
@@ -27,7 +28,7 @@ def test_threads_that_ask_at_the_same_moment_get_the_same() -> None:
 def test_a_forked_process_makes_its_own_even_where_another_thread_was_making_it() -> None:
     began, go_on = threading.Event(), threading.Event()
 
-    @once_a_process
+    @cached_per_process
     def make() -> int:
         if not began.is_set():
             began.set()
@@ -68,3 +69,33 @@ def test_what_another_thread_waits_for_can_be_given_up() -> None:
         with pytest.raises(CancelledError):  # what it would wait for next is not waited for
             other.submit(context.run, lambda: wait_for(long())).result(10)
     assert wait_for(asyncio.sleep(0, "others go on")) == "others go on"
+
+
+async def after(seconds: float, result: object, done: list[object]) -> object:
+    await asyncio.sleep(seconds)
+    done.append(result)
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def test_results_come_in_the_order_of_the_works_which_run_at_once() -> None:
+    done: list[object] = []
+    assert asyncio.run(gather_all(after(0.01 * (3 - each), each, done) for each in range(3))) == [0, 1, 2]
+    assert done == [2, 1, 0]
+
+
+def test_what_is_under_way_is_finished_before_the_first_error_is_raised() -> None:
+    done: list[object] = []
+    works = [after(0.02, "late", done), after(0, BudgetReached("first"), done), after(0.01, ValueError("second"), done)]
+    with pytest.raises(BudgetReached, match="first"):
+        asyncio.run(gather_all(works))
+    assert "late" in done
+
+
+def test_a_models_error_may_stand_in_the_place_of_its_result() -> None:
+    done: list[object] = []
+    failed = ModelUnavailable("no")
+    assert asyncio.run(gather_settled([after(0, 1, done), after(0, failed, done), after(0, 3, done)])) == [1, failed, 3]
+    with pytest.raises(BudgetReached):
+        asyncio.run(gather_settled([after(0, 1, done), after(0, BudgetReached("no"), done)]))

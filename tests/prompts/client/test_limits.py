@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 import pytest
-from conspectus.prompts.client.limits import Limiter, Window
+from conspectus.prompts.client.limits import RateLimiter, SlidingWindow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,11 +42,11 @@ def run(work: Coroutine[Any, Any, None]) -> None:
         loop.close()
 
 
-def limiter(concurrency: int = 8, **limits: float) -> Limiter:
-    return Limiter(concurrency=concurrency, clock=asyncio.get_running_loop().time, **limits)
+def limiter(concurrency: int = 8, **limits: float) -> RateLimiter:
+    return RateLimiter(concurrency=concurrency, clock=asyncio.get_running_loop().time, **limits)
 
 
-async def sent(limits: Limiter, calls: int, *, takes: float = 0.2, tokens: float = 1.0) -> list[float]:
+async def sent(limits: RateLimiter, calls: int, *, takes: float = 0.2, tokens: float = 1.0) -> list[float]:
     """Make calls that take a while each; return when each was sent."""
     times = []
 
@@ -143,8 +143,8 @@ def test_everyone_waits_as_long_as_a_refusal_asks_and_the_refused_go_first() -> 
     async def work() -> None:
         limits = limiter(concurrency=4)
         async with limits.slot(1) as slot:
-            slot.refused()
-            limits.pushed_back(30)
+            slot.rejected()
+            limits.back_off(30)
         order: list[str] = []
 
         async def call(name: str, refusals: int) -> None:
@@ -162,18 +162,18 @@ def test_everyone_waits_as_long_as_a_refusal_asks_and_the_refused_go_first() -> 
 def test_a_shorter_wait_does_not_open_the_gate_that_a_longer_one_closed() -> None:
     async def work() -> None:
         limits = limiter()
-        limits.pushed_back(30)
-        limits.pushed_back(1)
+        limits.back_off(30)
+        limits.back_off(1)
         assert (await sent(limits, 1))[0] == pytest.approx(30)
 
     run(work())
 
 
-def test_what_is_put_right_when_its_window_has_passed_changes_no_other() -> None:
-    window = Window(10, 60)
+def test_what_is_correct_when_its_window_has_passed_changes_no_other() -> None:
+    window = SlidingWindow(10, 60)
     old = window.spend(8, 0)
     assert window.free_at(1, 100) == 100
-    window.put_right(old, 100)
+    window.correct(old, 100)
     window.spend(5, 100)
     assert window.free_at(5, 100) == 100
 
@@ -185,7 +185,7 @@ def test_the_cap_halves_once_a_burst_and_grows_by_one_a_round() -> None:
         for each in slots:
             await each.__aenter__()
         for _ in range(32):
-            limits.pushed_back(1)
+            limits.back_off(1)
         for each in slots:
             await each.__aexit__(None, None, None)
         assert (await at_once(limits)) == 16
@@ -199,7 +199,7 @@ def test_the_cap_halves_once_a_burst_and_grows_by_one_a_round() -> None:
     run(work())
 
 
-async def at_once(limits: Limiter) -> int:
+async def at_once(limits: RateLimiter) -> int:
     """Return how many of fifty calls that are made together are in flight together."""
     most = 0
 
@@ -268,7 +268,7 @@ def test_a_call_that_is_cancelled_while_it_waits_takes_no_slot() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 50), st.floats(0, 30), st.floats(0, 30)), max_size=30))
 def test_a_window_knows_its_total(spent: list[tuple[float, float, float]]) -> None:
-    window = Window(40, 10)
+    window = SlidingWindow(40, 10)
     now = 0.0
     log: list[tuple[float, float]] = []
     for pause, amount, really in spent:
@@ -279,5 +279,5 @@ def test_a_window_knows_its_total(spent: list[tuple[float, float, float]]) -> No
         used = sum(each for at, each in log if at + 10.1 > now)
         alone = not [at for at, _ in log if at + 10.1 > now]
         assert alone or used + amount <= 40 + 1e-6
-        window.put_right(window.spend(amount, now), really)
+        window.correct(window.spend(amount, now), really)
         log.append((now, really))

@@ -4,8 +4,8 @@ from time import time
 import httpx2
 import openai
 import pytest
-from conspectus.prompts.client.endpoint import Address
-from conspectus.prompts.client.retry import BadRequest, TryAgain, judge, retry_after
+from conspectus.prompts.client.retry import BadRequest, TryAgain, as_outcome, retry_after
+from conspectus.prompts.client.server import Address
 from conspectus.storage.errors import ModelRefused
 
 AT = Address("http://h/v1", "", "KEY", 1, 1, 1, None, None)
@@ -22,7 +22,7 @@ def error(
 
 @pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
 def test_what_may_pass_is_tried_again(status: int) -> None:
-    meant = judge(error(status), AT, str)
+    meant = as_outcome(error(status), AT, str)
     assert isinstance(meant, TryAgain)
     assert meant.busy == (status in {429, 503, 529})
     assert not meant.taken
@@ -40,7 +40,7 @@ def test_what_may_pass_is_tried_again(status: int) -> None:
     ],
 )
 def test_what_will_not_pass_is_refused_with_what_to_do(status: int, code: str, hint: str) -> None:
-    meant = judge(error(status, code), AT, str)
+    meant = as_outcome(error(status, code), AT, str)
     assert isinstance(meant, ModelRefused)
     assert hint in str(meant)
 
@@ -51,7 +51,7 @@ def test_a_request_that_is_not_understood_tells_what_of_it() -> None:
         (422, "?"),
         (500, "('body', 'response_format'): Input should be"),
     ):
-        meant = judge(error(status, message=message), AT, str)
+        meant = as_outcome(error(status, message=message), AT, str)
         assert isinstance(meant, BadRequest)
         assert meant.refusal == f"temperature {message}"
 
@@ -77,7 +77,7 @@ def test_a_date_names_the_wait_too() -> None:
 
 
 def test_nobody_waits_an_hour() -> None:
-    assert isinstance(judge(error(429, headers={"retry-after": "3600"}), AT, str), ModelRefused)
+    assert isinstance(as_outcome(error(429, headers={"retry-after": "3600"}), AT, str), ModelRefused)
 
 
 def test_only_a_connection_that_came_about_may_have_cost_something() -> None:
@@ -86,6 +86,6 @@ def test_only_a_connection_that_came_about_may_have_cost_something() -> None:
     never = openai.APIConnectionError(request=ASKED)
     never.__cause__ = httpx2.ConnectError("no route")
     for each, taken in ((lost, True), (never, False), (openai.APITimeoutError(request=ASKED), True)):
-        meant = judge(each, AT, str)
+        meant = as_outcome(each, AT, str)
         assert isinstance(meant, TryAgain)
         assert meant.taken == taken

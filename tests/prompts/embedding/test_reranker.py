@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.prompts.embedding.local_embedder import PACKAGED_MODEL, find_model
+from conspectus.prompts.embedding.local import PACKAGED_MODEL, find_model
 from conspectus.prompts.embedding.reranker import Reranker, open_reranker
 from conspectus.storage.errors import MissingPart, SettingsError
 
@@ -101,7 +101,8 @@ def test_a_model_of_the_cache(folder: Path, tmp_path: Path) -> None:
     (hub / "refs" / "main").write_text("a" * 40)
     (hub / "snapshots" / ("a" * 40)).symlink_to(folder)
     program = (
-        "from conspectus.prompts.embedding.reranker import Reranker as R; R('someone/small').scores('who', ['ships'])"
+        "from conspectus.prompts.embedding.reranker import Reranker as R;"
+        "print(R('someone/small').scores('who', ['ships']).shape)"
     )
     environment = {"HF_HUB_CACHE": str(tmp_path / "hub"), "PATH": "/usr/bin:/bin"}
     root = Path(__file__).parents[3]
@@ -112,9 +113,9 @@ def test_a_model_of_the_cache(folder: Path, tmp_path: Path) -> None:
 
 
 def test_models_that_score_no_pairs_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="no cross-encoder"):
+    with pytest.raises(SettingsError, match="not a cross-encoder"):
         Reranker(str(find_model(PACKAGED_MODEL)))
-    with pytest.raises(SettingsError, match="gives 3 scores a pair"):
+    with pytest.raises(SettingsError, match="gives 3 scores per pair"):
         Reranker(str(save_cross_encoder(tmp_path, TEXTS, num_labels=3))).scores("who", ["x"])
 
 

@@ -2,13 +2,13 @@ import threading
 from collections.abc import Sequence
 
 import numpy as np
-from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
-from conspectus.prompts.embedding.vector_cache import KEPT, TOGETHER, KeptVectors
+from conspectus.prompts.embedding.local import SentenceTransformerEmbedder
+from conspectus.prompts.embedding.vector_cache import BATCH, CAPACITY, VectorCache
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Vectors
 
 
-def recording() -> tuple[KeptVectors, list[list[str]]]:
+def recording() -> tuple[VectorCache, list[list[str]]]:
     """Vectors of the lengths of questions, and the batches that they were made in."""
     batches: list[list[str]] = []
 
@@ -16,7 +16,7 @@ def recording() -> tuple[KeptVectors, list[list[str]]]:
         batches.append(list(texts))
         return [np.array([len(text)], np.float32) for text in texts]
 
-    return KeptVectors(make), batches
+    return VectorCache(make), batches
 
 
 def test_questions_are_made_together_and_once() -> None:
@@ -31,9 +31,9 @@ def test_questions_are_made_together_and_once() -> None:
 
 def test_batches_and_memory_are_bounded() -> None:
     vectors, batches = recording()
-    questions = [str(number) for number in range(KEPT + 200)]
+    questions = [str(number) for number in range(CAPACITY + 200)]
     vectors.of_all(questions)
-    assert max(len(each) for each in batches) == TOGETHER
+    assert max(len(each) for each in batches) == BATCH
     assert sorted(each for batch in batches for each in batch) == sorted(questions)
     vectors.of(questions[-1])
     made = len(batches)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from conspectus.prompts.embedding.local_files import offline
+from conspectus.prompts.embedding.local import offline
 from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.hashing import digest
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from conspectus.prompts.embedding.vector_cache import KeptVectors
+from conspectus.prompts.embedding.vector_cache import VectorCache
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.question_reading import LEAST, Reading, read
 from conspectus.query.question.question import EmbedSpans, span_vectors
@@ -70,7 +70,7 @@ def test_a_subject_that_is_not_in_the_question_leaves_the_order_open(spans: Embe
 
 
 def test_vectors_are_remembered(films_index: Context) -> None:
-    embed = KeptVectors(films_index.embedder.embed, most=2).of_all
+    embed = VectorCache(films_index.embedder.embed, most=2).of_all
     first = embed(["a cat", "a dog", "a cat"])
     assert np.array_equal(first[0], first[2])
     assert np.array_equal(embed(["a dog", "a cow"])[0], first[1])

