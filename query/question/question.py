@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache, partial
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
-from conspectus.prompts.embedding.vector_cache import KeptVectors
+from conspectus.prompts.embedding.vector_cache import VectorCache
 from conspectus.query.context import Context
 from conspectus.query.question.linking import Linker, Links, NamedSpan, open_linker
 from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
@@ -119,10 +119,10 @@ def span_vectors(context: Context) -> EmbedSpans:
 
 
 @per_index
-def _span_cache(context: Context) -> KeptVectors:
+def _span_cache(context: Context) -> VectorCache:
     embedder = context.embedder
 
     def make(texts: Sequence[str]) -> Vectors:
         return embedder.embed([embedder.windows(text)[0] for text in texts])
 
-    return KeptVectors(make, _MOST_SPANS)
+    return VectorCache(make, _MOST_SPANS)
