@@ -314,16 +314,16 @@ class Index:
     def walk_text(self, answer: Answer) -> str:
         """Return the walk behind an answer as text, one decision a line."""
         from conspectus.query.walk.graph import open_graph
-        from conspectus.render.walk import text
+        from conspectus.render.answers import walk_text
 
-        return text(_walk_of(answer), open_graph(self._source_of(answer)))
+        return walk_text(_walk_of(answer), open_graph(self._source_of(answer)))
 
     def walk_json(self, answer: Answer) -> dict[str, Any]:
         """Return the walk behind an answer as plain values: decisions with the ids and names that they were about."""
         from conspectus.query.walk.graph import open_graph
-        from conspectus.render.walk import as_json
+        from conspectus.render.answers import walk_json
 
-        return as_json(_walk_of(answer), open_graph(self._source_of(answer)))
+        return walk_json(_walk_of(answer), open_graph(self._source_of(answer)))
 
     @property
     def manifest(self) -> "Manifest":

@@ -9,7 +9,7 @@ from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.hierarchy import Hierarchy, hierarchy_of
 from conspectus.query.types import Citation
-from conspectus.render import text as show
+from conspectus.render.answers import citation_lines
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import Community, Report
 
@@ -102,7 +102,7 @@ def full(report: Opened) -> str:
     if all(entry.report.summary != each.explanation for each in entry.report.findings):
         lines += ["", entry.report.summary]
     lines += ["", *(f"- {each}" for each in report.findings)]
-    return "\n".join([*lines, *show.citations(report.citations)])
+    return "\n".join([*lines, *citation_lines(report.citations)])
 
 
 def full_json(report: Opened) -> dict[str, Any]:

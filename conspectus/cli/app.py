@@ -1,4 +1,4 @@
-"""The program, and the options that several of its commands take."""
+"""The program, the options that several commands share, and how they print and fail."""
 
 import importlib.metadata
 import json
@@ -21,7 +21,7 @@ DEFAULT_INDEX = Path(".conspectus/index")
 
 
 def examples(*lines: str) -> str:
-    """Return the text that shows a command in use."""
+    """Return the examples of a command's help."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
@@ -48,21 +48,25 @@ WhereOption = Annotated[
     str | None,
     typer.Option(
         "--where",
-        help="Only documents whose metadata is so: 'year >= 2020 and lang in (en, de)'.",
+        help="Only documents whose metadata match: 'year >= 2020 and lang in (en, de)'.",
         metavar="FILTER",
     ),
 ]
 AccessOption = Annotated[
     list[str] | None,
-    typer.Option("--access", help="A tag that you hold; repeatable. Documents of other tags are out.", metavar="TAG"),
+    typer.Option(
+        "--access",
+        help="An access tag that you hold. Repeatable. Documents with other tags are left out.",
+        metavar="TAG",
+    ),
 ]
 SettingsOption = Annotated[
     Path | None,
-    typer.Option("--settings", help="A settings file. [default: ./settings.yaml where there is one]", metavar="FILE"),
+    typer.Option("--settings", help="A settings file. [default: ./settings.yaml if it exists]", metavar="FILE"),
 ]
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Outweigh one setting; repeatable."),
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override one setting. Repeatable."),
 ]
 OpenieOption = Annotated[
     Path | None,
@@ -70,8 +74,8 @@ OpenieOption = Annotated[
         "--openie",
         exists=True,
         dir_okay=False,
-        help="An extraction made elsewhere, in the place of the extractor: JSON lines with id, entities, triples, or "
-        "HippoRAG's openie_results_*.json, or LightRAG's graph with its texts beside it.",
+        help="Use this extraction instead of the extractor: JSON lines with id, entities and triples, HippoRAG's "
+        "openie_results_*.json, or LightRAG's graph with its text files.",
         metavar="FILE",
     ),
 ]
@@ -81,7 +85,7 @@ KgOption = Annotated[
         "--kg",
         exists=True,
         dir_okay=False,
-        help="A knowledge graph to bring along; repeatable.",
+        help="A knowledge graph to import. Repeatable.",
         metavar="FILE",
     ),
 ]
@@ -91,30 +95,30 @@ KgLabelsOption = Annotated[
         "--kg-labels",
         exists=True,
         dir_okay=False,
-        help="Labels of its ids, a line each: id, tab, label; repeatable.",
+        help="Labels for the ids of the graph, one a line: id, tab, label. Repeatable.",
         metavar="FILE",
     ),
 ]
 SessionOption = Annotated[
     Path | None,
-    typer.Option("--session", help="A file of what was asked before, which the question may build on.", metavar="FILE"),
+    typer.Option(
+        "--session", help="A file with the conversation so far, which the question may refer to.", metavar="FILE"
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
-MethodOption = Annotated[
-    str, typer.Option("--method", help="How to find evidence; see: conspectus methods.", metavar="NAME")
-]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
+MethodOption = Annotated[str, typer.Option("--method", help="The method; see: conspectus methods.", metavar="NAME")]
 
-TraceOption = Annotated[bool, typer.Option("--trace", help="Print the steps that led to the answer.")]
+TraceOption = Annotated[bool, typer.Option("--trace", help="Also print the steps that led to the answer.")]
 
 
 def question_text(text: str | None) -> str | None:
-    """Return a question as the command line gives it; refused where it is empty."""
+    """Return a question from the command line; reject an empty one."""
     if text is None:
         return None
     if not text.strip():
         raise typer.BadParameter("the question is empty")
-    return text.encode("utf-8", "replace").decode("utf-8")  # bytes that are no UTF-8 arrive as lone surrogates
+    return text.encode("utf-8", "replace").decode("utf-8")  # bytes that are not UTF-8 arrive as lone surrogates
 
 
 QuestionArgument = Annotated[
@@ -131,20 +135,20 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _program(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True, callback=_print_version)
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
 ) -> None: ...
 
 
 def model_of(context: "Context", work: str) -> "LanguageModel":
-    """Return the configured model; NeedsModel says what work takes one."""
+    """Return the configured model; raise NeedsModel, which names the work, if there is none."""
     if context.model is None:
-        raise NeedsModel(f"{work} takes a language model: set llm.model (and llm.base_url, unless it is OpenAI's)")
+        raise NeedsModel(f"{work} needs a language model: set llm.model (and llm.base_url, unless it is OpenAI's)")
     return context.model
 
 
 def check_folder_of(option: str, file: Path | None) -> None:
-    """Refuse a file whose folder does not exist before any work is done for it."""
+    """Reject a file in a folder that does not exist before any work is done for it."""
     if file and not file.parent.is_dir():
         raise UsageError(f"{option} {file}: there is no folder {file.parent}")
 
@@ -156,7 +160,7 @@ def chosen_settings(
     kg: list[Path] | None = None,
     kg_labels: list[Path] | None = None,
 ) -> Settings:
-    """Return the settings of the file, ./settings.yaml where none is named, the environment, and the options."""
+    """Return the settings: options first, then the environment, then the file (./settings.yaml if none is named)."""
     if file is None and Path("settings.yaml").is_file():
         file = Path("settings.yaml")
     sections: dict[str, dict[str, object]] = {}
@@ -166,19 +170,19 @@ def chosen_settings(
     if openie is not None:
         sections.setdefault("extraction", {})["openie"] = str(openie)
     if kg:
-        sections.setdefault("kg", {})["files"] = tuple(str(each) for each in kg)
+        sections.setdefault("kg", {})["files"] = tuple(map(str, kg))
     if kg_labels:
-        sections.setdefault("kg", {})["labels"] = tuple(str(each) for each in kg_labels)
+        sections.setdefault("kg", {})["labels"] = tuple(map(str, kg_labels))
     return load_settings(file, sections)
 
 
 def json_text(value: object) -> str:
-    """Return a value as the JSON that commands print: signs that steer a terminal are written as \\u...."""
+    """Return a value as JSON, with the control characters of a terminal escaped."""
     return UNSEEN.sub(_code, json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def _code(sign: re.Match[str]) -> str:
-    return sign[0] if sign[0] == "\n" else f"\\u{ord(sign[0]):04x}"
+def _code(character: re.Match[str]) -> str:
+    return character[0] if character[0] == "\n" else f"\\u{ord(character[0]):04x}"
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)
@@ -187,5 +191,5 @@ def print_json(value: Any) -> None:  # noqa: ANN401  (any JSON)
 
 
 def complain(message: str) -> None:
-    """Say on stderr what is wrong."""
+    """Print a complaint on stderr."""
     sys.stderr.write(f"conspectus: {visible(message)}\n")

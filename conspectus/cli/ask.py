@@ -26,7 +26,8 @@ from conspectus.cli.app import (
     print_json,
     question_text,
 )
-from conspectus.render import text as show
+from conspectus.render.answers import answer_json, evidence_json, evidence_text, methods_text, support_text
+from conspectus.render.terminal import safe_lines
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from conspectus.query.types import Answer, Say
 
 _AT_ONCE = 64
-"""Questions looked up together: what is found for them is printed before the next are."""
+"""Questions of `retrieve --questions` that are looked up together; their results are printed before the next batch."""
 
 OptionalQuestion = Annotated[
     str | None, typer.Argument(help="The question, in quotes.", metavar="QUESTION", callback=question_text)
@@ -61,14 +62,14 @@ def ask(
         Literal["c0", "c1", "c2", "c3"] | None,
         typer.Option(
             "--level",
-            help="For global search (which --method auto then is): c0 (coarsest) to c3.",
+            help="Community level for global search, c0 (coarsest) to c3. Implies --method global.",
             metavar="C0..C3",
             case_sensitive=False,
         ),
     ] = None,
     topic: Annotated[
         list[str] | None,
-        typer.Option("--topic", help="A thing that a walk over the graph begins at; repeatable.", metavar="NAME"),
+        typer.Option("--topic", help="An entity at which a walk over the graph starts. Repeatable.", metavar="NAME"),
     ] = None,
     where: WhereOption = None,
     access: AccessOption = None,
@@ -78,7 +79,7 @@ def ask(
         Path | None,
         typer.Option(
             "--show",
-            help="Draw the walk over the graph, or the subgraph, into this file: SVG or PNG, a subgraph also HTML.",
+            help="Draw the walk or the subgraph into this file: SVG or PNG, a subgraph also as HTML.",
             metavar="FILE",
             dir_okay=False,
         ),
@@ -89,20 +90,20 @@ def ask(
 ) -> None:
     """Answer a question, with numbered citations into the documents.
 
-    With --where and --access only what the permitted documents support is looked at, and shown to a model.
+    With --where and --access only matching documents are searched, and shown to a model.
 
-    With --session the question may be a follow-up ("And who wrote it?"). The question and its answer are added to the
-    file, which is made if it is missing.
+    With --session the question may be a follow-up ("And who wrote it?"). The question and its answer are appended to
+    the file, which is created if it does not exist.
 
-    With --topic a method that walks over the graph begins at the things of these names; without it, at those that it
-    finds in the question. With --show such a walk is drawn; with --trace it is told decision by decision.
+    Methods that walk over the graph start at the entities of --topic, or else at those that the question names. --show
+    draws such a walk, and --trace prints it decision by decision.
     """
     from conspectus.api import open_index
     from conspectus.query.conversation.history import turn_of
     from conspectus.query.conversation.session import append_turn, read_session
 
     if level and method not in {"auto", "global"}:
-        raise UsageError(f"the method {method!r} has no --level; only global has")
+        raise UsageError(f"--level is for global search, not for method {method!r}")
     check_folder_of("--show", picture)
     _check_form(picture)
     topics = topic or []
@@ -112,25 +113,25 @@ def ask(
     if as_json:
         answer = opened.ask(question, name, history=history, topics=topics)
     else:
-        answer = told(lambda say: opened.ask(question, name, say, history, topics), trace)
+        answer = print_answer(lambda say: opened.ask(question, name, say, history, topics), trace)
     if as_json:
         walk = {"walk": opened.walk_json(answer)} if answer.evidence.walk else {}
-        print_json(show.answer_json(answer) | walk)
+        print_json(answer_json(answer) | walk)
     elif trace and answer.evidence.walk:
         typer.echo(f"\n{opened.walk_text(answer)}")
-    if session:  # an answer may be paid for: it is shown even where it cannot be written down
+    if session:  # after printing: an answer that was paid for is shown even if the file cannot be written
         append_turn(session, turn_of(answer))
     if picture:
         _draw(opened, answer, picture)
 
 
 def _check_form(picture: Path | None) -> None:
-    """Refuse a drawing that cannot be made before an answer is paid for."""
+    """Reject a drawing that cannot be made before an answer is paid for."""
     if picture is None:
         return
     form = picture.suffix.lower()
     if form not in {".svg", ".html", ".png"}:
-        raise UsageError(f"--show {picture}: name a file that ends in .svg, .html or .png")
+        raise UsageError(f"--show {picture}: the file name must end in .svg, .html or .png")
     if form == ".png":
         from conspectus.render.png import BLANK, png_of
 
@@ -148,23 +149,23 @@ def _draw(opened: "Index", answer: "Answer", picture: Path) -> None:
         picture.write_text(drawn, "utf-8")
 
 
-def told(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
-    """Print an answer as it is made, then what supports it, and return it."""
+def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
+    """Print an answer while it is written, then its sources, and return it."""
     from conspectus.query.citations.marks import single_marks, without_verdicts
 
-    said: list[str] = []
+    streamed: list[str] = []
 
     def say(piece: str) -> None:
-        said.append(piece)
-        typer.echo(show.said(piece), nl=False)
+        streamed.append(piece)
+        typer.echo(safe_lines(piece), nl=False)
 
     answer = ask(say)
     typer.echo()
-    if single_marks("".join(said).strip()) != single_marks(
+    if single_marks("".join(streamed).strip()) != single_marks(
         without_verdicts(answer.text).strip()
     ):  # what was streamed is not what the answer says; [1, 2] for [1][2] is no difference
-        typer.echo(f"\n{show.said(answer.text)}")
-    typer.echo(show.support(answer, trace))
+        typer.echo(f"\n{safe_lines(answer.text)}")
+    typer.echo(support_text(answer, trace))
     return answer
 
 
@@ -180,12 +181,12 @@ def retrieve(
     question: OptionalQuestion = None,
     index: IndexOption = DEFAULT_INDEX,
     method: MethodOption = "ppr",
-    k: Annotated[int, typer.Option("--k", min=1, help="How many passages.", metavar="N")] = 5,
+    k: Annotated[int, typer.Option("--k", min=1, help="Number of passages.", metavar="N")] = 5,
     questions: Annotated[
         Path | None,
         typer.Option(
             "--questions",
-            help="In place of QUESTION: a file of JSON lines, each with an id and a question.",
+            help="Instead of QUESTION: a file of JSON lines, each with an id and a question.",
             metavar="FILE",
         ),
     ] = None,
@@ -196,51 +197,52 @@ def retrieve(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find the passages that bear on a question, best first, without answering it.
+    """Find the best passages for a question, without answering it.
 
-    With --session the question may be a follow-up to what stands in the file, which is not changed. With --questions
-    many are looked up, and with --json one line of JSON is printed for each, with its id.
+    With --session the question may be a follow-up to the conversation in the file, which is not changed. --questions
+    looks up many questions; with --json it prints one line of JSON for each, with its id.
     """
     from conspectus.api import open_index
     from conspectus.pipelines.evaluation.suites import read_questions
     from conspectus.query.conversation.session import read_session
 
     if (question is None) == (questions is None):
-        raise UsageError("give a question, or a file of them with --questions")
+        raise UsageError("give either a question or --questions FILE")
     if questions and session:
-        raise UsageError("--session goes with one question; --questions has many")
+        raise UsageError("--session is for one question, not for --questions")
     if questions:
         asked = read_questions(questions)
         opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
         _retrieve_all(asked, opened, method, k, as_json)
         return
-    assert question is not None, "one of the two was given"
+    assert question is not None, "checked above"
     history = read_session(session) if session else None
     opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
     evidence = opened.retrieve(question, method, k, history)
     if as_json:
-        print_json(show.evidence_json(question, method, evidence))
+        print_json(evidence_json(question, method, evidence))
     else:
-        typer.echo(show.evidence(evidence))
+        typer.echo(evidence_text(evidence))
 
 
-def _retrieve_all(asked: "Sequence[Question]", opened: "Index", method: str, k: int, as_json: bool) -> None:
-    for start in range(0, len(asked), _AT_ONCE):
-        some = asked[start : start + _AT_ONCE]
-        for each, found in zip(some, opened.retrieve_many([one.question for one in some], method, k), strict=True):
+def _retrieve_all(questions: "Sequence[Question]", opened: "Index", method: str, k: int, as_json: bool) -> None:
+    for start in range(0, len(questions), _AT_ONCE):
+        batch = questions[start : start + _AT_ONCE]
+        texts = [question.question for question in batch]
+        for question, found in zip(batch, opened.retrieve_many(texts, method, k), strict=True):
             if as_json:
-                typer.echo(json.dumps({"id": each.id, **show.evidence_json(each.question, method, found)}))
+                typer.echo(json.dumps({"id": question.id, **evidence_json(question.question, method, found)}))
             else:
-                typer.echo(f"{show.said(each.question)}\n{show.evidence(found)}\n")
+                typer.echo(f"{safe_lines(question.question)}\n{evidence_text(found)}\n")
 
 
-@app.command(short_help="List the ways to ask.", epilog=examples("conspectus methods"))
+@app.command(short_help="List all methods.", epilog=examples("conspectus methods"))
 def methods(as_json: JsonOption = False) -> None:
-    """List the ways to ask, by the name that --method takes."""
+    """List all methods by the name that --method takes."""
     from conspectus.query.menu import METHODS
 
     about = {name: f"{each.about}; needs a model" if each.needs_model else each.about for name, each in METHODS.items()}
     if as_json:
         print_json(about)
     else:
-        typer.echo(show.methods(about))
+        typer.echo(methods_text(about))

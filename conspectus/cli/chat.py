@@ -1,4 +1,4 @@
-"""A conversation on a terminal, or through a pipe."""
+"""`conspectus chat`: a conversation on a terminal or through a pipe."""
 
 import io
 import sys
@@ -20,14 +20,14 @@ from conspectus.cli.app import (
     complain,
     examples,
 )
-from conspectus.cli.ask import told
+from conspectus.cli.ask import print_answer
 from conspectus.storage.errors import ModelError
 
 _QUIT, _NEW = "/quit", "/new"
 
 
 @app.command(
-    short_help="Ask one question after the other, each building on those before.",
+    short_help="Hold a conversation with an index.",
     epilog=examples(
         "conspectus chat",
         "conspectus chat --method ppr --index docs.index",
@@ -42,10 +42,10 @@ def chat(
     settings: SettingsOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Read questions from stdin, a line each, and answer them with citations; each may build on those before it.
+    """Read questions from stdin, one a line, and answer them with citations. Each may refer to those before it.
 
-    /new begins a new conversation, /quit or the end of the input ends. A question that a model's server gives no
-    answer to is told on stderr and forgotten; the exit status is then 8 in the end.
+    /new starts a new conversation; /quit or the end of the input exits. If the model's server fails on a question, the
+    error is printed on stderr, the question is skipped, and the final exit status is 8.
     """
     from conspectus.api import open_index
     from conspectus.query.menu import find_method
@@ -59,10 +59,10 @@ def chat(
         if line == _NEW:
             talk.new()
         elif line.startswith("/"):
-            complain(f"{line.split()[0]} is no command; there are {_NEW} and {_QUIT}")
+            complain(f"{line.split()[0]} is not a command; the commands are {_NEW} and {_QUIT}")
         else:
             try:
-                told(lambda say, question=line: talk.ask(question, say=say), trace)  # type: ignore[misc]
+                print_answer(lambda say, question=line: talk.ask(question, say=say), trace)  # type: ignore[misc]
             except ModelError as error:
                 failed = error
                 complain(str(error))
@@ -73,7 +73,7 @@ def chat(
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of stdin that are not blank, without the space around them; a terminal is prompted for each."""
+    """Yield the non-blank lines of stdin, stripped; show a prompt on a terminal."""
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
     prompted = sys.stdin.isatty()

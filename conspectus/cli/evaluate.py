@@ -1,6 +1,5 @@
 """Measuring methods."""
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +22,7 @@ from conspectus.cli.app import (
     model_of,
 )
 from conspectus.progress import progress
-from conspectus.render import text as show
+from conspectus.render.scores import judgement_text, scores_text, sweep_text
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,51 +100,34 @@ def evaluate(
     Questions may stand in questions.jsonl or in a file of MetaQA, WebQSP, CWQ, RoG, QALD, KILT (Zero-Shot RE, T-REx),
     Creak or FEVER as it was published.
     """
-    from conspectus.api import open_index
-    from conspectus.pipelines.evaluation.evaluate import as_json
-    from conspectus.pipelines.evaluation.suites import read_suite, sampled, suite_index
-    from conspectus.pipelines.evaluation.sweep import evaluate_each, swept_settings, values_of
-    from conspectus.pipelines.index import build_index
-    from conspectus.pipelines.runner import RunHere
+    from conspectus.building import evaluate as evaluate_suite
 
     if plot and not sweep:
         raise UsageError("--plot draws a --sweep")
-    ranks, topics = _ranks(k), _topics(topic)
-    names = _method_names(methods)
     check_folder_of("--json", json_file)
     check_folder_of("--plot", plot)
-    questions = sampled(read_suite(suite), some)
-    chosen = questions.settings(chosen_settings(settings, overrides, openie))
-    values = values_of(sweep, names) if sweep else None
-    runs = swept_settings(chosen, values) if values else {"": chosen}
-    began = time.perf_counter()
     with progress(quiet) as report:
-        target = index or suite_index(questions, chosen)
-        made = build_index(questions.inputs, target, chosen, RunHere(report), report)
-        build_seconds = time.perf_counter() - began
-        context = open_index(target, chosen).context
-        scores = evaluate_each(questions, context, runs, names, ranks, report, answers=answers, topics=topics)
-    for note in made.notes:
+        result = evaluate_suite(
+            suite,
+            _method_names(methods),
+            k=_ranks(k),
+            answers=answers,
+            topics=_topics(topic),
+            questions=some,
+            sweep=sweep,
+            index=index,
+            settings=chosen_settings(settings, overrides, openie),
+            progress=report,
+        )
+    for note in result["notes"]:
         complain(note)
-    results = {
-        value: as_json(questions, runs[value].model_dump(mode="json"), found, build_seconds)
-        for value, found in scores.items()
-    }
-    if values is None:
-        result = results[""]
-    else:
-        result = {
-            "suite": questions.name,
-            "questions": len(questions.questions),
-            "sweep": {"key": values.key, "values": results},
-        }
     if json_file:
         json_file.write_text(json_text(result) + "\n", "utf-8")
     if plot:
         from conspectus.render.sweep_svg import sweep_svg
 
         plot.write_text(sweep_svg(result), "utf-8")
-    typer.echo(show.swept(result) if values else show.scores(result))
+    typer.echo(sweep_text(result) if sweep else scores_text(result))
 
 
 @app.command(
@@ -238,7 +220,7 @@ def judge(
     result = as_json(replace(found, failures=(*unanswered, *found.failures)))
     if json_file:
         json_file.write_text(json_text(result) + "\n", "utf-8")
-    typer.echo(show.judgement(result))
+    typer.echo(judgement_text(result))
 
 
 def _ranks(text: str) -> list[int]:

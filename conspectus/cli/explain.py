@@ -1,4 +1,4 @@
-"""Explaining what an index finds."""
+"""`conspectus explain`: why passages were found."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,7 +24,7 @@ from conspectus.cli.app import (
 
 
 @app.command(
-    short_help="Say why passages were found, path by path.",
+    short_help="Explain why passages were found, path by path.",
     epilog=examples(
         'conspectus explain "Who directed the film that was shot in Leland?"',
         'conspectus explain "Who directed the film that was shot in Leland?" --passage 2 --svg why.svg',
@@ -35,15 +35,15 @@ def explain(
     question: QuestionArgument,
     index: IndexOption = DEFAULT_INDEX,
     method: MethodOption = "ppr",
-    k: Annotated[int, typer.Option("--k", min=1, help="How many passages.", metavar="N")] = 5,
+    k: Annotated[int, typer.Option("--k", min=1, help="Number of passages.", metavar="N")] = 5,
     passage: Annotated[
-        int | None, typer.Option("--passage", min=1, help="Only the passage of that rank.", metavar="RANK")
+        int | None, typer.Option("--passage", min=1, help="Explain only the passage of this rank.", metavar="RANK")
     ] = None,
     chunk: Annotated[
         str | None,
-        typer.Option("--chunk", help="Only the passage with that chunk id, found or not (by a walk).", metavar="ID"),
+        typer.Option("--chunk", help="Explain only the chunk with this id, whether it was found or not.", metavar="ID"),
     ] = None,
-    paths: Annotated[int, typer.Option("--paths", min=1, help="Most paths told for a passage.", metavar="N")] = 5,
+    paths: Annotated[int, typer.Option("--paths", min=1, help="Most paths shown for a passage.", metavar="N")] = 5,
     svg: Annotated[
         Path | None, typer.Option("--svg", help="Draw the paths into this file.", metavar="FILE", dir_okay=False)
     ] = None,
@@ -53,13 +53,13 @@ def explain(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say why passages were found: what their scores are made of, and over which names the walk came to them.
+    """Explain why passages were found: the parts of their scores, and the names over which the walk reached them.
 
-    Each path begins where the question touches the index (a name in it, or a passage near to it) and has its share of
-    what the walk brought to the passage. bm25, dense and hybrid are explained by words, cosines and ranks.
+    Each path starts at a seed of the walk (a name in the question, or a passage similar to it) and shows its share of
+    the passage's PageRank score. bm25, dense and hybrid are explained by shared words, cosines and ranks.
     """
     from conspectus.api import open_index
-    from conspectus.render import explanation as explaining
+    from conspectus.render.answers import explanation_json, explanation_text
     from conspectus.render.explanation_svg import svg as drawn
 
     check_folder_of("--svg", svg)
@@ -68,6 +68,6 @@ def explain(
     if svg:
         svg.write_text(drawn(found), "utf-8")
     if as_json:
-        print_json(explaining.as_json(found))
+        print_json(explanation_json(found))
     else:
-        typer.echo(explaining.text(found))
+        typer.echo(explanation_text(found))

@@ -1,4 +1,4 @@
-"""Writing an index in the formats of other programs."""
+"""`conspectus export`: an index in the formats of other programs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,21 +22,21 @@ from conspectus.cli.app import (
 )
 from conspectus.exporting import EXPORTS, find_export
 from conspectus.progress import progress
-from conspectus.render import export as show_exporting
+from conspectus.render.builds import export_json, export_text
 
 
 def _help() -> str:
     width = max(map(len, EXPORTS))
-    formats = (f"  {name:{width}}  {each.about}" for name, each in EXPORTS.items())
+    formats = (f"  {name:{width}}  {format_.about}" for name, format_ in EXPORTS.items())
     return "\n".join([_WHAT, "", "\b", "Formats:", *formats])
 
 
 _WHAT = """Write an index in a format that other programs read.
 
-What is at PATH already stays, unless --force is given; then a file is replaced, and a folder that holds nothing but
-what this format writes. Nothing is half-written: the export is made beside PATH and renamed.
+An existing PATH is an error unless --force is given; --force replaces a file, or a folder that holds only files of
+this format. The export is written beside PATH and renamed, so it is complete or absent.
 
-With --where and --access only what the permitted documents support is written."""
+With --where and --access only matching documents, and what they support, are written."""
 
 
 @app.command(
@@ -54,7 +54,7 @@ def export(
     ],
     to: Annotated[Path, typer.Option("--to", help="The file or the folder to write.", metavar="PATH")],
     index: IndexOption = DEFAULT_INDEX,
-    force: Annotated[bool, typer.Option("--force", help="Replace an export that is at PATH.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing export at PATH.")] = False,
     where: WhereOption = None,
     access: AccessOption = None,
     settings: SettingsOption = None,
@@ -72,6 +72,6 @@ def export(
         done = opened.filter(where, access).export(format_, to, force=force)
         report(f"writing {format_}", 1, 1)
     if as_json:
-        print_json(show_exporting.exported_json(format_, done))
+        print_json(export_json(format_, done))
     else:
-        typer.echo(show_exporting.exported(done, to))
+        typer.echo(export_text(done, to))

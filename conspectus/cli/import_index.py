@@ -1,4 +1,4 @@
-"""Making an index of what other programs have made of documents."""
+"""`conspectus import-graphrag`: an index from the output of Microsoft GraphRAG."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,12 +19,12 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.index import check_lost
 from conspectus.progress import progress
-from conspectus.render import import_report as show_importing
+from conspectus.render.builds import import_text
 
 
 @app.command(
     name="import-graphrag",
-    short_help="Make an index of what Microsoft GraphRAG has indexed.",
+    short_help="Make an index from the output of Microsoft GraphRAG.",
     epilog=examples(
         "conspectus import-graphrag ragtest --index ragtest.index",
         "conspectus import-graphrag ragtest/output --index ragtest.index --json",
@@ -40,14 +40,14 @@ def import_graphrag(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Make an index of what Microsoft GraphRAG has indexed: its documents, its graph, its communities and reports.
+    """Make an index from the output of Microsoft GraphRAG: documents, graph, communities and reports.
 
     Reads the tables of GraphRAG 3, 2 and 1. No model is asked: vectors, synonyms and the graph that PageRank walks are
-    made here, and every method works on it. `conspectus export graphrag` writes such tables.
+    computed here, and every method works on the result. `conspectus export graphrag` writes such tables.
 
-    What does not fit together there (ends of relationships that no entity describes, chunks that stand in no document)
-    is kept as well as can be, and listed by: conspectus status --failures. Importing again is a no-op where nothing has
-    changed, and makes the index equal to the tables where something has; documents are added and removed there.
+    Inconsistencies (a relationship whose entity is missing, a chunk that no document contains) are imported as far as
+    possible and listed by: conspectus status --failures. Importing again is a no-op if the tables are unchanged, and
+    otherwise makes the index equal to them. Add and remove documents in GraphRAG, not here.
     """
     from conspectus.pipelines.exchange.graphrag.importer import import_graphrag as imported
     from conspectus.pipelines.exchange.graphrag.importer import imported_summary
@@ -59,5 +59,5 @@ def import_graphrag(
     if as_json:
         print_json(done)
     else:
-        typer.echo(show_importing.imported(done))
+        typer.echo(import_text(done))
     check_lost(done, chosen)

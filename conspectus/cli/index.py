@@ -23,7 +23,7 @@ from conspectus.cli.app import (
     print_json,
 )
 from conspectus.progress import progress
-from conspectus.render import text as show
+from conspectus.render.builds import build_text, estimate_text, lost_text
 from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
 from conspectus.storage.settings import Settings
 
@@ -148,7 +148,7 @@ def end(done: dict[str, Any], chosen: Settings, *, as_json: bool) -> None:
     if as_json:
         print_json(done)
     else:
-        typer.echo(show.build(done))
+        typer.echo(build_text(done))
     check_lost(done, chosen)
 
 
@@ -156,7 +156,7 @@ def check_lost(done: dict[str, Any], chosen: Settings) -> None:
     """End the program with its exit status where a build lost too much."""
     threshold = chosen.build.failure_threshold
     if done["failed_share"] > threshold:
-        share = f"{show.lost(done['lost'][0])} ({done['failed_share']:.1%}) lost something"
+        share = f"{lost_text(done['lost'][0])} ({done['failed_share']:.1%}) lost something"
         complain(f"the index is published, but {share}, more than build.failure_threshold ({threshold:.1%})")
         raise typer.Exit(FAILURES_PAST_THRESHOLD)
 
@@ -165,10 +165,9 @@ def _estimate(
     inputs: list[str], index: Path, chosen: Settings, latency: float | None, *, retry_failed: bool, as_json: bool
 ) -> None:
     from conspectus.pipelines.estimation.estimate import estimate, summary
-    from conspectus.render import estimate as show_estimate
 
     made = summary(estimate(inputs, index, chosen, latency=latency, retry_failed=retry_failed))
     if as_json:
         print_json(made)
     else:
-        typer.echo(show_estimate.estimate(made))
+        typer.echo(estimate_text(made))

@@ -1,4 +1,4 @@
-"""Writing the settings to begin with, and prompts that fit the documents."""
+"""`conspectus init`: a settings file, and prompts tuned to the documents."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,13 +7,13 @@ import typer
 
 from conspectus.cli.app import QuietOption, SetOption, SettingsOption, app, chosen_settings, examples
 from conspectus.progress import progress
-from conspectus.render import text as show
+from conspectus.render.builds import tuning_text
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import as_yaml
 
 
 @app.command(
-    short_help="Write a settings.yaml to change, and prompts that fit your documents.",
+    short_help="Write a settings.yaml, and prompts tuned to your documents.",
     epilog=examples(
         "conspectus init",
         "conspectus init project",
@@ -22,12 +22,12 @@ from conspectus.storage.settings import as_yaml
 )
 def init(
     directory: Annotated[Path, typer.Argument(help="Where to write settings.yaml.", metavar="FOLDER")] = Path(),
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing files.")] = False,
     tune: Annotated[
         list[str] | None,
         typer.Option(
             "--tune",
-            help="Fit the prompts to these files, folders, globs or URLs; repeatable. Needs a model.",
+            help="Tune the prompts to these files, folders, globs or URLs. Repeatable. Needs a model.",
             metavar="INPUT",
         ),
     ] = None,
@@ -38,16 +38,16 @@ def init(
     overrides: SetOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write a settings.yaml in which every key stands with its default and its meaning.
+    """Write a settings.yaml with every setting, its default and its meaning.
 
-    Other commands read the settings.yaml of the folder that they are run in. --tune has the language model read a
-    sample of the documents and writes what fits its prompts to them, in their language: who it is to be, kinds of
-    entities, and examples, as text files in FOLDER/prompts that can be changed by hand. It starts from FOLDER's
-    settings.yaml where there is one (--force to overwrite it) and keeps what that and --set say.
+    Other commands read the settings.yaml of the folder in which they run. With --tune the language model reads a sample
+    of the documents and writes prompts for them in their language: a persona, entity types and examples, as text files
+    in FOLDER/prompts that you can edit. It starts from FOLDER's settings.yaml if there is one (--force overwrites it)
+    and keeps the settings of that file and of --set.
     """
     target = directory / "settings.yaml"
     if not tune and (settings or overrides or sample):
-        raise UsageError("--settings, --set and --sample go with --tune; without it settings.yaml holds the defaults")
+        raise UsageError("--settings, --set and --sample need --tune; without it settings.yaml holds the defaults")
     if target.exists() and not force:
         raise UsageError(f"{target} exists already; --force overwrites it")
     if directory.exists() and not directory.is_dir():
@@ -80,4 +80,4 @@ def _tuned(
         tuning = tune(inputs, chosen, sample or CHUNKS, report)
     for path in write_tuning(directory, chosen, tuning):
         typer.echo(f"wrote {path}")
-    typer.echo(show.tuned(tuning))
+    typer.echo(tuning_text(tuning))

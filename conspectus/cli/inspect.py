@@ -22,7 +22,7 @@ from conspectus.cli.app import (
     examples,
     print_json,
 )
-from conspectus.render import text as show
+from conspectus.render.builds import check_text, preview_text, status_text
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings
 
@@ -69,15 +69,14 @@ def status(
         shown = {**asdict(opened.manifest), "index": str(index), "failures": [asdict(each) for each in lost]}
         print_json(shown)
     else:
-        typer.echo(show.status(opened.manifest, lost, failures))
+        typer.echo(status_text(opened.manifest, lost, failures))
 
 
 def _preview(inputs: list[str], index: Path, chosen: Settings, *, as_json: bool) -> None:
     from conspectus.pipelines.diff import preview, summary
-    from conspectus.render import diff as show_preview
 
     made = summary(preview(inputs, index, chosen))
-    print_json(made) if as_json else typer.echo(show_preview.preview(made))
+    print_json(made) if as_json else typer.echo(preview_text(made))
 
 
 @app.command(
@@ -154,7 +153,7 @@ def doctor(
     for check in examine(chosen_settings(settings, overrides), index, calls=calls):
         checks.append(check)
         if not as_json:
-            typer.echo(show.check(check))
+            typer.echo(check_text(check))
     if as_json:
         print_json([asdict(each) for each in checks])
     failed = [each for each in checks if each.state == "failed"]

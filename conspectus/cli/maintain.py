@@ -22,7 +22,7 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.index import end
 from conspectus.progress import progress
-from conspectus.render import text as show
+from conspectus.render.builds import migration_text, pruning_text
 from conspectus.storage.errors import UsageError
 
 
@@ -131,7 +131,7 @@ def prune(
     else:
         with build_lock(index):
             done = {"index": str(index), **asdict(prune_index(index, keep)), "forgotten": {}}
-    print_json(done) if as_json else typer.echo(show.pruned(done))
+    print_json(done) if as_json else typer.echo(pruning_text(done))
 
 
 @app.command(
@@ -156,7 +156,7 @@ def migrate(
 
     with progress(quiet) as report:
         done = migrate_index(index, chosen_settings(settings, overrides), report)
-    print_json({"index": str(index), **asdict(done)}) if as_json else typer.echo(f"{index}: {show.migrated(done)}")
+    print_json({"index": str(index), **asdict(done)}) if as_json else typer.echo(f"{index}: {migration_text(done)}")
 
 
 def _check_index(index: Path) -> None:

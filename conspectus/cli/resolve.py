@@ -1,4 +1,4 @@
-"""The names of an index that are one thing's: shown, taken back, merged again."""
+"""`conspectus resolve`: list, undo and redo merges of entity names."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,12 +22,12 @@ from conspectus.cli.app import (
 )
 from conspectus.cli.index import end
 from conspectus.progress import progress
-from conspectus.render import merges as show_merges
+from conspectus.render.builds import merges_text
 from conspectus.storage.errors import UsageError
 
 
 @app.command(
-    short_help="Show which names were merged, and take merges back.",
+    short_help="List merged entity names; undo merges.",
     epilog=examples(
         "conspectus resolve",
         'conspectus resolve "Sherlock Holmes"',
@@ -39,12 +39,12 @@ from conspectus.storage.errors import UsageError
 def resolve(
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="Names, or ids of merges or entities; without any, all.", metavar="[NAME|ID]..."),
+        typer.Argument(help="Names, or ids of merges or entities. [default: all]", metavar="[NAME|ID]..."),
     ] = None,
-    undo: Annotated[bool, typer.Option("--undo", help="Take the merges of these names back.")] = False,
-    undo_all: Annotated[bool, typer.Option("--undo-all", help="Take all merges back.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Undo the merges of these names.")] = False,
+    undo_all: Annotated[bool, typer.Option("--undo-all", help="Undo all merges.")] = False,
     redo: Annotated[bool, typer.Option("--redo", help="Merge these names again.")] = False,
-    redo_all: Annotated[bool, typer.Option("--redo-all", help="Merge again all that was taken back.")] = False,
+    redo_all: Annotated[bool, typer.Option("--redo-all", help="Redo all merges that were undone.")] = False,
     index: IndexOption = DEFAULT_INDEX,
     settings: SettingsOption = None,
     overrides: SetOption = None,
@@ -54,20 +54,19 @@ def resolve(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """List the names that were taken for one thing's, each with the reason and how sure it was.
+    """List the entity names that were merged, each with the reason and a score.
 
-    With --undo the named aliases are entities of their own again: the new version is that of a build in which they
-    were never merged, and every later build keeps to it. --redo takes that decision back. An alias is named by itself,
-    by its id or by the id of its merge; the name that is kept stands for all its aliases. Names and texts are in the
-    index, so no files are needed; settings must be those that it was made with.
+    --undo makes the named aliases entities of their own again, as if they had never been merged, and later builds keep
+    this decision. --redo reverses it. Name an alias, its id or the id of its merge; a canonical name stands for all of
+    its aliases. The index holds everything that is needed; the settings must be those that it was made with.
     """
     wanted = [flag for flag, given in _flags(undo, undo_all, redo, redo_all) if given]
     if len(wanted) > 1:
         raise UsageError(f"{wanted[0]} and {wanted[1]} exclude each other")
     if wanted in (["--undo"], ["--redo"]) and not names:
-        raise UsageError(f"{wanted[0]} takes names; for all of them: {wanted[0]}-all")
+        raise UsageError(f"{wanted[0]} needs names; to take all of them use {wanted[0]}-all")
     if wanted in (["--undo-all"], ["--redo-all"]) and names:
-        raise UsageError(f"{wanted[0]} takes no names; leave them out, or say {wanted[0].removesuffix('-all')}")
+        raise UsageError(f"{wanted[0]} takes no names; leave them out, or use {wanted[0].removesuffix('-all')}")
     if not wanted:
         _list(index, names or [], as_json=as_json)
         return
@@ -96,6 +95,6 @@ def _list(index: Path, names: list[str], *, as_json: bool) -> None:
     if names:
         merges = named(names, merges, index)
     if as_json:
-        print_json({"index": str(index), "merges": [asdict(each) for each in merges]})
+        print_json({"index": str(index), "merges": [asdict(merge) for merge in merges]})
     else:
-        typer.echo(show_merges.merges(index, merges))
+        typer.echo(merges_text(index, merges))

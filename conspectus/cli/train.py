@@ -1,4 +1,4 @@
-"""Training small models that methods use."""
+"""`conspectus train`: small models that methods use."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +25,7 @@ app.add_typer(train, name="train")
 
 
 @train.command(
-    short_help="Train the model that says triples in sentences.",
+    short_help="Train the model that turns triples into sentences.",
     epilog=examples(
         "conspectus train graph2text webnlg.jsonl --model t5-base --out g2t",
         'conspectus ask "Who directed it?" --method fasttog --set fasttog.text=g2t --set fasttog.graph2text=g2t',
@@ -43,43 +43,45 @@ def graph2text(
     model: Annotated[
         Path, typer.Option("--model", help="A folder with a T5 in safetensors and its tokenizer.", metavar="FOLDER")
     ],
-    out: Annotated[Path, typer.Option("--out", help="Where the trained model goes.", metavar="FOLDER")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the trained model.", metavar="FOLDER")],
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the pairs.", metavar="N")] = 2,
-    learning_rate: Annotated[float, typer.Option("--learning-rate", help="AdamW's step.", metavar="X")] = 1e-5,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Pairs in a step.", metavar="N")] = 8,
+    learning_rate: Annotated[
+        float, typer.Option("--learning-rate", help="Learning rate of AdamW.", metavar="X")
+    ] = 1e-5,
+    batch: Annotated[int, typer.Option("--batch", min=1, help="Pairs in a batch.", metavar="N")] = 8,
     validation: Annotated[
         float, typer.Option("--validation", min=0.0, max=1.0, help="Share of pairs to validate with.", metavar="X")
     ] = 0.1,
-    seed: Annotated[int, typer.Option("--seed", help="Of what is drawn.", metavar="N")] = 7,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.", metavar="N")] = 7,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Fine-tune a T5 on triples and the texts that say them, and keep the epoch of the best ROUGE-1.
+    """Fine-tune a T5 to turn triples into text, and keep the epoch with the best ROUGE-1.
 
-    The report names, for the texts that the model writes of the pairs held out, ROUGE and the shares of texts that say
-    more than their triples: names or numbers that these lack (factual), and things put together that no triple joins
-    (relational). FastToG then describes communities with it (fasttog.text: g2t).
+    For the texts that the model writes of the held-out pairs, the report gives ROUGE and two hallucination rates: texts
+    with names or numbers that their triples lack (factual), and texts that join things which no triple joins
+    (relational). FastToG describes communities with the model if fasttog.text is g2t.
     """
     from dataclasses import asdict
 
     from conspectus.pipelines.train.graph2text import Plan, train_graph2text
     from conspectus.pipelines.train.pairs import read_pairs
-    from conspectus.render.training import trained
+    from conspectus.render.scores import graph2text_text
 
     check_folder_of("--out", out)
     if out.exists() and not (out / "graph2text.json").is_file() and any(out.iterdir()):
-        raise UsageError(f"--out {out} holds something else already; name a folder that is new")
+        raise UsageError(f"--out {out} holds other files; choose a new folder")
     plan = Plan(learning_rate, epochs, validation, batch, seed)
 
-    def tell(line: str) -> None:
+    def log(line: str) -> None:
         if not quiet:
             typer.echo(line, err=True)
 
-    report = train_graph2text(read_pairs(pairs), model, out, plan, tell)
+    report = train_graph2text(read_pairs(pairs), model, out, plan, log)
     if as_json:
         print_json(asdict(report))
     else:
-        typer.echo(trained(report, out))
+        typer.echo(graph2text_text(report, out))
 
 
 @train.command(
@@ -104,34 +106,35 @@ def gretriever(
             "--model", help="A causal model on this machine: its folder, or its Hugging Face name.", metavar="MODEL"
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="Where the learned parts go.", metavar="FOLDER")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for the learned parameters.", metavar="FOLDER")],
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Teach a graph network to tell a frozen language model about a graph in one token (G-Retriever).
+    """Train a graph network that shows a graph to a frozen language model as one token (G-Retriever).
 
-    Nothing of the model itself changes; only what learned is kept. How, and with which variants, is in the settings
-    under train_gretriever. Run again on the same folder it goes on where it was stopped. The report has the accuracy
-    (WebQSP: Hit@1) on questions held back, mean and deviation over the seeds, and the same with graphs exchanged.
+    The language model itself does not change; only the learned parameters are saved. The section train_gretriever of
+    the settings chooses the variant. Run again on the same folder to continue an interrupted training. The report has
+    the accuracy (WebQSP: Hit@1) on held-out questions, mean and deviation over the seeds, and the same with exchanged
+    graphs.
     """
     from dataclasses import asdict
 
     from conspectus.pipelines.train.gretriever.train import train_from_settings
-    from conspectus.render.soft_prompt_training import trained as shown
+    from conspectus.render.scores import soft_prompt_text
 
     check_folder_of("--out", out)
-    others = {each.name for each in out.iterdir()} - {"cache"} if out.is_dir() else set()
+    others = {path.name for path in out.iterdir()} - {"cache"} if out.is_dir() else set()
     if others and "training.json" not in others:
-        raise UsageError(f"--out {out} holds something else already; name a folder that is new")
+        raise UsageError(f"--out {out} holds other files; choose a new folder")
 
-    def tell(line: str) -> None:
+    def log(line: str) -> None:
         if not quiet:
             typer.echo(line, err=True)
 
-    report = train_from_settings(suite, model, out, chosen_settings(settings, overrides), tell)
+    report = train_from_settings(suite, model, out, chosen_settings(settings, overrides), log)
     if as_json:
         print_json(asdict(report))
     else:
-        typer.echo(shown(report, out))
+        typer.echo(soft_prompt_text(report, out))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from conspectus.prompts.fake import FakeServer
 
-from conspectus.render.estimate import estimate as shown
+from conspectus.render.builds import estimate_text as shown
 from tests.command_line import conspectus
 from tests.conftest import ENCYCLOPEDIA, write_rows
 

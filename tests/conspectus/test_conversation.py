@@ -153,7 +153,7 @@ def test_chat_reads_lines_through_a_pipe(sample_root: Path, monkeypatch: pytest.
 def test_chat_names_its_commands_and_unknown_methods(sample_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = chatted("/help me\n/quit", sample_root, monkeypatch)
     assert (done.status, done.out) == (0, "")
-    assert "/help is no command; there are /new and /quit" in done.err
+    assert "/help is not a command; the commands are /new and /quit" in done.err
     done = command("chat", "--index", sample_root, "--method", "pqr")
     assert (done.status, done.out) == (2, "")
     assert "did you mean 'ppr'?" in done.err

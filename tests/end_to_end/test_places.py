@@ -9,7 +9,7 @@ from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
 
 from conspectus.api import Index, build
-from conspectus.render.text import answer_json, evidence, evidence_json, support
+from conspectus.render.answers import answer_json, evidence_json, evidence_text, support_text
 
 PAGES = (
     "Geography\nThe Vistula is the longest river in Poland. It ends in the Baltic Sea.",
@@ -62,7 +62,7 @@ def test_the_place_of_an_answer(question: str, place: str, pages: list[str], hea
     assert first.place == place
     title, uri = first.title, first.uri
     where = ", ".join(filter(None, (uri, place, f"characters {first.start}-{first.end}")))
-    assert f"[1] {title} ({where})" in support(found, trace=False)
+    assert f"[1] {title} ({where})" in support_text(found, trace=False)
     shown = json.loads(json.dumps(answer_json(found)))["citations"][0]
     assert (shown["place"], shown["pages"], shown["headings"]) == (place, pages, headings)
 
@@ -70,5 +70,5 @@ def test_the_place_of_an_answer(question: str, place: str, pages: list[str], hea
 def test_the_place_of_a_passage(index: Index) -> None:
     found = index.retrieve("Who discovered polonium?", k=1)
     assert found.passages[0].place == 'pages 2-3, "Chemistry"'
-    assert f", {found.passages[0].place}, characters" in evidence(found)
+    assert f", {found.passages[0].place}, characters" in evidence_text(found)
     assert evidence_json("", "", found)["passages"][0]["place"] == found.passages[0].place

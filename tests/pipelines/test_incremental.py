@@ -177,7 +177,7 @@ def test_a_preview_says_what_an_update_then_does(tmp_path: Path, settings: Setti
     shown = run("status", docs, "--index", index, "--json", *_set(server))
     assert json.loads(shown.out)["changed"] == {"count": 1, "uris": ["a.txt"]}
     text = run("status", docs, "--index", index, *_set(server)).out
-    assert "3 documents as they are, 1 new, 1 changed, 1 gone" in text
+    assert "3 documents unchanged, 1 new, 1 changed, 1 gone" in text
     assert "of 5 chunks 1 to be extracted from, 2 texts to be embedded" in text
     assert len(server.requests) == asked, "nobody was asked"
     assert preview(

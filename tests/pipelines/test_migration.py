@@ -52,7 +52,7 @@ def test_format_2_is_taken_over_with_what_it_lacked(old: Path, tmp_path: Path) -
     assert "polonium" in opened.retrieve("Who discovered polonium?", "hybrid").passages[0].text
     assert opened.ask("Who discovered polonium?").citations
     again = conspectus("migrate", "--index", old)
-    assert again.out.endswith(f"version {done.after} has the present format, nothing to do\n")
+    assert again.out.endswith(f"version {done.after} has the current format, nothing to do\n")
 
 
 def test_an_update_goes_on_from_what_was_migrated(old: Path, tmp_path: Path) -> None:

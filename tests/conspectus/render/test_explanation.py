@@ -8,7 +8,7 @@ from conspectus.query.explain.types import Explained, Explanation
 from conspectus.query.types import Passage, Step
 
 from conspectus import open_index
-from conspectus.render import explanation as explaining
+from conspectus.render import answers as explaining
 from tests.command_line import conspectus
 from tests.conspectus.render.test_explanation_svg import NASTY, told
 
@@ -83,18 +83,18 @@ def test_from_python(index_root: Path) -> None:
 def test_what_was_not_ranked_is_told() -> None:
     (passage,) = told().passages
     outside = Explained(None, passage.passage, (), 0.0, note="not among the 3 passages that were ranked")
-    text = explaining.text(Explanation("x", "ppr", "walk", (outside,), ()))
+    text = explaining.explanation_text(Explanation("x", "ppr", "walk", (outside,), ()))
     assert "- Leland (d, characters 0-1), chunk t\n   not among the 3 passages that were ranked" in text
     nothing = Explanation("x", "ppr", "", (), (Step("ppr", "nothing is near"),))
-    assert explaining.text(nothing) == "nothing found\n  ppr: nothing is near"
+    assert explaining.explanation_text(nothing) == "nothing found\n  ppr: nothing is near"
 
 
 def test_texts_of_documents_move_no_cursor() -> None:
-    text = explaining.text(told(NASTY, why=NASTY))
+    text = explaining.explanation_text(told(NASTY, why=NASTY))
     assert all(sign.isprintable() or sign in "\n\ufffe\u200d" for sign in text)
 
 
 def test_control_signs_in_passages(index_root: Path) -> None:
     hostile = Passage("d\x1b", "t", 0, 1, 1.0, "x", "T\x1b[2J")
-    shown = explaining.text(Explanation("x", "ppr", "", (Explained(1, hostile, ()),), ()))
+    shown = explaining.explanation_text(Explanation("x", "ppr", "", (Explained(1, hostile, ()),), ()))
     assert "\x1b" not in shown

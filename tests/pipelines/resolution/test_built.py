@@ -213,9 +213,9 @@ def test_the_command_lists_takes_back_and_merges_again(tmp_path: Path, server: F
     run("index", str(write(tmp_path / "docs", "a.txt")), "--index", str(root), *options)
     listed = run("resolve", "--index", str(root))
     assert "Sherlock Holmes\n  Holmes  the family name alone" in listed.out
-    assert "1 name merged, 0 taken back" in listed.out
+    assert "1 name merged, 0 undone" in listed.out
     assert run("resolve", "--undo", "Holmes", "--index", str(root), *options).status == 0
-    assert "taken back: the family name" in run("resolve", "holmes", "--index", str(root)).out
+    assert "undone: the family name" in run("resolve", "holmes", "--index", str(root)).out
     assert run("resolve", "--redo-all", "--index", str(root), *options, "--json").status == 0
     assert '"undone": false' in run("resolve", "--json", "--index", str(root)).out
     for wrong in (["--undo"], ["--undo-all", "x"], ["--undo", "--redo", "x"], ["nobody"], ["--undo", "nobody"]):

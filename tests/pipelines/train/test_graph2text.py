@@ -12,7 +12,7 @@ from conspectus.query.methods.fasttog.graph2text import linearised, open_graph2t
 from conspectus.storage.errors import InputError, MissingPart, SettingsError
 from rouge_score.rouge_scorer import RougeScorer
 
-from conspectus.render.training import trained as shown
+from conspectus.render.scores import graph2text_text as shown
 from tests.tiny_t5 import save_t5
 
 TOWNS = [f"{first}{last}" for first in ("Aar", "Bel", "Cor", "Dun", "Esk") for last in ("ford", "mouth", "wick", "ton")]

@@ -20,7 +20,7 @@ from conspectus.storage.errors import InputError, SettingsError, UsageError
 from conspectus.storage.records import Failure
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings, Settings, TrainGRetrieverSettings
 
-from conspectus.render.soft_prompt_training import trained as shown
+from conspectus.render.scores import soft_prompt_text as shown
 from tests.tiny_llama import save_llama
 
 SHAPE = SoftShape(layers=1, heads=2, width=8, text_tokens=80, answer_tokens=3)

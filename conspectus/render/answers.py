@@ -1,0 +1,264 @@
+"""What asking returns, as text for people and as JSON for programs: answers, passages, explanations, walks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from conspectus.query.explain.subgraph import subgraph
+from conspectus.query.explain.types import Explained, Explanation, Node, Path
+from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
+from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
+from conspectus.query.walk.graph import KnowledgeGraph, spoken
+from conspectus.render.terminal import count, one_line, visible
+
+_LONG_QUOTE = 900
+"""Characters of a quote up to which it is printed whole."""
+_WHOLE_SHARE = 0.995
+"""Shares from here on are printed as "all"."""
+
+
+def support_text(answer: Answer, trace: bool) -> str:
+    """Return what is printed below an answer: citations, cost, failed checks, and with `trace` the steps."""
+    lines = ["", f"In short: {visible(answer.span)}"] if answer.span else []
+    sources = [(triple.number, triple_lines(triple)) for triple in answer.triples]
+    sources += [(citation.number, citation_lines([citation])) for citation in answer.citations]
+    lines += [line for _, source in sorted(sources, key=lambda source: source[0]) for line in source]
+    lines += ["", f"method {answer.method}, {_cost(answer.usage)}"]
+    if answer.dropped_citations:
+        verb = "was" if answer.dropped_citations == 1 else "were"
+        lines.append(f"{count(answer.dropped_citations, 'citations')} did not resolve and {verb} dropped")
+    unsupported = [check for check in answer.checks if not check.supported]
+    if unsupported:
+        lines.append(
+            f"{len(unsupported)} of {count(len(answer.checks), 'cited sentences')} not supported by what is cited:"
+        )
+        lines += [f"  {one_line(check.sentence)} ({one_line(check.why)})" for check in unsupported]
+    if trace:
+        lines += ["", "trace", *(f"  {step.name}: {one_line(step.detail)}" for step in answer.trace)]
+    return "\n".join(lines)
+
+
+def triple_lines(triple: CitedTriple) -> list[str]:
+    """Return the lines of a cited triple, after an empty one. A model's relations have no predicate."""
+    parts = " | ".join(filter(None, (triple.source, triple.predicate, triple.target)))
+    return ["", f"[{triple.number}] {visible(parts)}"]
+
+
+def citation_lines(citations: Sequence[Citation]) -> list[str]:
+    """Return the lines of citations, each after an empty line."""
+    lines = []
+    for citation in citations:
+        lines += ["", f"[{citation.number}] {visible(citation.title)} ({_location(citation.uri, citation)})"]
+        lines.append(f'    "{quote_text(one_line(citation.quote))}"')
+    return lines
+
+
+def quote_text(quote: str) -> str:
+    """Return a quote as it is printed: a long one as its beginning and end. JSON output has all of it."""
+    if len(quote) <= _LONG_QUOTE:
+        return quote
+    head, tail = quote[: _LONG_QUOTE * 2 // 3].rsplit(" ", 1)[0], quote[-_LONG_QUOTE // 3 :].split(" ", 1)[-1]
+    return f"{head} [{len(quote) - len(head) - len(tail):,} characters] {tail}"
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """Return an answer in the form of `conspectus ask --json`."""
+    return {
+        "question": answer.question,
+        "method": answer.method,
+        "answer": answer.text,
+        "known": answer.known,
+        "citations": [asdict(citation) for citation in answer.citations],
+        "span": answer.span,
+        "names": list(answer.names),
+        "triples": [asdict(triple) for triple in answer.triples],
+        "usage": asdict(answer.usage),
+        "trace": [asdict(step) for step in answer.trace],
+        "dropped_citations": answer.dropped_citations,
+        "checks": [asdict(check) for check in answer.checks],
+        "unsupported": answer.unsupported,
+        **({"standalone": answer.standalone} if answer.standalone else {}),
+        **({"narrowed": answer.narrowed} if answer.narrowed else {}),
+    }
+
+
+def evidence_text(evidence: Evidence) -> str:
+    """Return passages, best first."""
+    if not evidence.passages:
+        return "nothing found"
+    lines = []
+    for rank, passage in enumerate(evidence.passages, start=1):
+        where = _location(passage.document_id, passage)
+        lines.append(f"{rank}. {visible(passage.title)} ({where}, {passage.score:.4f})")
+        text = one_line(passage.text)
+        lines.append(f"   {text if len(text) <= 300 else text[:300] + ' ...'}")
+    return "\n".join(lines)
+
+
+def evidence_json(question: str, method: str, evidence: Evidence) -> dict[str, Any]:
+    """Return passages in the form of `conspectus retrieve --json`."""
+    return {
+        "question": question,
+        "method": method,
+        "passages": [asdict(passage) for passage in evidence.passages],
+        "trace": [asdict(step) for step in evidence.trace],
+    }
+
+
+def methods_text(about: Mapping[str, str]) -> str:
+    """Return the names of methods, each with what it does."""
+    width = max(len(name) for name in about)
+    return "\n".join(f"{name:{width}}  {purpose}" for name, purpose in about.items())
+
+
+def _cost(usage: Usage) -> str:
+    parts = [f"{usage.seconds:.2f} s", count(usage.calls, "model calls")]
+    if usage.calls:
+        parts.append(count(usage.prompt_tokens + usage.completion_tokens, "tokens"))
+        parts.append("cost unknown (llm.prices)" if usage.cost is None else f"${usage.cost:.6f}")
+    if usage.remembered:
+        parts.append(f"{usage.remembered} remembered")
+    return ", ".join(parts)
+
+
+def _location(source: str, found: Citation | Passage) -> str:
+    """Return the document, the page and headings if it has them, and the characters."""
+    return visible(", ".join(filter(None, (source, found.place, f"characters {found.start}-{found.end}"))))
+
+
+# Explanations
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Return an explanation, passage by passage."""
+    if not explanation.passages:
+        steps = (f"  {step.name}: {visible(step.detail)}" for step in explanation.trace)
+        return "\n".join(["nothing found", *steps])
+    blocks = ["\n".join(_explained(passage)) for passage in explanation.passages]
+    return "\n\n".join([*blocks, f"score = {explanation.formula}"])
+
+
+def explanation_json(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation in the form of `conspectus explain --json`."""
+    return {
+        "question": explanation.question,
+        "method": explanation.method,
+        "formula": explanation.formula,
+        "passages": [{**asdict(passage), "graph": asdict(subgraph(passage))} for passage in explanation.passages],
+        "trace": [asdict(step) for step in explanation.trace],
+    }
+
+
+def _explained(explained: Explained) -> list[str]:
+    passage = explained.passage
+    where = ", ".join(filter(None, (passage.document_id, passage.place, f"characters {passage.start}-{passage.end}")))
+    rank = f"{explained.rank}." if explained.rank else "-"
+    title = f"{passage.title} ({where})" if passage.title else where
+    lines = [visible(f"{rank} {title}, chunk {passage.chunk_id}")]
+    if explained.rank:
+        lines.append(f"   score {passage.score:.4g}")
+    if explained.note:
+        lines.append(f"   {explained.note}")
+    width = max((len(part.name) for part in explained.parts), default=0)
+    lines += [visible(f"   {part.name:{width}} {part.value:>9.4g}  {part.detail}") for part in explained.parts]
+    if explained.paths:
+        lines.append(f"   paths of the walk ({_share(explained.told)} of the score here):")
+        lines += [visible(line) for path in explained.paths for line in _path(path)]
+    elif explained.mass:
+        lines.append("   the walk has many paths to it, each with less than half a percent of the score here")
+    return lines
+
+
+def _path(path: Path) -> list[str]:
+    first, *rest = path.hops
+    lines = [f"   {_share(path.share):>6}  {_node(first.node)} ({path.why})"]
+    return [*lines, *(f"           {hop.edge} -> {_node(hop.node)}" for hop in rest)]
+
+
+def _node(node: Node) -> str:
+    name = " ".join(node.name.split())
+    return name if node.kind == "passage" else f'the name "{name}"'
+
+
+def _share(share: float) -> str:
+    return "all" if share >= _WHOLE_SHARE else f"{share:.1%}"
+
+
+# Walks over a knowledge graph
+
+
+def walk_text(walk: WalkTrace, graph: KnowledgeGraph) -> str:
+    """Return a walk decision by decision (considered, kept, pruned, and why), then its chains."""
+    blocks = ["\n".join(_decision(decision)) for decision in walk.decisions]
+    chains = [
+        visible(line) for number, chain in enumerate(walk.chains, start=1) for line in _chain(number, chain, graph)
+    ]
+    return "\n\n".join([*blocks, "\n".join(chains)] if chains else blocks)
+
+
+def walk_json(walk: WalkTrace, graph: KnowledgeGraph) -> dict[str, Any]:
+    """Return a walk as plain values, with the ids and names of its entities and relations."""
+    return {
+        "decisions": [
+            {
+                "stage": decision.stage,
+                "depth": decision.depth,
+                "at": decision.at,
+                "considered": [
+                    {"label": option.label, "kept": option.kept, "why": option.why, "score": option.score}
+                    for option in decision.considered
+                ],
+                "outcome": decision.outcome,
+                "seconds": decision.seconds,
+                "calls": decision.calls,
+            }
+            for decision in walk.decisions
+        ],
+        "chains": [
+            {
+                "communities": [
+                    [{"id": graph.entity_ids[row], "name": graph.names[row]} for row in community]
+                    for community in chain.communities
+                ],
+                "triples": [_triple_json(hop, graph) for hop in chain.hops],
+                "ended": chain.ended,
+            }
+            for chain in walk.chains
+        ],
+    }
+
+
+def _decision(decision: Decision) -> list[str]:
+    calls = f", {count(decision.calls, 'calls')}" if decision.calls else ""
+    head = f"round {decision.depth}, {decision.stage} at {decision.at} ({decision.seconds * 1000:.0f} ms{calls})"
+    lines = [visible(head), *(visible(_option(option)) for option in decision.considered)]
+    return [*lines, visible(f"  {decision.outcome}")] if decision.outcome else lines
+
+
+def _option(option: Considered) -> str:
+    score = "" if option.score is None else f"{option.score:.3f} "
+    return f"  {'+' if option.kept else '-'} {score}{option.label}: {option.why}"
+
+
+def _chain(number: int, chain: Chain, graph: KnowledgeGraph) -> list[str]:
+    steps = " -> ".join(
+        f"[{', '.join(spoken(graph.names[row]) for row in community)}]" for community in chain.communities
+    )
+    ended = f" (ended: {chain.ended})" if chain.ended else ""
+    return [f"chain {number}: {steps}{ended}", *(f"    {_hop(hop, graph)}" for hop in chain.hops)]
+
+
+def _hop(hop: Hop, graph: KnowledgeGraph) -> str:
+    triple = _triple_json(hop, graph)
+    return f"{spoken(triple['source'])} | {triple['predicate']} | {spoken(triple['target'])}"
+
+
+def _triple_json(hop: Hop, graph: KnowledgeGraph) -> dict[str, Any]:
+    source, target = (hop.start, hop.end) if hop.outgoing else (hop.end, hop.start)
+    return {
+        "relation_id": graph.relation_ids[hop.relation],
+        "source": graph.names[source],
+        "predicate": graph.predicates[graph.stated[hop.relation]],
+        "target": graph.names[target],
+        "outgoing": hop.outgoing,
+    }

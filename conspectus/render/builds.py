@@ -1,0 +1,261 @@
+"""What making and keeping an index did, as text: builds, estimates, previews, imports, exports, merges, pruning."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conspectus.render.terminal import aligned_table, count, one_line, visible
+from conspectus.storage.manifest import Manifest
+from conspectus.storage.records import Failure
+from conspectus.storage.tables import TABLES
+
+if TYPE_CHECKING:
+    from conspectus.doctor import Check
+    from conspectus.pipelines.exchange.export_result import Exported
+    from conspectus.pipelines.migration import Migrated
+    from conspectus.pipelines.tuning.tune import Tuning
+    from conspectus.storage.records import Merge
+
+_ITEMS = {
+    "read": "documents",
+    "extract": "chunks",
+    "resolve": "names",
+    "summarise": "descriptions",
+    "report": "reports",
+    "kg": "triples",
+    "import": "rows",
+}
+"""What each stage works on."""
+_TABLES_SHOWN = ("documents", "chunks", "entities", "relations", "reports")
+_KINDS_OF_CHANGE = ("new", "changed", "gone")
+_CHANGES_NAMED = 3
+
+
+def build_text(done: Mapping[str, Any]) -> str:
+    """Return what a build did in a few lines."""
+    if done["unchanged"]:
+        first = f"{done['index']}: unchanged, version {done['version']} ({done['seconds']:.1f} s)"
+    else:
+        first = f"{done['index']}: published version {done['version']} in {done['seconds']:.1f} s"
+    rows = ", ".join(count(done["rows"][name], name) for name in _TABLES_SHOWN)
+    lines = [first, f"  {rows}", *(f"  {note}" for note in done["notes"])]
+    lines += [f"  {_spending(step)}" for step in done["usage"]]
+    if done["retried"] is not None:
+        lines.append(f"  {_retried(done)}")
+    if done["failures"]:
+        stages = ", ".join(lost_text(stage) for stage in done["lost"])
+        lines.append(
+            f"  {count(done['failures'], 'failures')} ({stages}); "
+            f"see: conspectus status --failures --index {shlex.quote(done['index'])}"
+        )
+    return "\n".join(lines)
+
+
+def lost_text(stage: Mapping[str, Any]) -> str:
+    """Return how many items of a stage lost something: `3 of 40 chunks`."""
+    return f"{stage['lost']:,} of {count(stage['items'], _ITEMS.get(stage['stage'], 'items'))}"
+
+
+def _retried(done: Mapping[str, Any]) -> str:
+    """Return the result of --retry-failed."""
+    retried = done["retried"]
+    if retried["asked"]:
+        text = f"asked again for {count(retried['asked'], 'replies')}: {retried['healed']:,} whole now"
+        return f"{text}, {retried['unanswered']:,} without an answer" if retried["unanswered"] else text
+    if done["unchanged"]:
+        return "nothing to ask again" if not done["failures"] else "tried to read again; nothing else had failed"
+    return "no remembered reply had lost anything; what had failed was tried again"
+
+
+def _spending(step: Mapping[str, Any]) -> str:
+    """Return what one step asked of one model."""
+    tokens = step["prompt_tokens"] + step["completion_tokens"]
+    cost = "cost unknown (llm.prices)" if step["cost"] is None else f"${step['cost']:.4f}"
+    remembered = f", {step['remembered']:,} remembered" if step["remembered"] else ""
+    return f"{step['step']}: {count(step['calls'], 'calls')} to {step['model']}, {tokens:,} tokens, {cost}{remembered}"
+
+
+def import_text(done: Mapping[str, Any]) -> str:
+    """Return what an import read, what the build did, and what was listed as a failure."""
+    read = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in done["read"].items())
+    failures = (f"  listed: {number:,} x {reason}" for reason, number in done["listed"].items())
+    return "\n".join([f"read {read}", build_text(done), *failures])
+
+
+# Before a build
+
+
+def estimate_text(estimate: Mapping[str, Any]) -> str:
+    """Return what indexing would take: a table of steps with their sum, the range, and the assumptions."""
+    index = shlex.quote(estimate["index"])
+    if estimate["unchanged"]:
+        return f"{index}: unchanged, indexing would ask no model"
+    lines = [f"{index}: {estimate['documents']:,} documents, {estimate['chunks']:,} chunks; nothing was asked"]
+    if not estimate["steps"]:
+        return f"{lines[0]}, and no server is needed"
+    head = ("step", "model", "calls", "remembered", "prompt", "completion", "cost", "time")
+    table = aligned_table(head, [_estimated(step) for step in (*estimate["steps"], estimate["total"])], numbers_from=2)
+    lines += [*table[:-1], table[1], table[-1]]
+    low, high = estimate["total"]["low"], estimate["total"]["high"]
+    lines.append(
+        f"range: {low['calls']:,} to {high['calls']:,} calls, {low['tokens']:,} to {high['tokens']:,} tokens, "
+        f"{_dollars(low['cost'])} to {_dollars(high['cost'])}"
+    )
+    if estimate["observed"]:
+        lines.append(f"length of replies: as cached for {estimate['observed']:,} chunks")
+    elif estimate["rehearsed"]:
+        lines.append("length of replies: as GPT-4o's to other text; the model's own are not known yet")
+    if 0 < estimate["rehearsed"] < estimate["chunks"]:
+        lines.append(f"from a sample of {estimate['rehearsed']:,} chunks")
+    lines.append(f"time: {estimate['time_assumes']}; the work of this machine comes on top")
+    return "\n".join([*lines, *estimate["warnings"]])
+
+
+def _estimated(step: Mapping[str, Any]) -> tuple[str, ...]:
+    numbers = (f"{step[name]:,}" for name in ("calls", "remembered", "prompt_tokens", "completion_tokens"))
+    return (step["step"], step["model"], *numbers, _dollars(step["cost"]), _duration(step["seconds"]))
+
+
+def _dollars(cost: float | None) -> str:
+    return "unknown" if cost is None else f"${cost:.4f}"
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds as people say them.
+
+    >>> _duration(7.26), _duration(100), _duration(7300)
+    ('7.3 s', '1 min 40 s', '2 h 2 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min"
+
+
+def preview_text(preview: Mapping[str, Any]) -> str:
+    """Return what an update would find and do in a few lines, with the estimate of what models are asked."""
+    counts = ", ".join(f"{preview[kind]['count']:,} {kind}" for kind in _KINDS_OF_CHANGE)
+    lines = [f"{preview['index']}: {preview['same']:,} documents unchanged, {counts}"]
+    lines += [f"  {kind}: {_uris(preview[kind])}" for kind in _KINDS_OF_CHANGE if preview[kind]["count"]]
+    if preview["unreadable"]:
+        lines.append(f"  {preview['unreadable']:,} cannot be read")
+    if preview["unchanged"]:
+        return "\n".join([*lines, "nothing would be done"])
+    if preview["other_settings"]:
+        lines.append("  the index was made with other settings: more is redone than what changed")
+    extract = "" if preview["extract"] is None else f"{preview['extract']:,} to be extracted from, "
+    lines.append(
+        f"of {preview['chunks']:,} chunks {extract}{preview['embed']:,} texts to be embedded; names and reports on top"
+    )
+    if preview["estimate"] is None:
+        lines.append("what the model would be asked cannot be estimated for extraction.method openie")
+    elif preview["estimate"]["steps"]:
+        lines.append(estimate_text(preview["estimate"]))
+    return "\n".join(lines)
+
+
+def _uris(changes: Mapping[str, Any]) -> str:
+    shown = ", ".join(changes["uris"][:_CHANGES_NAMED])
+    return f"{shown}, ..." if changes["count"] > _CHANGES_NAMED else shown
+
+
+def tuning_text(tuning: "Tuning") -> str:
+    """Return what prompts were fitted to, their domain and persona, and the cost."""
+    lines = [
+        f"read {count(tuning.chunks, 'chunks')} of {count(tuning.documents, 'documents')}",
+        *(f"  {one_line(line)}" for line in tuning.prompts.domain.splitlines()),
+        f"  {one_line(tuning.prompts.persona)}",
+        f"  entity types: {one_line(', '.join(tuning.entity_types))}",
+        f"  {count(tuning.examples, 'examples')} of extraction, {tuning.claims_examples} of claims",
+    ]
+    if tuning.examples == 0:
+        lines.append("  no example was usable; the shipped one stays in use (extract_examples.txt is empty)")
+    if tuning.thrown_away:
+        first = one_line(tuning.thrown_away[0])
+        first = first if len(first) <= 200 else f"{first[:200]} ..."
+        lines.append(f"  {count(len(tuning.thrown_away), 'replies')} rejected, the first: {first}")
+    if tuning.left_out:
+        lines.append(f"  {count(tuning.left_out, 'records')} left out of examples because they break their rules")
+    if tuning.unread:
+        lines.append(f"  {count(tuning.unread, 'failures')} to read the input; conspectus index lists them")
+    return "\n".join([*lines, *(f"  {_spending(asdict(step))}" for step in tuning.spending)])
+
+
+# An index and its upkeep
+
+
+def status_text(manifest: Manifest, failures: Sequence[Failure], list_failures: bool) -> str:
+    """Return what an index holds, and with `list_failures` a line for each failure."""
+    size = sum(int(file["bytes"]) for file in manifest.files.values())
+    lines = [f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB"]
+    lines += [f"  {manifest.rows[name]:>9,} {name}" for name in TABLES]
+    lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
+    if list_failures:
+        lines += [failure_text(failure) for failure in failures] or ["no failures"]
+    return "\n".join(lines)
+
+
+def failure_text(failure: Failure) -> str:
+    """Return a failure on one line."""
+    detail = f" ({failure.detail})" if failure.detail else ""
+    return visible(f"{failure.stage}: {failure.item_id}: {failure.reason}{detail}")
+
+
+def check_text(check: "Check") -> str:
+    """Return a check of `conspectus doctor` on one line."""
+    return f"{check.state:8} {check.name}: {one_line(check.detail)}"
+
+
+def migration_text(done: "Migrated") -> str:
+    """Return what became of an index of an earlier format."""
+    if done.how == "nothing":
+        return f"version {done.after} has the current format, nothing to do"
+    how = "its files were taken over" if done.how == "files" else "built again from its documents"
+    return f"version {done.before} of format {done.before_format} is now version {done.after}: {how}"
+
+
+def pruning_text(done: Mapping[str, Any]) -> str:
+    """Return what was deleted."""
+    lines = [f"{done['index']}: {count(len(done['versions']), 'old versions')} deleted, {done['bytes'] / 1e6:.1f} MB"]
+    lines += [
+        f"  deleted from the cache: {count(n, 'results')} of kind {kind}" for kind, n in done["forgotten"].items()
+    ]
+    return "\n".join(lines)
+
+
+def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
+    """Return a line for each merge under its canonical name, and how many there are."""
+    if not merges:
+        return f"{index}: no names were merged"
+    lines: list[str] = []
+    for (_, name), group in groupby(merges, key=lambda merge: (merge.entity_id, merge.name)):
+        lines.append(visible(name))
+        for merge in group:
+            vote = f", the model says {merge.vote}" if merge.vote else ""
+            state = "undone: " if merge.undone else ""
+            lines.append(f"  {visible(merge.alias)}  {state}{merge.reason} ({merge.score:.2f}{vote})")
+    undone = sum(merge.undone for merge in merges)
+    lines.append(f"{count(len(merges) - undone, 'names')} merged, {undone:,} undone")
+    return "\n".join(lines)
+
+
+def export_text(done: "Exported", to: Path) -> str:
+    """Return where an export is, how much it holds, and its notes."""
+    rows = ", ".join(count(number, kind) for kind, number in done.rows.items() if number)
+    return "\n".join([f"wrote {to}: {rows or 'the index is empty'}", *(f"  {note}" for note in done.notes)])
+
+
+def export_json(name: str, done: "Exported") -> dict[str, Any]:
+    """Return an export in the form of `conspectus export --json`."""
+    return {
+        "format": name,
+        "files": [str(file) for file in done.files],
+        "rows": done.rows,
+        "notes": list(done.notes),
+    }

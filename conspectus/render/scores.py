@@ -1,0 +1,195 @@
+"""Results of measuring as tables: methods by metric, sweeps of a setting, a judge's win rates, training."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from conspectus.render.terminal import aligned_table, count
+
+if TYPE_CHECKING:
+    from conspectus.pipelines.train.graph2text import Quality
+    from conspectus.pipelines.train.graph2text import Trained as Graph2TextTraining
+    from conspectus.pipelines.train.gretriever.plan import Trained as SoftPromptTraining
+
+INTERVALS = "95 % bootstrap intervals"
+_WHOLE_NUMBERS = {"units", "context_tokens"}
+
+
+def scores_text(result: Mapping[str, Any]) -> str:
+    """Return a table of methods and metrics, each mean with its 95 % interval."""
+    by_method: Mapping[str, Any] = result["methods"]
+    metrics = _metrics(by_method)
+    costs = {"calls": "calls_per_question", "tokens": "tokens_per_question"}
+    shown = {
+        head: key
+        for head, key in costs.items()
+        if head not in metrics and any(values[key] for values in by_method.values())
+    }
+    head = ["method", *metrics, *(f"{name}/question" for name in shown), "s/question", "median s"]
+    body = [
+        [name, *_cells(values, metrics), *(f"{values[key]:,.1f}" for key in shown.values()), *_seconds(values)]
+        for name, values in by_method.items()
+    ]
+    measured = ", ".join(f"{number} measured for {kind}" for kind, number in result["measured"].items())
+    ready = f"index ready after {result['build_seconds']:.1f} s"
+    lines = [
+        *aligned_table(head, body),
+        f"{result['suite']}: {result['questions']} questions, {measured}; {ready}; {INTERVALS}",
+        *_by_hops(by_method),
+    ]
+    for name, values in by_method.items():
+        if values["failures"]:
+            lines.append(f"{name}: a model gave no answer to {count(values['failures'], 'questions')}")
+    return "\n".join(lines)
+
+
+def sweep_text(result: Mapping[str, Any]) -> str:
+    """Return a table of a setting's values, methods and metrics, each mean with its 95 % interval."""
+    by_value: Mapping[str, Any] = result["sweep"]["values"]
+    metrics = list(dict.fromkeys(metric for run in by_value.values() for metric in _metrics(run["methods"])))
+    key = result["sweep"]["key"]
+    body = [
+        [value, name, *_cells(values, metrics), *_seconds(values)]
+        for value, run in by_value.items()
+        for name, values in run["methods"].items()
+    ]
+    last = f"{result['suite']}: {result['questions']} questions for each value of {key}; {INTERVALS}"
+    return "\n".join([*aligned_table([key, "method", *metrics, "s/question", "median s"], body), last])
+
+
+def judgement_text(result: Mapping[str, Any]) -> str:
+    """Return a table of win rates for each criterion, how often the judge ties, and how often it contradicts itself."""
+    blocks = []
+    for criterion, verdicts in result["criteria"].items():
+        rates: Mapping[str, Any] = verdicts["win_rates"]
+        names = list(rates)
+        body = [
+            [name, *(_interval("win", rates[name][other]) if other in rates[name] else "-" for other in names)]
+            for name in names
+        ]
+        reliability = (
+            f"ties {verdicts['ties']:.0%}; of decided verdicts {verdicts['first_shown']:.0%} for the answer shown "
+            f"first; contradicts itself in {verdicts['inconsistent']:.0%} of swapped pairs"
+        )
+        if not verdicts["reliable"]:
+            reliability += ": do not rely on these rates"
+        title = f"{criterion}: how often the row wins against the column"
+        blocks.append("\n".join([title, *aligned_table(["", *names], body), reliability]))
+    blocks.append(
+        f"{count(result['questions'], 'questions')}, {count(result['repeats'], 'repeats')} in both orders; a tie is "
+        f"half a win; {INTERVALS} over questions"
+    )
+    if result["failures"]:
+        blocks.append(f"{count(len(result['failures']), 'verdicts or answers')} could not be had; see --json")
+    return "\n\n".join(blocks)
+
+
+def _metrics(by_method: Mapping[str, Any]) -> list[str]:
+    """Return the names of all metrics, in the order in which they appear."""
+    names = (
+        name
+        for values in by_method.values()
+        for name, value in values.items()
+        if isinstance(value, dict) and name != "by_hops"
+    )
+    return list(dict.fromkeys(names))
+
+
+def _by_hops(by_method: Mapping[str, Any]) -> list[str]:
+    """Return a table by the number of hops, for questions that give it."""
+    rows = [
+        (name, hops, values)
+        for name, of_method in by_method.items()
+        for hops, values in of_method.get("by_hops", {}).items()
+    ]
+    if not rows:
+        return []
+    metrics = list(dict.fromkeys(metric for *_, values in rows for metric in values))
+    body = [[name, hops, *_cells(values, metrics)] for name, hops, values in rows]
+    return ["", *aligned_table(["method", "hops", *metrics], body)]
+
+
+def _cells(values: Mapping[str, Any], metrics: list[str]) -> list[str]:
+    return [_interval(metric, values[metric]) if metric in values else "-" for metric in metrics]
+
+
+def _seconds(values: Mapping[str, Any]) -> list[str]:
+    return [f"{values['seconds_per_question']:.3f}", f"{values['median_seconds']:.3f}"]
+
+
+def _interval(metric: str, values: Mapping[str, float]) -> str:
+    digits = 0 if metric in _WHOLE_NUMBERS else 3
+    return f"{values['mean']:,.{digits}f} [{values['low']:,.{digits}f}, {values['high']:,.{digits}f}]"
+
+
+# Training
+
+
+def graph2text_text(report: "Graph2TextTraining", out: Path) -> str:
+    """Return a table of the quality of the texts, and where the model is."""
+    head = f"{'':24}{'texts':>7}{'ROUGE-1':>9}{'ROUGE-2':>9}{'ROUGE-L':>9}{'factual':>9}{'relational':>12}{'words':>7}"
+    rows = [
+        _quality("before training", report.before),
+        _quality(f"epoch {report.best}, kept", report.validation),
+        *(_quality(f"  of {size} triple{'' if size == '1' else 's'}", quality) for size, quality in report.by_size),
+        _quality("written by people", report.written),
+    ]
+    return "\n".join(
+        [
+            f"{report.n_training} pairs trained on, {report.n_validation} held out",
+            head,
+            *rows,
+            "factual, relational: share of texts with a name or number that their triples lack, "
+            "or that join things which no triple joins",
+            f"the model is in {out}; use it with fasttog.text=g2t and fasttog.graph2text={out}",
+        ]
+    )
+
+
+def _quality(name: str, quality: "Quality") -> str:
+    return (
+        f"{name:24}{quality.n:>7}{quality.rouge1:>9.3f}{quality.rouge2:>9.3f}{quality.rouge_l:>9.3f}"
+        f"{quality.factual:>9.3f}{quality.relational:>12.3f}{quality.tokens:>7.1f}"
+    )
+
+
+def soft_prompt_text(report: "SoftPromptTraining", out: Path) -> str:
+    """Return a line for each seed, their mean, and how to ask with the soft prompt."""
+    head = (
+        f"{'seed':>6}{'epochs':>8}{'kept':>6}{'training loss':>15}{'validation loss':>17}{'score':>8}{'lenient':>9}"
+        f"{'exchanged':>11}"
+    )
+    rows = [
+        f"{run.seed:>6}{len(run.epochs):>8}{run.best:>6}{run.epochs[run.best - 1].training_loss:>15.4f}"
+        f"{run.validation_loss:>17.4f}{run.score:>8.4f}{run.lenient:>9.4f}{run.shuffled:>11.4f}"
+        for run in report.runs
+    ]
+    return "\n".join(
+        [
+            f"{report.n_training} questions trained on, {report.n_validation} validated with, "
+            f"{report.n_test} held back; {report.left_out} have no graph or no answer, "
+            f"{len(report.failures)} cannot be read",
+            *_graph_sizes(report),
+            f"{report.learned:,} parameters learned, {report.frozen:,} frozen; "
+            f"{report.minutes_per_epoch:.2f} minutes an epoch",
+            head,
+            *rows,
+            f"{report.metric} {report.mean:.4f} ± {report.deviation:.4f} "
+            f"({report.lenient:.4f} as the authors of GraphQA count); "
+            f"{report.shuffled:.4f} with the graphs of other questions; {report.majority:.4f} for the commonest answer",
+            f"seed {report.kept} is kept in {out}; ask with it: --method gretriever --set soft_prompt.folder={out}",
+        ]
+    )
+
+
+def _graph_sizes(report: "SoftPromptTraining") -> list[str]:
+    """Return the mean size of graphs before and after retrieval; one line if retrieval left them as they were."""
+    before, after = report.before, report.after
+    rows = [("nodes", before.nodes, after.nodes), ("edges", before.edges, after.edges)]
+    rows.append(("tokens", before.tokens, after.tokens))
+    if before == after:
+        return ["graphs of " + ", ".join(f"{now:,.1f} {name}" for name, _, now in rows) + ", none of them cut"]
+    return [
+        f"{'a graph has':14}{'before':>12}{'after':>10}{'fewer':>9}",
+        *(f"{name:14}{old:>12,.1f}{now:>10,.1f}{1 - now / old:>9.1%}" for name, old, now in rows if old),
+    ]
