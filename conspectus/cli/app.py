@@ -56,7 +56,7 @@ AccessOption = Annotated[
     list[str] | None,
     typer.Option(
         "--access",
-        help="An access tag that you hold. Repeatable. Documents with other tags are left out.",
+        help="An access tag that you hold; repeatable. Other tags are left out.",
         metavar="TAG",
     ),
 ]
@@ -101,9 +101,7 @@ KgLabelsOption = Annotated[
 ]
 SessionOption = Annotated[
     Path | None,
-    typer.Option(
-        "--session", help="A file with the conversation so far, which the question may refer to.", metavar="FILE"
-    ),
+    typer.Option("--session", help="A file with the conversation so far.", metavar="FILE"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]

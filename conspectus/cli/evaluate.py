@@ -1,4 +1,4 @@
-"""Measuring methods."""
+"""`conspectus evaluate`, `questions` and `judge`: measuring methods."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -47,14 +47,14 @@ def evaluate(
     methods: Annotated[
         str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")
     ] = "bm25,dense,hybrid,ppr",
-    k: Annotated[str, typer.Option("--k", help="Ranks at which recall is taken.", metavar="N,...")] = "2,5",
+    k: Annotated[str, typer.Option("--k", help="Ranks at which recall is measured.", metavar="N,...")] = "2,5",
     answers: Annotated[
-        bool, typer.Option("--answers", help="Measure the answers too; always done where a method finds no passages.")
+        bool, typer.Option("--answers", help="Also measure the answers. Always done for methods that find no passages.")
     ] = False,
     index: Annotated[
         Path | None,
         typer.Option(
-            "--index", help="Where the suite's index is kept. [default: .conspectus/suites/...]", metavar="FOLDER"
+            "--index", help="Where to keep the index of the suite. [default: .conspectus/suites/...]", metavar="FOLDER"
         ),
     ] = None,
     json_file: Annotated[
@@ -68,14 +68,14 @@ def evaluate(
         str,
         typer.Option(
             "--topic",
-            help="Where walks over a graph begin: at the things that the suite gives, at those linked from the "
-            "question, or both.",
+            help="Where walks start: at the topics that the suite gives, at entities linked from the question, "
+            "or both in turn.",
             metavar="given|linked",
         ),
     ] = "given",
     some: Annotated[
         int | None,
-        typer.Option("--questions", min=1, help="Ask so many questions only, a seeded sample.", metavar="N"),
+        typer.Option("--questions", min=1, help="Evaluate a random sample of N questions (fixed seed).", metavar="N"),
     ] = None,
     sweep: Annotated[
         str | None,
@@ -83,22 +83,20 @@ def evaluate(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option("--plot", help="With --sweep: also draw it, as SVG.", dir_okay=False, metavar="FILE"),
+        typer.Option("--plot", help="With --sweep: draw the result as SVG.", dir_okay=False, metavar="FILE"),
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Measure methods side by side on a question set: recall and answers, with bootstrap 95 % intervals, and seconds.
 
-    With --openie the suite's index is made from an extraction of that file, and kept apart from others.
+    Answers are compared with the accepted ones by ROUGE-L, coverage (the share of the accepted answer's sentences, and
+    of its weighted words, that the answer contains), exact match and token F1. The index of the suite is built on first
+    use and kept; --openie makes a separate one. Nothing is written to SUITE.
 
-    Answers are compared with the accepted ones: ROUGE-L, coverage (the share of the accepted answer's sentences, and of
-    its weighed words, that the answer holds), exact match and token F1. The index is built on first use and kept; SUITE
-    is never written to.
-
-    A suite with kg.tsv is one over a graph. There Hits@1 (the first thing that is named is right), exact match and F1
-    are of the set of things that answer, accuracy of verdicts on claims, and depth and calls are those of the walks.
-    Questions may stand in questions.jsonl or in a file of MetaQA, WebQSP, CWQ, RoG, QALD, KILT (Zero-Shot RE, T-REx),
-    Creak or FEVER as it was published.
+    A suite with kg.tsv is about a graph. For it, Hits@1 (the first entity of the answer is right), exact match and F1
+    compare sets of entities; claims are scored by accuracy; depth and calls describe the walks. The questions may be in
+    questions.jsonl or in a published file of MetaQA, WebQSP, CWQ, RoG, QALD, KILT (Zero-Shot RE, T-REx), Creak or
+    FEVER.
     """
     from conspectus.building import evaluate as evaluate_suite
 
@@ -131,14 +129,14 @@ def evaluate(
 
 
 @app.command(
-    short_help="Let a model think up questions about the whole of an index.",
+    short_help="Let a model write questions about a whole corpus.",
     epilog=examples(
         "conspectus questions --to questions.jsonl",
         'conspectus questions --about "Minutes of a club" --users 2 --tasks 2 --questions 2 --to questions.jsonl',
     ),
 )
 def questions(
-    to: Annotated[Path, typer.Option("--to", help="Where to write them.", dir_okay=False, metavar="FILE")],
+    to: Annotated[Path, typer.Option("--to", help="The file to write.", dir_okay=False, metavar="FILE")],
     index: IndexOption = DEFAULT_INDEX,
     users: Annotated[int, typer.Option("--users", min=1, help="Kinds of people.", metavar="N")] = 5,
     tasks: Annotated[int, typer.Option("--tasks", min=1, help="Tasks of each of them.", metavar="N")] = 5,
@@ -153,9 +151,9 @@ def questions(
     settings: SettingsOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Let a model think up questions that need the whole of an index: people, their tasks, questions for each task.
+    """Let a model write questions that need the whole corpus: users, their tasks, and questions for each task.
 
-    The file can be judged on (conspectus judge), and be the questions.jsonl of a question set. Needs a model.
+    The file is input for `conspectus judge`, or the questions.jsonl of a question set. Needs a model.
     """
     import asyncio
 
@@ -166,17 +164,18 @@ def questions(
         raise UsageError(f"{to} exists already; --force overwrites it")
     check_folder_of("--to", to)
     context = open_index(index, chosen_settings(settings, overrides)).context
-    model = model_of(context, "thinking up questions")
+    model = model_of(context, "writing questions")
     description = Description(about) if about else describe_corpus(context)
     made = asyncio.run(generate(model, description, users, tasks, questions))
     write_questions(to, made.questions)
-    for each in made.failures:
-        complain(f"{each.item_id}: {each.reason} ({each.detail})" if each.detail else f"{each.item_id}: {each.reason}")
+    for failure in made.failures:
+        detail = f" ({failure.detail})" if failure.detail else ""
+        complain(f"{failure.item_id}: {failure.reason}{detail}")
     typer.echo(f"wrote {len(made.questions)} questions to {to}")
 
 
 @app.command(
-    short_help="Let a model judge methods against each other.",
+    short_help="Let a model compare the answers of methods in pairs.",
     epilog=examples(
         "conspectus judge questions.jsonl --methods global:c0,ppr --index docs.index",
         "conspectus judge examples/encyclopedia --methods global:c0,ppr --repeats 2 --json result.json",
@@ -187,7 +186,7 @@ def judge(
     methods: Annotated[str, typer.Option("--methods", help="Methods to compare, with commas.", metavar="NAME,...")],
     index: IndexOption = DEFAULT_INDEX,
     repeats: Annotated[
-        int, typer.Option("--repeats", min=1, help="Times that each pair is judged in both orders.", metavar="N")
+        int, typer.Option("--repeats", min=1, help="How often each pair is judged in both orders.", metavar="N")
     ] = 5,
     json_file: Annotated[
         Path | None,
@@ -196,10 +195,10 @@ def judge(
     settings: SettingsOption = None,
     overrides: SetOption = None,
 ) -> None:
-    """Let a model judge the answers of methods in pairs: comprehensiveness, diversity, empowerment, directness.
+    """Let a model compare the answers of methods in pairs: comprehensiveness, diversity, empowerment, directness.
 
-    Each pair is judged in both orders, --repeats times: questions x pairs x 4 x 2 x repeats calls. Win rates come with
-    bootstrap 95 % intervals over questions, and with how often the judge contradicts itself. Needs a model.
+    Each pair is judged in both orders, --repeats times: questions x pairs x 4 x 2 x repeats calls. Win rates have 95 %
+    bootstrap intervals over questions; the table also shows how often the judge contradicts itself. Needs a model.
     """
     import asyncio
 
@@ -210,7 +209,7 @@ def judge(
 
     names = _method_names(methods)
     if len(names) < 2:
-        raise UsageError("--methods names one method; it takes two to compare")
+        raise UsageError("--methods names only one method; a comparison needs two")
     check_folder_of("--json", json_file)
     asked = read_questions(suite)
     context = open_index(index, chosen_settings(settings, overrides)).context
@@ -225,32 +224,32 @@ def judge(
 
 def _ranks(text: str) -> list[int]:
     try:
-        ranks = [int(each) for each in text.split(",")]
+        ranks = [int(rank) for rank in text.split(",")]
     except ValueError as error:
-        raise UsageError(f"--k takes whole numbers with commas between, not {text!r}") from error
+        raise UsageError(f"--k takes whole numbers separated by commas, not {text!r}") from error
     if min(ranks) < 1:
-        raise UsageError("--k takes ranks of 1 and more")
+        raise UsageError("--k takes ranks of 1 or more")
     return ranks
 
 
 def _topics(text: str) -> "list[Topic]":
-    """Return where walks are to begin."""
+    """Return where walks start."""
     found: list[Topic] = []
-    for each in text.split(","):
-        if each.strip() == "given":
+    for name in map(str.strip, text.split(",")):
+        if name == "given":
             found.append("given")
-        elif each.strip() == "linked":
+        elif name == "linked":
             found.append("linked")
         else:
-            raise UsageError(f"--topic takes `given`, `linked` or both with a comma between, not {each.strip()!r}")
+            raise UsageError(f"--topic takes `given`, `linked` or both separated by a comma, not {name!r}")
     return found
 
 
 def _method_names(text: str) -> list[str]:
-    """Return the named methods; a mistake in one shows here, before anything is built."""
+    """Return the method names; raise UnknownMethod before anything is built."""
     from conspectus.query.menu import find_method
 
-    names = list(dict.fromkeys(each.strip() for each in text.split(",") if each.strip()))
+    names = list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
         raise UsageError("--methods names no method; see: conspectus methods")
     for name in names:

@@ -1,4 +1,4 @@
-"""Making an index."""
+"""`conspectus index`: documents in, an index out."""
 
 import os
 from pathlib import Path
@@ -28,11 +28,11 @@ from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
 from conspectus.storage.settings import Settings
 
 _LONGEST_CALL = 86_400.0
-"""Seconds; `inf` would be no JSON."""
+"""Seconds. A bound, because JSON has no infinity."""
 
 
 @app.command(
-    short_help="Make an index of documents, or bring it up to date.",
+    short_help="Make an index of documents, or update it.",
     epilog=examples(
         "conspectus index docs notes/*.md",
         "conspectus index docs --index docs.index --set chunks.chunk_size=300",
@@ -53,12 +53,10 @@ def index(
     kg_labels: KgLabelsOption = None,
     retry_failed: Annotated[
         bool,
-        typer.Option(
-            "--retry-failed", help="Try again what had failed, and ask again for replies that lost something."
-        ),
+        typer.Option("--retry-failed", help="Retry what failed, and ask again for replies that lost a part."),
     ] = False,
     estimate: Annotated[
-        bool, typer.Option("--estimate", help="Only say what it would take: tokens, calls, cost and time. Asks nobody.")
+        bool, typer.Option("--estimate", help="Only estimate tokens, calls, cost and time; no server is called.")
     ] = False,
     latency: Annotated[
         float | None,
@@ -66,52 +64,52 @@ def index(
             "--latency",
             min=0.0,
             max=_LONGEST_CALL,
-            help="With --estimate: seconds a call. [default: from its reply]",
+            help="With --estimate: seconds per call. [default: from the length of the reply]",
             metavar="SECONDS",
         ),
     ] = None,
     exact: Annotated[
         bool,
-        typer.Option("--exact", help="Divide communities anew, as a build from nothing does (communities.update)."),
+        typer.Option("--exact", help="Compute communities from scratch (communities.update=exact)."),
     ] = False,
     wait: Annotated[
         float | None,
         typer.Option(
             "--wait",
             min=0.0,
-            help="Wait so long for another build of this index to end. [default: build.wait]",
+            help="Wait this long for another build of this index to finish. [default: build.wait]",
             metavar="SECONDS",
         ),
     ] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Make the index equal to its input: new documents are added, changed ones redone, missing ones gone.
+    """Make the index equal to its input: new documents are added, changed ones redone, missing ones removed.
 
     Reads .txt .md .html .pdf .docx .pptx .xlsx .epub .csv .tsv .json .jsonl .parquet .eml .mbox .zip .tar .gz,
-    on disk or behind a URL (https://..., s3://...). What cannot be read is listed by: conspectus status
-    --failures. A killed run goes on where it was; an unchanged input is a no-op. Where PREFECT_API_URL is set, the same
-    steps run as a Prefect flow.
+    on disk or behind a URL (https://..., s3://...). Unreadable files are listed by: conspectus status
+    --failures. A killed run continues where it stopped; an unchanged input is a no-op. If PREFECT_API_URL is set, the
+    same steps run as a Prefect flow.
 
-    Communities that a change does not touch stay, and so do their reports; with --exact everything is as in a build
-    from nothing, and most reports are made again.
+    Communities that a change does not touch keep their reports. --exact computes communities as a build from scratch
+    does, and then most reports are written again.
 
-    A model's reply that lost something (a record, a report, an answer) is remembered like any other. --retry-failed
-    asks again for exactly these, and for the calls that failed; a better reply takes the place of the remembered one.
+    A model's reply that lost a part (a record, a report, an answer) is cached like any other. --retry-failed asks again
+    for these replies and for calls that failed; a better reply replaces the cached one.
 
-    With --openie the named entities and triples of each document come from a file; a document that it does not name is
-    read by extraction.pipeline, and how many these are is told. What cannot be used of it is listed among the failures.
-    HippoRAG's openie_results_*.json is read too, by passage; without INPUT its passages are the documents.
+    --openie takes the entities and triples of each document from a file. Documents that it does not name are read by
+    extraction.pipeline. Unusable rows are listed as failures. In HippoRAG's openie_results_*.json the rows are
+    passages; without INPUT these are the documents.
 
-    With --kg a knowledge graph is brought along, and no documents are needed: .tsv and .csv (head, relation, tail), .nt
-    (N-Triples), .graphml (LightRAG's and nano-graphrag's too), or a Wikidata dump (.json), each also .gz. Things of
-    documents and of the graph meet by their names.
+    --kg imports a knowledge graph, with documents or without: .tsv and .csv (head, relation, tail), .nt (N-Triples),
+    .graphml (also LightRAG's and nano-graphrag's), or a Wikidata dump (.json), each also as .gz. Entities of documents
+    and of the graph are joined by name.
 
-    The exit status is 5 where more items of one kind (documents, chunks, descriptions, reports) lost something than
-    build.failure_threshold allows. An item counts once, whether it lost a part or the whole.
+    The exit status is 5 if more items of one kind (documents, chunks, descriptions, reports) lost something than
+    build.failure_threshold allows. An item counts once, whether it lost a part or everything.
 
-    With --estimate no server is called and nothing is written: the build is rehearsed with replies that are remembered
-    or made up, and what it would take is told by step.
+    --estimate calls no server and writes nothing: it runs the steps with cached or synthetic replies, and reports by
+    step what the build would take.
     """
     if exact:
         overrides = [*(overrides or []), "communities.update=exact"]
@@ -120,9 +118,9 @@ def index(
     chosen = chosen_settings(settings, overrides, openie, kg, kg_labels)
     inputs = inputs or []
     if not inputs and not chosen.kg.files and not chosen.extraction.openie:
-        raise UsageError("Missing argument 'INPUT': name documents, or a graph with --kg")
+        raise UsageError("Missing argument 'INPUT': give documents, or a graph with --kg")
     if latency is not None and not estimate:
-        raise UsageError("--latency is for --estimate: how long a call really takes nobody sets")
+        raise UsageError("--latency only applies with --estimate")
     if estimate:
         _estimate(inputs, index, chosen, latency, retry_failed=retry_failed, as_json=as_json)
         return
@@ -144,7 +142,7 @@ def index(
 
 
 def end(done: dict[str, Any], chosen: Settings, *, as_json: bool) -> None:
-    """Print what a build did; it ends the program with its exit status where too much was lost."""
+    """Print what a build did; exit with status 5 if it lost too much."""
     if as_json:
         print_json(done)
     else:
@@ -153,7 +151,7 @@ def end(done: dict[str, Any], chosen: Settings, *, as_json: bool) -> None:
 
 
 def check_lost(done: dict[str, Any], chosen: Settings) -> None:
-    """End the program with its exit status where a build lost too much."""
+    """Exit with status 5 if a build lost too much."""
     threshold = chosen.build.failure_threshold
     if done["failed_share"] > threshold:
         share = f"{lost_text(done['lost'][0])} ({done['failed_share']:.1%}) lost something"

@@ -1,4 +1,4 @@
-"""Looking at an index, and at what is configured."""
+"""`conspectus status`, `reports`, `verify` and `doctor`: what an index holds, and what is configured."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -28,20 +28,20 @@ from conspectus.storage.settings import Settings
 
 
 @app.command(
-    short_help="Say what an index holds, or what an update of it would redo.",
+    short_help="Show what an index holds, or what an update would redo.",
     epilog=examples("conspectus status", "conspectus status --failures --index docs.index", "conspectus status docs"),
 )
 def status(
     inputs: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Say what an update to these files, folders, globs or URLs would redo.",
+            help="Show what an update to these files, folders, globs or URLs would redo.",
             metavar="INPUT",
             show_default=False,
         ),
     ] = None,
     index: IndexOption = DEFAULT_INDEX,
-    failures: Annotated[bool, typer.Option("--failures", help="List what was lost, and why.")] = False,
+    failures: Annotated[bool, typer.Option("--failures", help="List all failures with their reasons.")] = False,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     openie: OpenieOption = None,
@@ -49,15 +49,15 @@ def status(
     kg_labels: KgLabelsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what an index holds, and what of the input was lost.
+    """Show what an index holds, and what failed.
 
-    With INPUT it says what `conspectus index` with the same arguments would find new, changed and gone, what of that is
-    to be extracted and embedded, and what a model would be asked, as `conspectus index --estimate` does. Nothing is
-    written and nobody is asked.
+    With INPUT, show which documents `conspectus index` with the same arguments would find new, changed and gone, how
+    much it would extract and embed, and what it would ask a model (as `conspectus index --estimate`). Nothing is
+    written and no server is called.
     """
     if inputs:
         if failures:
-            raise UsageError("--failures lists what was lost; INPUT is what an update would read: give one of them")
+            raise UsageError("--failures lists the failures of the index; INPUT previews an update: give one of them")
         _preview(inputs, index, chosen_settings(settings, overrides, openie, kg, kg_labels), as_json=as_json)
         return
     from conspectus.storage.index import Index
@@ -66,7 +66,7 @@ def status(
     opened = Index.open(index)
     lost = opened.rows(Failure)
     if as_json:
-        shown = {**asdict(opened.manifest), "index": str(index), "failures": [asdict(each) for each in lost]}
+        shown = {**asdict(opened.manifest), "index": str(index), "failures": [asdict(failure) for failure in lost]}
         print_json(shown)
     else:
         typer.echo(status_text(opened.manifest, lost, failures))
@@ -97,7 +97,7 @@ def reports(
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Browse what the documents are about without a question: the reports level by level, or one with citations."""
+    """Browse the community reports level by level, or read one with its citations."""
     from conspectus import reports as browse
     from conspectus.api import open_index
 
@@ -114,38 +114,38 @@ def reports(
 
 @app.command(short_help="Check an index.", epilog=examples("conspectus verify --index docs.index"))
 def verify(index: IndexOption = DEFAULT_INDEX, as_json: JsonOption = False) -> None:
-    """Check every checksum, id, span and row count of an index; exit status 4 where something is wrong."""
+    """Check every checksum, id, span and row count of an index; exit with status 4 if anything is wrong."""
     from conspectus.storage.errors import IndexCorrupt
     from conspectus.storage.index import Index
     from conspectus.storage.verify import verify as find_problems
 
     problems = find_problems(Index.open(index))
     if as_json:
-        print_json({"index": str(index), "problems": [asdict(each) for each in problems]})
+        print_json({"index": str(index), "problems": [asdict(problem) for problem in problems]})
     elif not problems:
-        typer.echo(f"{index}: sound; every file, id and span is what it should be")
+        typer.echo(f"{index}: sound; all checksums, ids, spans and row counts are correct")
     else:
-        typer.echo("\n".join(f"{each.where}: {each.what}" for each in problems))
+        typer.echo("\n".join(f"{problem.where}: {problem.what}" for problem in problems))
     if problems:
         raise typer.Exit(IndexCorrupt.exit_status)
 
 
 @app.command(
-    short_help="Say what is configured and what of it works.",
+    short_help="Check the configuration.",
     epilog=examples("conspectus doctor", "conspectus doctor --no-calls --json"),
 )
 def doctor(
     index: IndexOption = DEFAULT_INDEX,
     calls: Annotated[
-        bool, typer.Option("--calls/--no-calls", help="Ask the configured servers: a few calls of a few tokens.")
+        bool, typer.Option("--calls/--no-calls", help="Also call the configured servers: a few calls of a few tokens.")
     ] = True,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is configured and what of it works: model, embedding, spaCy pipeline, Prefect, disk, index.
+    """Check what is configured: model, embedding, spaCy pipeline, Prefect, disk, index.
 
-    No secret is printed. The exit status is that of the first check that failed.
+    No secret is printed. The exit status is that of the first failed check.
     """
     from conspectus.doctor import examine
 
@@ -155,7 +155,7 @@ def doctor(
         if not as_json:
             typer.echo(check_text(check))
     if as_json:
-        print_json([asdict(each) for each in checks])
-    failed = [each for each in checks if each.state == "failed"]
+        print_json([asdict(check) for check in checks])
+    failed = [check for check in checks if check.state == "failed"]
     if failed:
         raise typer.Exit(failed[0].exit_status)

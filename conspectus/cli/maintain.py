@@ -1,4 +1,4 @@
-"""Changing an index that is there: documents added and removed, old versions and remembered texts deleted."""
+"""`conspectus add`, `remove`, `prune` and `migrate`: changes to an existing index."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,11 +41,11 @@ def add(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Add documents to those that an index holds, in the place of those with the same ids or names.
+    """Add documents to an index; documents with the same ids or names are replaced.
 
-    The result is that of indexing all of them together; what was there before is taken from the index itself. A file
-    is named by its path below the input, as by `conspectus index`: `add docs` gives the files of docs the names that
-    `index docs` gave them. Settings must be those that the index was made with.
+    The result is the same as indexing all documents together; the earlier ones are read from the index. A file is
+    named by its path below the input, as in `conspectus index`: `add docs` gives the files of docs the names that
+    `index docs` gave them. The settings must be those that the index was made with.
     """
     from conspectus.pipelines.build_report import summary
     from conspectus.pipelines.incremental import add_documents
@@ -64,7 +64,7 @@ def add(
 def remove(
     names: Annotated[
         list[str],
-        typer.Argument(help="Ids or uris of documents, or names of files and folders.", metavar="ID_OR_URI..."),
+        typer.Argument(help="Ids or URIs of documents, or names of files and folders.", metavar="ID_OR_URI..."),
     ],
     index: IndexOption = DEFAULT_INDEX,
     settings: SettingsOption = None,
@@ -75,10 +75,10 @@ def remove(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Remove documents from an index; what they alone supported goes with them.
+    """Remove documents from an index, and everything that only they supported.
 
-    The new version is that of indexing the others. Older versions and the memo still hold what was removed until:
-    conspectus prune --purge. Settings must be those that the index was made with.
+    The result is the same as indexing the other documents. Older versions and the cache still hold the removed text
+    until: conspectus prune --purge. The settings must be those that the index was made with.
     """
     from conspectus.pipelines.build_report import summary
     from conspectus.pipelines.incremental import remove_documents
@@ -97,23 +97,23 @@ def remove(
 def prune(
     index: IndexOption = DEFAULT_INDEX,
     keep: Annotated[
-        int, typer.Option("--keep", min=1, help="Versions to keep, the one in force among them.", metavar="N")
+        int, typer.Option("--keep", min=1, help="Versions to keep, the current one included.", metavar="N")
     ] = 1,
     purge: Annotated[
         bool,
         typer.Option(
-            "--purge", help="Also forget all that was made from texts that the index no longer holds: keeps 1 version."
+            "--purge", help="Also delete everything made from text that the index no longer holds; keeps 1 version."
         ),
     ] = False,
     settings: SettingsOption = None,
     overrides: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete all versions of an index but the one in force and those published last before it.
+    """Delete old versions of an index; the current one and the most recent before it stay.
 
-    With --purge nothing stays in the index folder that came of a text which the version in force does not hold: the
-    memo forgets its vectors, extractions and replies, and all answers; then it is written anew. What still holds can
-    be built from it without any call.
+    With --purge nothing in the index folder comes from text that the current version does not hold: vectors,
+    extractions and replies of such text, and all answers, are deleted from the cache. What remains in the cache still
+    makes later builds cheap.
     """
     from dataclasses import asdict
 
@@ -122,7 +122,7 @@ def prune(
     from conspectus.storage.publishing import build_lock
 
     if purge and keep != 1:
-        raise UsageError("--purge keeps the version in force only; leave --keep out")
+        raise UsageError("--purge keeps the current version only; leave --keep out")
     _check_index(index)
     done: dict[str, Any]
     if purge:
@@ -135,7 +135,7 @@ def prune(
 
 
 @app.command(
-    short_help="Bring an index of an earlier format up to date.",
+    short_help="Convert an index of an earlier format.",
     epilog=examples("conspectus migrate", "conspectus migrate --index docs.index"),
 )
 def migrate(
@@ -145,10 +145,10 @@ def migrate(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Make an index of an earlier format one of the present format; the files that it was made from are not needed.
+    """Convert an index of an earlier format to the current one, without the original files.
 
-    What the index has is taken over, and what is missing is made. The oldest formats are built anew from the documents
-    that the index holds. The old version stays until: conspectus prune.
+    Existing tables are kept and missing ones are computed; indexes of the oldest formats are built again from the
+    documents that they hold. The old version stays until: conspectus prune.
     """
     from dataclasses import asdict
 
@@ -160,7 +160,7 @@ def migrate(
 
 
 def _check_index(index: Path) -> None:
-    """Refuse a folder that is no index before anything is made in it."""
+    """Reject a folder that is not an index before a lock file is created in it."""
     from conspectus.storage.manifest import current_version
 
     current_version(index)

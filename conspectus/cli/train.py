@@ -45,9 +45,7 @@ def graph2text(
     ],
     out: Annotated[Path, typer.Option("--out", help="Folder for the trained model.", metavar="FOLDER")],
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the pairs.", metavar="N")] = 2,
-    learning_rate: Annotated[
-        float, typer.Option("--learning-rate", help="Learning rate of AdamW.", metavar="X")
-    ] = 1e-5,
+    learning_rate: Annotated[float, typer.Option("--learning-rate", help="Learning rate.", metavar="X")] = 1e-5,
     batch: Annotated[int, typer.Option("--batch", min=1, help="Pairs in a batch.", metavar="N")] = 8,
     validation: Annotated[
         float, typer.Option("--validation", min=0.0, max=1.0, help="Share of pairs to validate with.", metavar="X")
