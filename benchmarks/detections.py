@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, median
 
-from conspectus.pipelines.evaluation.graph_answers import answered, set_quality
-from conspectus.pipelines.evaluation.metrics import bootstrap
+from conspectus.pipelines.evaluation.metrics import answered, bootstrap, set_quality
 from conspectus.pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import FastToG

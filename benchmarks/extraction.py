@@ -4,7 +4,7 @@
 
 MINE is a folder with corpus.jsonl and questions.jsonl whose accepted answers are facts of the supporting document;
 a FILE has lines {"text", "triples"}. Without --all the first 10 essays and 100 texts of each file are taken: about
-a minute on an idle core. The rules stand in pipelines/evaluation/extraction_quality.py. Beside the graph stand what
+a minute on an idle core. The rules stand in pipelines/evaluation/extraction.py. Beside the graph stand what
 the rule gives for the sentences themselves (nothing is lost) and for the graph of another essay (nothing is held).
 
 `report` takes any extractor; run as a program, the offline one is measured.
@@ -16,25 +16,22 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from conspectus.pipelines.evaluation.answers import Embed
-from conspectus.pipelines.evaluation.extraction_graphs import (
+from conspectus.pipelines.evaluation.extraction import (
     Extract,
     TextGraph,
-    offline_extractor,
-    read_texts,
-    read_triples,
-)
-from conspectus.pipelines.evaluation.extraction_quality import (
     TripleCounts,
     alike_name,
     check_facts,
     count_triples,
     inverse_frequencies,
+    offline_extractor,
+    read_texts,
+    read_triples,
     same_name,
     sentence_graph,
     spelt_out,
 )
-from conspectus.pipelines.evaluation.metrics import bootstrap
+from conspectus.pipelines.evaluation.metrics import Embed, bootstrap
 from conspectus.pipelines.evaluation.suites import read_questions
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.settings import Settings

@@ -13,13 +13,13 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from conspectus.pipelines.evaluation.graphqa.types import read_graphqa
+from conspectus.pipelines.evaluation.graphqa.questions import read_graphqa
 from conspectus.pipelines.train.gretriever.plan import Plan
 from conspectus.pipelines.train.gretriever.train import train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.query.methods.gretriever.soft.checkpoint import SoftShape
 from conspectus.query.methods.gretriever.soft.frozen_model import open_frozen
-from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
-from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 from tests.tiny_llama import save_llama

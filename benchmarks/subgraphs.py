@@ -19,7 +19,7 @@ from statistics import median
 
 import numpy as np
 import numpy.typing as npt
-from conspectus.pipelines.evaluation.graph_answers import name_key
+from conspectus.pipelines.evaluation.metrics import name_key
 from conspectus.pipelines.evaluation.suites import read_questions
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph

@@ -26,7 +26,7 @@ from conspectus.render.scores import judgement_text, scores_text, sweep_text
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.evaluation.framing import Topic
+    from conspectus.pipelines.evaluation.suites import Topic
 
 
 @app.command(

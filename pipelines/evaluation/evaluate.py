@@ -12,18 +12,23 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
 
-from conspectus.pipelines.evaluation.answers import (
+from conspectus.pipelines.evaluation.metrics import (
+    Interval,
+    accuracy,
+    all_at,
+    bootstrap,
     exact_match,
+    rank_documents,
+    reached,
+    recall_at,
     rouge_l,
     sentence_coverage,
+    set_quality,
     token_f1,
     word_coverage,
 )
-from conspectus.pipelines.evaluation.framing import Asked, Topic, asked
-from conspectus.pipelines.evaluation.graph_answers import accuracy, reached, set_quality
-from conspectus.pipelines.evaluation.graph_answers import answered as named_in
-from conspectus.pipelines.evaluation.metrics import Interval, all_at, bootstrap, rank_documents, recall_at
-from conspectus.pipelines.evaluation.suites import Question, Suite
+from conspectus.pipelines.evaluation.metrics import answered as named_in
+from conspectus.pipelines.evaluation.suites import Asked, Question, Suite, Topic, asked
 from conspectus.prompts.client.usage import metered
 from conspectus.query.citations.marks import without_marks
 from conspectus.query.context import Context

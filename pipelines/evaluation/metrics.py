@@ -1,9 +1,19 @@
 """What is measured, one number a question, and how sure the mean is."""
 
-from collections.abc import Sequence
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
+import regex
+from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.citations.marks import without_marks
+from conspectus.query.types import Answer
+from conspectus.storage.arrays import Vectors
+from conspectus.storage.text.names import words
+from conspectus.storage.text.sentences import sentence_spans
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +58,197 @@ def bootstrap(values: Sequence[float], resamples: int = 1000, seed: int = 7) -> 
     draws = np.random.default_rng(seed).integers(0, len(data), (resamples, len(data)))
     low, high = np.percentile(data[draws].mean(axis=1), [2.5, 97.5])
     return Interval(float(data.mean()), float(low), float(high))
+
+
+Embed = Callable[[Sequence[str]], Vectors]
+"""Gives a unit vector for each text, (n, dimension)."""
+Weigh = Callable[[str], float]
+"""Gives the weight of a word by its key; `Bm25.inverse_document_frequency` does."""
+
+LEAST_COSINE = 0.6
+"""From here on a sentence of an answer counts as saying what a sentence of the reference says. Of the sentences of
+QMSum's references 2 % come this near to four references about other meetings, of which they say nothing."""
+
+_ARTICLES = regex.compile(r"\b(?:a|an|the)\b")
+_WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_YES_NO = frozenset({"yes", "no", "noanswer"})
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_TOKEN = regex.compile(rf"[{_UNSPACED}]|[[\p{{L}}\p{{N}}\p{{M}}]--[{_UNSPACED}]]+", regex.V1)
+
+
+def normalised(text: str) -> str:
+    """Return an answer as the scripts of SQuAD and HotpotQA compare it.
+
+    In small letters, without ASCII punctuation, then without the articles a, an and the, with single spaces
+    (Rajpurkar et al. 2016; Yang et al. 2018).
+
+    >>> normalised("The  Beatles!")
+    'beatles'
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_WITHOUT_PUNCTUATION)).split())
+
+
+def exact_match(answer: str, accepted: Sequence[str]) -> float:
+    """Return 1 where the normalised answer equals an accepted one, else 0 (SQuAD; 0 where none is accepted)."""
+    return float(any(normalised(answer) == normalised(each) for each in accepted))
+
+
+def token_f1(answer: str, accepted: Sequence[str]) -> float:
+    """Return the best F1 of the bags of normalised tokens, as HotpotQA's script has it.
+
+    Where one of the two is yes, no or noanswer and the other is not, it is 0: "yes, both are" is no yes there.
+    Where one is empty, it is 0.
+    """
+    return max((_f1_of_tokens(normalised(answer), normalised(each)) for each in accepted), default=0.0)
+
+
+def _f1_of_tokens(answer: str, gold: str) -> float:
+    if answer != gold and {answer, gold} & _YES_NO:
+        return 0.0
+    mine, theirs = answer.split(), gold.split()
+    shared = sum((Counter(mine) & Counter(theirs)).values())
+    return _f1(shared, len(mine), len(theirs))
+
+
+def rouge_l(answer: str, references: Sequence[str]) -> float:
+    """Return the best ROUGE-L F1 (Lin 2004), as the package rouge_score computes `rougeL` without stemming.
+
+    The longest common subsequence of tokens, over the answer as a whole and not by sentences (`rougeLsum`). Tokens
+    are runs of letters and numbers in small letters. rouge_score drops all but a-z and 0-9; on such text both
+    agree, and beyond it letters of every script count here, those of scripts without spaces one by one.
+    """
+    mine = _rouge_tokens(answer)
+    return max((_rouge_l(mine, _rouge_tokens(each)) for each in references), default=0.0)
+
+
+def _rouge_l(answer: Sequence[str], reference: Sequence[str]) -> float:
+    return _f1(_common_subsequence(answer, reference), len(answer), len(reference))
+
+
+def _rouge_tokens(text: str) -> list[str]:
+    return _TOKEN.findall(text.lower())
+
+
+def _common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence: Hyyrö's (2004) bit-parallel recurrence, a bit a token."""
+    places: dict[str, int] = {}
+    for place, token in enumerate(first):
+        places[token] = places.get(token, 0) | 1 << place
+    all_places = (1 << len(first)) - 1
+    unused = all_places
+    for token in second:
+        met = unused & places.get(token, 0)
+        unused = (unused + met | unused - met) & all_places
+    return len(first) - unused.bit_count()
+
+
+def _f1(shared: int, mine: int, theirs: int) -> float:
+    return 2 * shared / (mine + theirs) if shared else 0.0
+
+
+def sentence_coverage(answer: str, references: Sequence[str], embed: Embed, least: float = LEAST_COSINE) -> float:
+    """Return the share of a reference's sentences that the answer holds, at best.
+
+    The rule: a sentence is held where some sentence of the answer has a cosine of at least `least` with it. Longer
+    answers hold more; read it beside ROUGE-L, which punishes length.
+    """
+    mine = _sentences(answer)
+    shares = [0.0]
+    for each in references:
+        wanted = _sentences(each)
+        if mine and wanted:
+            vectors = embed([*wanted, *mine])
+            nearest = (vectors[: len(wanted)] @ vectors[len(wanted) :].T).max(axis=1)
+            shares.append(float((nearest >= least).mean()))
+    return max(shares)
+
+
+def word_coverage(answer: str, references: Sequence[str], weigh: Weigh) -> float:
+    """Return the share of a reference's words that stand in the answer, at best.
+
+    The rule: words count once each, by their keys (NFKC, case-folded, not stemmed), and as much as `weigh` says. With
+    inverse document frequencies, content words decide, in any language, and no list of stop words is needed.
+    """
+    mine = {word.key for word in words(answer)}
+    return max((_held(mine, {word.key for word in words(each)}, weigh) for each in references), default=0.0)
+
+
+def _held(mine: set[str], wanted: set[str], weigh: Weigh) -> float:
+    whole = fsum(weigh(each) for each in sorted(wanted))
+    return fsum(weigh(each) for each in sorted(wanted & mine)) / whole if whole else 0.0
+
+
+def _sentences(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+SUPPORTED, REFUTED, UNDECIDED = "supported", "refuted", "undecided"
+_CLAIM_VERDICTS = {
+    **dict.fromkeys(("true", "yes", "correct", "supports", "supported", "support"), SUPPORTED),
+    **dict.fromkeys(("false", "no", "incorrect", "refutes", "refuted", "refute"), REFUTED),
+    **dict.fromkeys(
+        ("not enough info", "not enough information", "nei", "unknown", "undecided", "unproven"), UNDECIDED
+    ),
+}
+
+
+def name_key(name: str) -> str:
+    """Return the form by which names of answers are compared; a name of signs alone is itself.
+
+    >>> name_key("The_Hurt_Locker") == name_key("the hurt locker!")
+    True
+    """
+    plain = name.replace("_", " ")
+    return normalised(plain) or plain.casefold().strip()
+
+
+def answered(answer: Answer | None) -> tuple[str, ...]:
+    """Return the keys of what an answer names, best first and each once; its text is one where it lists no names."""
+    if answer is None:
+        return ()
+    named = answer.names or (without_marks(answer.text),)
+    return tuple(dict.fromkeys(filter(None, map(name_key, named))))
+
+
+def set_quality(named: Sequence[str], accepted: Sequence[str]) -> dict[str, float]:
+    """Return `hits@1` (the first is right), `exact_match` (the sets are equal) and `f1` (of the sets) of keys."""
+    right = set(map(name_key, accepted))
+    shared = len(right.intersection(named))
+    return {
+        "hits@1": float(bool(named) and named[0] in right),
+        "exact_match": float(right == set(named)),
+        "f1": 2 * shared / (len(right) + len(named)) if shared else 0.0,
+    }
+
+
+def reached(answer: Answer | None, accepted: Sequence[str]) -> float:
+    """Return 1 where some accepted answer is a node of the subgraph that an answer was made from, else 0."""
+    found = answer.evidence.subgraph if answer else None
+    nodes = {name_key(each) for each in found.text.nodes} if found else set()
+    return float(bool(nodes.intersection(map(name_key, accepted))))
+
+
+def verdict(text: str) -> str:
+    """Return the verdict that a text begins with, "" where it begins with none.
+
+    >>> [verdict(text) for text in ("REFUTES", "Yes, both are.", "Not enough info [1].", "Paris")]
+    ['refuted', 'supported', 'undecided', '']
+    """
+    plain = without_marks(text).lower().replace("_", " ")
+    words = "".join(sign if sign.isalpha() else " " for sign in plain).split()
+    for length in (3, 2, 1):
+        found = _CLAIM_VERDICTS.get(" ".join(words[:length]))
+        if found:
+            return found
+    return ""
+
+
+def accuracy(answer: Answer | None, label: str) -> float:
+    """Return 1 where the verdict of an answer is that of a claim's label, else 0; not to know is not to decide."""
+    if answer is None:
+        return 0.0
+    if answer.text == NO_ANSWER:
+        said = UNDECIDED
+    else:
+        said = (verdict(answer.names[0]) if answer.names else "") or verdict(answer.text)
+    return float(said == (verdict(label) or label))

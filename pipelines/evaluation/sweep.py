@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conspectus.pipelines.evaluation.evaluate import MethodScores, Progress, evaluate
-from conspectus.pipelines.evaluation.framing import Topic
-from conspectus.pipelines.evaluation.suites import Suite
+from conspectus.pipelines.evaluation.suites import Suite, Topic
 from conspectus.query.context import Context
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import INDEX_SECTIONS, Section, Settings

@@ -14,10 +14,9 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.evaluation.answers import rouge_l
-from conspectus.pipelines.train.hallucination import foreign_facts, unjoined_pairs
+from conspectus.pipelines.evaluation.metrics import rouge_l
 from conspectus.pipelines.train.pairs import Pair, divided
-from conspectus.pipelines.train.rouge import rouge_n
+from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
 from conspectus.prompts.embedding.local import offline
 from conspectus.query.methods.fasttog.graph2text import MOST_READ, MOST_TOKENS, T5Writer, linearised, read_model
 

@@ -13,6 +13,7 @@ every function that asks for the same text, so that none of them is computed twi
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial
+from typing import cast
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
@@ -106,7 +107,7 @@ def open_question(context: Context, text: str) -> Question:
 
 @per_index
 def _questions(index: Index) -> Callable[[Embedder, str], Question]:
-    return lru_cache(_MOST_QUESTIONS)(partial(Question, index))
+    return cast(Callable[[Embedder, str], Question], lru_cache(_MOST_QUESTIONS)(partial(Question, index)))
 
 
 def span_vectors(context: Context) -> EmbedSpans:

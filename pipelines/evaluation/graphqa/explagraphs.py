@@ -8,8 +8,15 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from conspectus.pipelines.evaluation.graphqa.splits import Found, Row, collected, failure, graph_of
-from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa.questions import (
+    Found,
+    GraphQa,
+    GraphQuestion,
+    Row,
+    collected,
+    failure,
+    graph_of,
+)
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.storage.errors import InputError
 

@@ -10,8 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.evaluation.graphqa.splits import Found, LeftOut, Row, collected, failure, first_of
-from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa.questions import (
+    Cut,
+    Found,
+    GraphQa,
+    GraphQuestion,
+    LeftOut,
+    Row,
+    collected,
+    failure,
+    first_of,
+)
 from conspectus.pipelines.evaluation.jsonl import value_of
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph

@@ -8,8 +8,8 @@ for WebQSP it has had two counts, of which this is the later one.
 from collections.abc import Sequence
 
 import regex
-from conspectus.pipelines.evaluation.answers import exact_match, normalised
-from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
+from conspectus.pipelines.evaluation.metrics import exact_match, normalised
+from conspectus.query.methods.gretriever.soft.checkpoint import SEPARATOR
 
 
 def begins_with(text: str, accepted: Sequence[str]) -> float:

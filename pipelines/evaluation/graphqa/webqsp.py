@@ -12,8 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from conspectus.pipelines.evaluation.graphqa.splits import Found, LeftOut, Row, collected, failure, first_of, graph_of
-from conspectus.pipelines.evaluation.graphqa.types import Cut, GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa.questions import (
+    Cut,
+    Found,
+    GraphQa,
+    GraphQuestion,
+    LeftOut,
+    Row,
+    collected,
+    failure,
+    first_of,
+    graph_of,
+)
 from conspectus.pipelines.evaluation.jsonl import lines_of, value_of
 from conspectus.pipelines.evaluation.published_sets import brings_graphs
 from conspectus.pipelines.evaluation.suites import GRAPH, QUESTIONS, Question, read_questions

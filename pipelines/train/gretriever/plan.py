@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import cos, fsum, pi
 from statistics import stdev
 
-from conspectus.pipelines.evaluation.graphqa.types import Size
+from conspectus.pipelines.evaluation.graphqa.questions import Size
 from conspectus.storage.records import Failure
 
 Tell = Callable[[str], None]

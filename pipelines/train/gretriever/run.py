@@ -1,21 +1,79 @@
 """One seed of a training: a soft graph prompt learns, epoch by epoch, and can be stopped and gone on with."""
 
+import json
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
-from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
+from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, GraphQuestion
 from conspectus.pipelines.train.gretriever.plan import Epoch, Plan, SeedRun, Tell, best_epoch, is_over, mean, step_size
-from conspectus.pipelines.train.gretriever.state import STATE, read_state, write_state
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, read_learned, write_learned
-from conspectus.query.methods.gretriever.soft.graph_encodings import Encode, encoded
+from conspectus.query.methods.gretriever.soft.graph_encoder import Encode, encoded
 from conspectus.query.methods.gretriever.soft.prompt import SoftInput, SoftPrompt
-from conspectus.storage.errors import SettingsError
+from conspectus.storage.errors import InputError, SettingsError
+from pydantic import TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    import torch
+    from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
+
+STATE = "state.safetensors"
+_PARTS, _MOMENTS, _CPU, _CUDA = "part.", "adam.", "random.cpu", "random.cuda"
+
+
+def write_json(file: Path, value: Any) -> None:  # noqa: ANN401  (anything that JSON can hold)
+    """Write a value in the place of what is there: the file is whole, whenever the process is killed."""
+    beside = file.with_name(f".{file.name}.new")
+    beside.write_text(json.dumps(value, indent=2) + "\n", "utf-8")
+    beside.replace(file)
+
+
+def write_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer", epochs: list[Epoch]) -> None:
+    """Write where a training stands, in the place of what is there."""
+    import torch
+    from safetensors.torch import save_file
+
+    held = {f"{_PARTS}{name}": each for name, each in prompt.learned().items()}
+    for name, each in prompt.learned().items():
+        held |= {f"{_MOMENTS}{key}.{name}": moment for key, moment in steps.state[each].items()}
+    held[_CPU] = torch.get_rng_state()
+    if torch.cuda.is_available():
+        held[_CUDA] = torch.cuda.get_rng_state()
+    beside = file.with_name(f".{file.name}.new")
+    told = {"epochs": json.dumps([asdict(each) for each in epochs])}
+    save_file({name: each.detach().cpu().contiguous() for name, each in held.items()}, beside, metadata=told)
+    beside.replace(file)
+
+
+def read_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer") -> list[Epoch]:
+    """Put a training back to where it stood, and return its epochs so far; InputError where the file is not of it."""
+    import torch
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(file, framework="pt") as opened:
+            epochs = TypeAdapter(list[Epoch]).validate_json(opened.metadata()["epochs"])
+            held: dict[str, Any] = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
+        with torch.no_grad():
+            for name, each in prompt.learned().items():
+                each.copy_(held[f"{_PARTS}{name}"])
+                steps.state[each] = {
+                    key: held[f"{_MOMENTS}{key}.{name}"].to(each.device if key != "step" else "cpu")
+                    for key in ("step", "exp_avg", "exp_avg_sq")
+                }
+        torch.set_rng_state(held[_CPU])
+        if torch.cuda.is_available() and _CUDA in held:
+            torch.cuda.set_rng_state(held[_CUDA])
+    except (OSError, SafetensorError, ValidationError, KeyError, TypeError, RuntimeError) as error:
+        told = " ".join(str(error).split())[:200]
+        raise InputError(f"{file} is not where this training stood: {told}; remove it to begin anew") from error
+    return epochs
+
 
 _MOST_GRADIENT = 1.0
 """Longest gradient of all learned parts together: the first steps of a deep encoder are wild."""

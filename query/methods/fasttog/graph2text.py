@@ -1,7 +1,7 @@
 """G2T: what a community holds in a sentence or two, by a sequence-to-sequence model trained on triples and texts.
 
 FastToG (Liang and Gu 2025, "Graph-to-Text"): a T5 that `conspectus train graph2text` fine-tuned. What such a model
-says may go beyond the triples; `pipelines/train/hallucination.py` measures how often.
+says may go beyond the triples; `pipelines/train/text_quality.py` measures how often.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,11 @@
 """What a conversation keeps of a subgraph: the prizes of its parts, which fall from turn to turn."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
+from conspectus.query.context import Context
 from conspectus.query.types.subgraph import CarriedPrizes, RetrievedSubgraph
+from conspectus.query.walk.graph import open_graph
 
 MOST = 50
 """Most nodes, and most edges, of one subgraph that are kept: the best."""
@@ -40,3 +43,11 @@ def decayed(turns: Iterable[CarriedPrizes], decay: float) -> CarriedPrizes:
 
 def _best(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(parts, key=lambda each: (-each[1], each[0]))[:MOST])
+
+
+def with_kept(context: Context, subgraph: RetrievedSubgraph, answers: Iterable[str]) -> RetrievedSubgraph:
+    """Return a subgraph with what is kept of it for further questions; `answers` are the names that answered."""
+    graph = open_graph(context)
+    entities = [graph.entity_ids[row] for row in subgraph.nodes]
+    relations = [graph.relation_ids[row] for row in subgraph.relations]
+    return replace(subgraph, kept=kept_of(subgraph, entities, relations, answers))

@@ -12,8 +12,8 @@ from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.answer_llm import read_subgraph
 from conspectus.query.methods.gretriever.answer_offline import best_supported
+from conspectus.query.methods.gretriever.carry_over import with_kept
 from conspectus.query.methods.gretriever.passages import passages_of
-from conspectus.query.methods.gretriever.remembering import with_kept
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
 from conspectus.query.types import Answer, Evidence, Say
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes

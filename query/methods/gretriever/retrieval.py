@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
-from conspectus.query.methods.gretriever.subgraph import best_part
+from conspectus.query.methods.gretriever.solver import Solver, solve
 from conspectus.query.methods.gretriever.textualise import textualised
 from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types import Step
@@ -204,3 +203,93 @@ def _steps(
         Step("prizes", f"nodes: {named or 'none'}; an edge costs {cost:g}"),
         Step("subgraph", f"{size} ({solver}){f': {why}' if why else ''}{cut}"),
     )
+
+
+_LESS = 0.01
+"""The published code's constant: a rank is worth at least this part less than the rank before it."""
+
+
+def rank_prizes(best: Sequence[int], k: int) -> dict[int, float]:
+    """Return the prizes of the first k: k, k - 1, ..., 1.
+
+    >>> rank_prizes([7, 3, 9], 2)
+    {7: 2.0, 3: 1.0}
+    """
+    return {each: float(k - rank) for rank, each in enumerate(list(dict.fromkeys(best))[:k])}
+
+
+def edge_prizes(texts: Ints, closeness: Floats, k: int) -> Floats:
+    """Return the prizes of edges, float64 (e,): the k best texts have k, k - 1, ..., 1, which their edges share.
+
+    `texts` (e,) numbers what each edge says, `closeness` (e,) is the same for edges of one text. An edge of a rank is
+    worth less than one of the rank before, however few share it. Ties go to the smaller number.
+    """
+    numbers, first, which, counts = np.unique(texts, return_index=True, return_inverse=True, return_counts=True)
+    order = np.lexsort((numbers, -closeness[first]))[:k]
+    last = np.inf
+    of = np.zeros(len(numbers))
+    for rank, place in enumerate(order.tolist()):
+        last = min((k - rank) / int(counts[place]), last * (1 - _LESS))
+        of[place] = last
+    return of[which]
+
+
+def lowered(edge_cost: float, prizes: Floats) -> float:
+    """Return the cost of an edge: lower than the best prize, so that at least its edges are worth taking.
+
+    >>> lowered(0.5, np.array([3.0])), lowered(0.5, np.array([0.1])), lowered(0.5, np.array([0.0]))
+    (0.5, 0.0995, 0.5)
+    """
+    most = float(prizes.max(initial=0.0))
+    return min(edge_cost, most * (1 - _LESS / 2)) if most > 0 else edge_cost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Entity rows and relation rows, each ascending; every relation has both of its ends among the entities."""
+
+    nodes: Ints
+    relations: Ints
+    solver: str
+    why: str = ""
+
+
+def best_part(
+    graph: KnowledgeGraph,
+    relations: Ints,
+    prizes: Mapping[int, float],
+    edge_prizes: Floats,
+    edge_cost: float,
+    solver: Solver = "auto",
+) -> Part:
+    """Return the connected part that is worth most.
+
+    Args:
+        graph: the whole graph.
+        relations: rows (e,) of those that may be taken.
+        prizes: of entities by their rows; those beside no relation may be taken alone.
+        edge_prizes: float (e,), of the relations.
+        edge_cost: what each relation takes.
+        solver: see `solve`.
+    """
+    sources, targets = graph.sources[relations], graph.targets[relations]
+    prized = np.fromiter(prizes, np.int64, len(prizes))
+    nodes = np.unique(np.concatenate([sources, targets, prized]))
+    worth = np.zeros(len(nodes))
+    worth[np.searchsorted(nodes, prized)] = np.fromiter(prizes.values(), np.float64, len(prizes))
+    ends = np.stack([np.searchsorted(nodes, sources), np.searchsorted(nodes, targets)], axis=1)
+    dear = np.flatnonzero(edge_prizes > edge_cost)
+    plain = np.flatnonzero(edge_prizes <= edge_cost)
+    made = len(nodes) + np.arange(len(dear))
+    solved = solve(
+        np.concatenate([ends[plain], np.stack([ends[dear, 0], made], axis=1), np.stack([made, ends[dear, 1]], axis=1)]),
+        np.concatenate([edge_cost - edge_prizes[plain], np.zeros(2 * len(dear))]),
+        np.concatenate([worth, edge_prizes[dear] - edge_cost]),
+        solver,
+    )
+    tree = solved.tree
+    through = tree.nodes[tree.nodes >= len(nodes)] - len(nodes)
+    taken = relations[np.concatenate([plain[tree.edges[tree.edges < len(plain)]], dear[through]])]
+    held = nodes[tree.nodes[tree.nodes < len(nodes)]]
+    everything = np.unique(np.concatenate([held, graph.sources[taken], graph.targets[taken]]))
+    return Part(everything, np.unique(taken), solved.solver, solved.why)

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.extraction_graphs import Edge, Text, offline_extractor, read_texts, read_triples
+from conspectus.pipelines.evaluation.extraction import Edge, Text, offline_extractor, read_texts, read_triples
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
 

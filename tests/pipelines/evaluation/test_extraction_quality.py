@@ -3,10 +3,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from conspectus.pipelines.evaluation.extraction_graphs import Edge, Node, TextGraph
-from conspectus.pipelines.evaluation.extraction_quality import (
+from conspectus.pipelines.evaluation.extraction import (
     Counts,
+    Edge,
     FactCheck,
+    Node,
+    TextGraph,
     TripleCounts,
     alike_name,
     check_facts,

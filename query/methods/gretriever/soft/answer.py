@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.extra import need
+from conspectus.query.methods.gretriever.carry_over import with_kept
 from conspectus.query.methods.gretriever.passages import passages_of
-from conspectus.query.methods.gretriever.remembering import with_kept
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
-from conspectus.query.methods.gretriever.soft.checkpoint import open_trained, read_made
-from conspectus.query.methods.gretriever.soft.frozen_model import Device, Precision, open_frozen
-from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded
-from conspectus.query.methods.gretriever.soft.shape import SEPARATOR
+from conspectus.query.methods.gretriever.soft.checkpoint import SEPARATOR, open_trained, read_made
+from conspectus.query.methods.gretriever.soft.frozen_model import Device, Precision, need, open_frozen
+from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings, encoded
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.provenance import numbers_of, open_grounds

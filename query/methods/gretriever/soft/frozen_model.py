@@ -1,12 +1,23 @@
 """A causal language model that is only read: loaded from this machine, by name or by folder."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
 from conspectus.prompts.embedding.local import offline
 from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.hashing import digest
+
+_PACKAGES = {"torch_geometric": "torch-geometric", "peft": "peft"}
+
+
+def need(*modules: str) -> None:
+    """See that modules of the extra are there; MissingPart names the packages that are not, and what to install."""
+    missing = [_PACKAGES[each] for each in modules if find_spec(each) is None]
+    if missing:
+        raise MissingPart(f"{' and '.join(missing)} is not installed: pip install 'conspectus[gretriever]'")
+
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Device = Literal["auto", "cpu", "cuda"]

@@ -11,11 +11,9 @@ from typing import Any
 
 import torch
 from conspectus.prompts.render import render
-from conspectus.query.methods.gretriever.extra import need
-from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel
-from conspectus.query.methods.gretriever.soft.graph_encoder import GraphEncoder, batched
-from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
-from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.query.methods.gretriever.soft.checkpoint import SoftShape
+from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, need
+from conspectus.query.methods.gretriever.soft.graph_encoder import EncodedGraph, GraphEncoder, batched
 from conspectus.storage.errors import MissingPart, SettingsError
 from torch import Tensor, nn
 

@@ -1,8 +1,8 @@
 """What counts as a right answer to a question about a graph."""
 
 import pytest
+from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, GraphQuestion
 from conspectus.pipelines.evaluation.graphqa.scores import begins_with, hit_at_1, lenient
-from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion
 from conspectus.query.types.textual_graph import TextualGraph
 
 STANCES = ("support", "counter")

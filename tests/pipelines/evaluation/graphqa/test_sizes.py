@@ -1,6 +1,6 @@
 """Sizes of graphs, counted without writing them."""
 
-from conspectus.pipelines.evaluation.graphqa.sizes import Sizes
+from conspectus.pipelines.evaluation.graphqa.questions import Sizes
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given

@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.graphqa.types import GraphQa, GraphQuestion, Size
+from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, GraphQuestion, Size
 from conspectus.pipelines.train.gretriever.plan import Epoch, Plan, SeedRun, Trained, best_epoch, deviation, is_over
 from conspectus.pipelines.train.gretriever.train import plan_of, shape_of, train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, read_made
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, SoftShape, read_made
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
-from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
-from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError, SettingsError, UsageError
 from conspectus.storage.records import Failure

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conspectus.query.methods.gretriever.prizes import edge_prizes, lowered, rank_prizes
+from conspectus.query.methods.gretriever.retrieval import edge_prizes, lowered, rank_prizes
 from hypothesis import given
 from hypothesis import strategies as st
 

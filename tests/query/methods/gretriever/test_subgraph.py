@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conspectus.query.methods.gretriever.subgraph import Part, best_part
+from conspectus.query.methods.gretriever.retrieval import Part, best_part
 from conspectus.query.walk.graph import KnowledgeGraph, graph_of
 
 

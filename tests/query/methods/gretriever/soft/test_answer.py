@@ -14,9 +14,8 @@ from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.soft.answer import read_written
-from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, as_rows, write_learned
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, SoftShape, as_rows, write_learned
 from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
-from conspectus.query.methods.gretriever.soft.shape import SoftShape
 from conspectus.query.types import Answer, FollowUpAnswerer, TopicAnswerer, ignore_pieces
 from conspectus.storage.errors import ConspectusError, MissingPart, SettingsError
 from conspectus.storage.settings import SoftPromptSettings, load_settings
@@ -119,7 +118,7 @@ def test_what_does_not_fit_is_told_in_one_line(films_index: Context, tmp_path: P
 def test_a_missing_extra_is_named(module: str, package: str) -> None:
     code = (
         f"import sys; sys.modules[{module!r}] = None\n"
-        "from conspectus.query.methods.gretriever.extra import need\n"
+        "from conspectus.query.methods.gretriever.soft.frozen_model import need\n"
         f"need({module!r})"
     )
     done = run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from conspectus.query.methods.gretriever.soft.graph_encoder import GraphEncoder, batched
-from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
-from conspectus.query.methods.gretriever.soft.shape import Encoder
+from conspectus.query.methods.gretriever.soft.checkpoint import Encoder
+from conspectus.query.methods.gretriever.soft.graph_encoder import EncodedGraph, GraphEncoder, batched
 
 from tests.query.made_subgraphs import WIDTH, drawn_graph
 

@@ -11,6 +11,7 @@ from conspectus.query.methods.gretriever.soft.checkpoint import (
     LEARNED,
     REPORT,
     Made,
+    SoftShape,
     as_rows,
     open_trained,
     read_learned,
@@ -19,7 +20,6 @@ from conspectus.query.methods.gretriever.soft.checkpoint import (
 )
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
 from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
-from conspectus.query.methods.gretriever.soft.shape import SoftShape
 from conspectus.storage.errors import MissingPart, SettingsError
 
 from tests.query.made_subgraphs import WIDTH, asked, tiny

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from conspectus.pipelines.evaluation.answers import (
+from conspectus.pipelines.evaluation.metrics import (
     exact_match,
     normalised,
     rouge_l,

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conspectus.pipelines.evaluation.graphqa.types import read_graphqa
+from conspectus.pipelines.evaluation.graphqa.questions import read_graphqa
 from conspectus.pipelines.train.gretriever.plan import Plan
 from conspectus.pipelines.train.gretriever.train import train_gretriever
+from conspectus.query.methods.gretriever.soft.checkpoint import SoftShape
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
-from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
-from conspectus.query.methods.gretriever.soft.shape import SoftShape
+from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings
 from conspectus.storage.arrays import Vectors
 
 from tests.tiny_llama import save_llama
 
-DATA = Path(__file__).parent.parent / "data" / "explagraphs_graphs.tsv.gz"
+DATA = Path(__file__).parents[2] / "data" / "explagraphs_graphs.tsv.gz"
 
 
 class Words:

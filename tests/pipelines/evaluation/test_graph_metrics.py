@@ -1,4 +1,4 @@
-from conspectus.pipelines.evaluation.graph_answers import accuracy, answered, name_key, set_quality
+from conspectus.pipelines.evaluation.metrics import accuracy, answered, name_key, set_quality
 from conspectus.query.types import Answer
 from hypothesis import given
 from hypothesis import strategies as st

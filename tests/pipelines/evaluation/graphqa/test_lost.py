@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.graphqa.types import read_graphqa
+from conspectus.pipelines.evaluation.graphqa.questions import read_graphqa
 from conspectus.storage.errors import InputError
 
 from tests.conftest import write_rows

@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.graphqa.splits import divided
-from conspectus.pipelines.evaluation.graphqa.types import GraphQuestion, read_graphqa
+from conspectus.pipelines.evaluation.graphqa.questions import GraphQuestion, divided, read_graphqa
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.errors import InputError
 
