@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conspectus.pipelines.estimation.estimate import Estimate, estimate
-from conspectus.pipelines.estimation.names import names_in
-from conspectus.pipelines.estimation.tokens import server_tokens
+from conspectus.pipelines.estimation.replies import names_in, server_tokens
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.fake import FakeServer
@@ -138,7 +137,7 @@ def _ratio(told: float, real: float) -> str:
 
 
 def prior(data: Path) -> None:
-    """Print what habits.py knows beforehand."""
+    """Print what replies.py knows beforehand."""
     folder = data / "recorded_replies"
     replies = [json.loads(line)["reply"] for line in (folder / "replies.jsonl").read_text("utf-8").splitlines()]
     extractions = [each for each in replies if "<|>" in each]

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.pipelines.backends.nlp import OfflineJudgement
+from conspectus.pipelines.backends.nlp import NlpBackend
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.plan import read_input
 from conspectus.pipelines.runner import RunHere
@@ -157,7 +157,7 @@ def divided(place: Path, changes: Changes, settings: Settings, memo: Memo, befor
     """Return the communities of the corpus as it is now, kept from before where that is told."""
     documents, _ = read_input([changes.write(place / "steps.jsonl")], settings)
     chunks = split_documents(documents, settings.chunks)
-    knowledge = OfflineJudgement(settings, memo, RunHere()).find(documents, chunks).knowledge
+    knowledge = NlpBackend(settings, memo, RunHere()).extract(documents, chunks).knowledge
     sentences = sentences_of(documents, chunks, knowledge.mentions)
     named = place_sentences(documents, chunks, knowledge.mentions).of_entity
     made = divide(

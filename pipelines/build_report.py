@@ -1,4 +1,4 @@
-"""What a build did, for people and programs."""
+"""What a build did, and how much of it was lost. Importing this module is cheap."""
 
 import time
 from collections import defaultdict
@@ -9,16 +9,17 @@ from typing import Any
 
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.replies.reask import Retried
+from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Failure
 
 READ, EXTRACT, RESOLVE, SUMMARISE, REPORT = "read", "extract", "resolve", "summarise", "report"
 KG = "kg"
-"""Stage of the failures of a graph that was brought along."""
+"""Stage of the failures of an imported graph."""
 IMPORT = "import"
-"""Stage of the failures of what another program made."""
+"""Stage of the failures of an imported index."""
 DANGLING = "no row describes this end"
-"""Reason of a failure that names what the other program does not describe: it is kept, so nothing is lost with it."""
+"""Reason of a failure that loses nothing: a relationship of an imported index names an entity without a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +39,28 @@ class LostShare:
 def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[LostShare, ...]:
     """Return what each stage that lost something lost, the largest share first.
 
-    `rows` are the sizes of the tables. An item counts once, however often it is named: a chunk whose replies lost one
-    record of thirty is a chunk that is not whole in the index. The items are the files and rows that should have given
-    documents, the chunks, the entities and relations that have descriptions, the reports, the triples of a graph, and
-    the rows of what another program made.
+    An item counts once, whether it lost a part or the whole: a chunk whose replies lost one record of thirty is not
+    whole in the index. The items are the files and rows that should have given documents, the chunks, the entities and
+    relations with descriptions, the reports, the triples of a graph, and the rows of an imported index.
+
+    Args:
+        rows: Sizes of the tables by name.
+        failures: What was lost.
     """
     lost: defaultdict[str, set[str]] = defaultdict(set)
-    for each in failures:
-        if each.reason != DANGLING:
-            lost[each.stage].add(each.item_id)
+    for failure in failures:
+        if failure.reason != DANGLING:
+            lost[failure.stage].add(failure.item_id)
     shares = [LostShare(stage, max(_items(stage, rows, len(ids)), len(ids)), len(ids)) for stage, ids in lost.items()]
-    return tuple(sorted(shares, key=lambda each: (-each.share, each.stage)))
+    return tuple(sorted(shares, key=lambda share: (-share.share, share.stage)))
 
 
 _IMPORTED = ("documents", "chunks", "entities", "relations", "claims", "reports")
 
 
 def can_be_retried(failures: Sequence[Failure]) -> bool:
-    """Whether trying again may mend any: what could not be read is looked at in every build anyway."""
-    return any(each.stage not in {READ, KG, IMPORT} for each in failures)
+    """Return whether trying again may mend any: what could not be read is tried in every build anyway."""
+    return any(failure.stage not in {READ, KG, IMPORT} for failure in failures)
 
 
 def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
@@ -73,11 +77,21 @@ def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What a build did. `unchanged`: the current version already holds this input and nothing was done.
+    """What a build did.
 
-    `failures` are those of the version in force, `lost` what they come to by stage, and `failed_share` the largest
-    share of a stage. `spending` is what language models were asked, by step and model; `retried` what came of asking
-    again, None where that was not wanted. `notes` say in words what else should be known.
+    Attributes:
+        index: The folder of the index.
+        version: Name of the version that is in force now.
+        unchanged: The version in force already held this input, and nothing was done.
+        rows: Number of rows of each table.
+        failures: Everything that was lost, as rows of the table of failures; see `conspectus status --failures`.
+        lost: The same counted by stage, the largest share first.
+        failed_share: The largest share that a stage lost, 0 to 1. `conspectus index` exits with status 5 where it is
+            above `build.failure_threshold`.
+        seconds: How long the build took.
+        spending: What language models were asked, by step and model, with tokens and cost.
+        retried: What came of asking again for replies that had lost something; None where that was not wanted.
+        notes: What else the person who ordered the build should know.
     """
 
     index: Path
@@ -92,23 +106,36 @@ class BuildReport:
     retried: Retried | None = None
     notes: tuple[str, ...] = ()
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of all prompts and replies that were paid for."""
+        return sum(spent.prompt_tokens + spent.completion_tokens for spent in self.spending)
 
-def reported(
+    @property
+    def cost(self) -> float | None:
+        """US dollars for all calls; None where a model that was asked has no price in `llm.prices`."""
+        costs = [spent.cost for spent in self.spending if spent.prompt_tokens or spent.completion_tokens]
+        known = [cost for cost in costs if cost is not None]
+        return sum(known) if len(known) == len(costs) else None
+
+
+def build_report(
     index: Path,
     manifest: Manifest,
-    unchanged: bool,
     failures: Sequence[Failure],
     began: float,
+    *,
+    is_unchanged: bool = False,
     spending: tuple[Spending, ...] = (),
     retried: Retried | None = None,
     notes: tuple[str, ...] = (),
 ) -> BuildReport:
-    """Return the report of a build that began at `began` (of time.perf_counter) and has ended now."""
+    """Return the report of a build that began at `began` (time.perf_counter) and has ended now."""
     lost = lost_shares(manifest.rows, failures)
     return BuildReport(
         index,
         manifest.version,
-        unchanged,
+        is_unchanged,
         dict(manifest.rows),
         tuple(failures),
         lost,
@@ -120,18 +147,30 @@ def reported(
     )
 
 
+def failures_of(index: Path) -> list[Failure]:
+    """Return everything that the version in force lost, as `conspectus status --failures` lists it.
+
+    Args:
+        index: The folder of the index.
+
+    Raises:
+        IndexNotFound: There is no index.
+    """
+    return Index.open(index).rows(Failure)
+
+
 def summary(report: BuildReport) -> dict[str, Any]:
-    """Return what a build did as plain values."""
+    """Return a report as plain values, as the command line prints it with --json."""
     return {
         "index": str(report.index),
         "version": report.version,
         "unchanged": report.unchanged,
         "rows": report.rows,
         "failures": len(report.failures),
-        "lost": [asdict(each) for each in report.lost],
+        "lost": [asdict(share) for share in report.lost],
         "failed_share": round(report.failed_share, 6),
         "seconds": round(report.seconds, 2),
-        "usage": [asdict(each) for each in report.spending],
+        "usage": [asdict(spent) for spent in report.spending],
         "retried": asdict(report.retried) if report.retried else None,
         "notes": list(report.notes),
     }

@@ -10,7 +10,7 @@ from typing import Any
 
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import check_maker
+from conspectus.pipelines.plan import Source, check_built_here
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import read_documents
@@ -46,7 +46,7 @@ def add_documents(
         return [of_id[id_] for id_ in sorted(of_id)], sorted(failures, key=lambda each: (each.item_id, each.reason))
 
     current_version(index)  # before a folder is made for what is no index
-    return build_from(read, index, settings, run, progress)
+    return build_from(Source(read), index, settings, run, progress)
 
 
 def remove_documents(
@@ -80,14 +80,14 @@ def remove_documents(
         return kept, [each for each in lost if each.item_id not in forgotten]
 
     current_version(index)
-    return build_from(read, index, settings, run, progress)
+    return build_from(Source(read), index, settings, run, progress)
 
 
 def held_documents(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:
     """Return the documents of the current version, and what could not be read of its input."""
     if current is None:
         raise IndexNotFound(f"no index at {index} to change; build one with: conspectus index INPUT")
-    check_maker(index, current, "")
+    check_built_here(index, current)
     _check_settings(index, current.settings, settings.of_the_index())
     opened = Index(index, current)
     lost = [each for each in opened.rows(Failure) if each.stage == STAGE]

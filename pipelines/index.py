@@ -1,39 +1,36 @@
-"""The flow: documents in, a published index out. The steps stand here in the order the data moves."""
+"""The flow: documents in, a published index out. `index_steps` is its table of contents."""
 
+import gc
 import time
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from conspectus.pipelines.backends.base import extractor_of, judgement_of
-from conspectus.pipelines.build_report import BuildReport, can_be_retried, reported
+from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction, extractor_name, open_backend
+from conspectus.pipelines.build_report import BuildReport, build_report
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.gc_tuning import rarely_collecting
-from conspectus.pipelines.plan import IMPORTED, Brought, check_maker, fingerprint_of, read_input, tool_versions
-from conspectus.pipelines.publish import Shelf
+from conspectus.pipelines.plan import Source, plan_build, source_of
+from conspectus.pipelines.publish import VersionWriter, Writer
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
-from conspectus.pipelines.resolution.undo_log import Deciding, fingerprinted, kept_marks, merges_of
-from conspectus.pipelines.runner import Progress, RunHere, Runner, beside, no_progress
+from conspectus.pipelines.resolution.undo_log import Deciding, Marks, kept_marks
+from conspectus.pipelines.runner import Overlap, Progress, RunHere, Runner, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
-from conspectus.pipelines.steps.communities import earlier_of, not_divided
+from conspectus.pipelines.steps.communities import earlier_communities, not_divided
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
-from conspectus.pipelines.steps.synonyms import find_synonyms
-from conspectus.pipelines.steps.vectors import Embedding, Windows, rows_to_embed
+from conspectus.pipelines.steps.synonyms import synonyms_of
+from conspectus.pipelines.steps.vectors import Embedding, texts_of_chunks
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.graph.walk_graph import walk
-from conspectus.storage.index import Index
-from conspectus.storage.manifest import Manifest, current_manifest, damaged_files
+from conspectus.storage.manifest import MEMO
 from conspectus.storage.memo import Memo
-from conspectus.storage.publishing import build_lock, publish, staging
-from conspectus.storage.records import Document, Entity, Failure, Relation, Synonym
+from conspectus.storage.publishing import build_lock, staging
+from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
-
-Reading = Callable[[Manifest | None], tuple[list[Document], list[Failure]]]
-"""Gives the documents, sorted by id, and what could not be read."""
 
 
 def build_index(
@@ -45,163 +42,235 @@ def build_index(
     *,
     retry_failed: bool = False,
 ) -> BuildReport:
-    """Make the index at `index` equal to the input and return what was done.
+    """Make the index at `index` equal to the input: new documents are added, changed ones redone, missing ones removed.
 
-    Expensive results are remembered under INDEX/cache by the hash of what they depend on, so a build pays only
-    for what is new, and one that was killed goes on where it was. InputError, MissingPart and IndexBusy leave
-    the version in force untouched. What cannot be read is looked at in every build; `retry_failed` tries again what
-    else had failed, and asks the model again for replies that lost something, and for nothing else.
+    Expensive results are remembered in INDEX/cache under the hash of what they depend on, so a build pays only for
+    what is new, and a build that was killed continues where it was. Errors leave the version in force untouched.
+
+    Args:
+        inputs: Files, folders, globs and URLs; may be empty where `settings.kg.files` or `extraction.openie` is set.
+        index: The folder of the index; it is made if missing.
+        settings: Settings of the build.
+        run: What runs the shards of a step; by default this process.
+        progress: Called as work goes on.
+        retry_failed: Try again what had failed, and ask the model again for replies that lost something. (What cannot
+            be read is tried in every build.)
+
+    Returns:
+        What was done, with all failures of the new version.
+
+    Raises:
+        InputError: An input does not exist, or nothing can be read.
+        NeedsModel: The settings want a model and name none.
+        MissingPart: An optional library is not installed.
+        IndexBusy: Another build holds the index for longer than `build.wait` seconds.
+        UsageError: The index was imported from another program.
+        BudgetReached: `llm.max_tokens` or `llm.max_cost` is spent; what was paid for is remembered.
+        ModelRefused, ModelUnavailable: No call got a reply.
+
+    Example:
+        >>> build_index(["docs"], Path("docs.index"), Settings()).rows["documents"]  # doctest: +SKIP
+        12
     """
-
-    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
-        return read_input(inputs, settings)
-
-    return build_from(read, index, settings, run, progress, retry_failed=retry_failed)
+    return build_from(source_of(inputs, settings), index, settings, run, progress, retry_failed=retry_failed)
 
 
 def build_from(
-    read: Reading,
+    source: Source,
     index: Path,
     settings: Settings,
     run: Runner | None = None,
     progress: Progress = no_progress,
     *,
     retry_failed: bool = False,
-    brought: Brought | None = None,
     decide: Deciding = kept_marks,
 ) -> BuildReport:
-    """Make the index equal to the documents that `read` gives; the rest is as for `build_index`.
+    """Make the index equal to a source; the arguments and errors are those of `build_index` and `plan_build`.
 
-    `read` is called when no other build can change the index any more, with the manifest of the version in force. With
-    `brought` chunks and judgement are those. UsageError where this would replace what was imported by what is built
-    from documents, or the other way round. `decide` gives the merges that are taken back, of those of the version in
-    force: by default those that are already.
+    The source is read while the build holds the lock of the index.
     """
     began = time.perf_counter()
     run = run or RunHere()
-    with (
-        build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 1)),
-        rarely_collecting() if settings.kg.files else nullcontext(),
-    ):
-        current = current_manifest(index)
-        check_maker(index, current, brought.maker if brought else "")
-        documents, failures = read(current)
-        marks = decide(merges_of(index, current))
-        shaping = settings.of_the_index()
-        if brought:
-            shaping[IMPORTED] = {"from": brought.maker}
-        fingerprint = fingerprint_of(
-            documents, failures, settings, shaping, brought.digest if brought else "", fingerprinted(marks)
-        )
-        if current and current.fingerprint == fingerprint and not damaged_files(index, current):
-            before = Index(index, current).rows(Failure)
-            if not (retry_failed and can_be_retried(before)):
-                return reported(index, current, True, before, began, retried=Retried() if retry_failed else None)
-
-        memo = Memo(index / "cache" / "memo.sqlite")
+    lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 1))
+    with lock, _rare_garbage_collection(bool(settings.kg.files)):
+        plan = plan_build(source, index, settings, retry_failed=retry_failed, decide=decide)
+        if plan.is_unchanged and plan.current:
+            nothing = Retried() if retry_failed else None
+            return build_report(
+                index, plan.current, plan.previous_failures(), began, is_unchanged=True, retried=nothing
+            )
+        memo = Memo(index / MEMO)
         graph = read_graph(settings.kg)
-        earlier = earlier_of(index, current, settings)
-        judgement = (
-            brought.judgement
-            if brought
-            else judgement_of(settings, memo, run, progress, earlier, retry_failed=retry_failed)
-        )
+        earlier = earlier_communities(index, plan.current, settings)
+        backend = source.backend or open_backend(settings, memo, run, progress, earlier, retry_failed=retry_failed)
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
-        chunks = brought.chunks if brought else split_documents(documents, settings.chunks)
-        document_of = {each.id: each for each in documents}
-        chunk_texts = [chunk_text(each, document_of[each.document_id]) for each in chunks]
-
-        with staging(index) as folder, beside(judgement.waits) as later:
-            # What no step waits for is done while a model is waited for: `later` keeps the order.
-            vectors = {"chunks": later(embedding.windows, chunk_texts, "embed chunks")}
-            shelf = Shelf(folder, settings)
-            written = [
-                later(shelf.put, "documents", documents),
-                later(shelf.put, "chunks", chunks),
-                later(shelf.put_lexical, chunk_texts),
-            ]
-            resolved = Resolved(judgement.find(documents, chunks), [], [])
-            if not brought:  # its maker has said which of its names are one thing's
-                resolved = resolve(
-                    documents,
-                    chunks,
-                    resolved.found,
-                    settings,
-                    embed=lambda texts: later(embedding.windows, texts, "embed names")().first(),
-                    marks=marks,
-                    brought=ids_of_graph(graph) if graph else (),
-                    model=judgement.voter,
-                    progress=progress,
-                )
-            found = resolved.found
-            if graph:
-                knowledge = join(found.knowledge, graph)
-                notes = (*found.notes, *graph.notes, *not_divided(knowledge.relations, settings.communities))
-                found = replace(found, knowledge=knowledge, notes=notes)
-                failures += graph.failures
-            entities, mentions = found.knowledge.entities, found.knowledge.mentions
-            named = rows_to_embed(entities, settings.kg.embedded_entities)
-            names = later(embedding.windows, [entity_text(entities[row]) for row in named], "embed entities")
-            vectors["entities"] = lambda: names().at(named)
-            synonyms = later(lambda: _synonyms(entities, named, names(), settings))
-            walked = later(
-                walk, documents, chunks, found.annotations, found.knowledge.entities, found.knowledge.mentions, settings
+        chunks = split_documents(plan.documents, settings.chunks) if source.chunks is None else source.chunks
+        marks = None if source.maker else plan.marks
+        with staging(index) as folder:
+            writer = VersionWriter(folder, settings)
+            made = index_steps(
+                Build(plan.documents, chunks, graph, marks, settings, backend, embedding, writer, progress)
             )
-            written += [
-                later(shelf.put, "mentions", mentions),
-                later(shelf.put, "claims", found.claims),
-                later(lambda: shelf.put("synonyms", synonyms())),
-                later(lambda: shelf.put("names", walked().names)),
-                later(lambda: shelf.put_graph(walked().graph)),
-            ]
-
-            def described(relations: Sequence[Relation]) -> None:
-                name_of = {each.id: each.name for each in entities}
-                cited = [row for row, each in enumerate(relations) if each.chunk_ids]
-                texts = [relation_text(relations[row], name_of) for row in cited]
-                facts = later(embedding.windows, texts, "embed relations")
-                vectors["relations"] = lambda: facts().at(cited)
-                vectors["predicates"] = later(embedding.windows, predicate_texts(relations), "embed predicates")
-                written.append(later(shelf.put, "relations", relations))
-
-            told = judgement.tell(documents, chunks, found, described)
-            vectors["reports"] = later(embedding.windows, [report_text(each) for each in told.reports], "embed reports")
-            failures = sorted_by_id([*failures, *found.failures, *resolved.failures, *told.failures])
-            shelf.put("entities", told.entities)
-            shelf.put("communities", told.communities)
-            shelf.put("reports", told.reports)
-            shelf.put("merges", resolved.merges)
-            shelf.put("origins", sorted_by_id([*told.origins, *(origins(graph, found.knowledge) if graph else ())]))
-            shelf.put("failures", failures)
-            for done in written:
-                done()
-            for name, made in vectors.items():
-                shelf.put_vectors(name, made())
-            manifest = publish(
-                index,
-                folder,
-                settings=shaping,
-                fingerprint=fingerprint,
-                rows=shelf.rows,
-                models={
-                    "embedding": open_embedder(settings.embedding, settings.embedding_server).name,
-                    "dimension": str(vectors["chunks"]().vectors.shape[1]),
-                    "extraction": brought.maker if brought else extractor_of(settings),
-                },
-                tools=tool_versions(),
-            )
-    retried = judgement.retried() if retry_failed else None
-    notes = (*(brought.notes if brought else ()), *found.notes, *told.notes)
-    return reported(index, manifest, False, failures, began, judgement.spending(), retried, notes)
-
-
-def _synonyms(entities: Sequence[Entity], rows: Sequence[int], names: Windows, settings: Settings) -> list[Synonym]:
-    """Return the near names among those of the documents: a graph says itself which of its things are one."""
-    told = [place for place, row in enumerate(rows) if entities[row].frequency]
-    return find_synonyms(
-        [entities[rows[place]].id for place in told],
-        [entities[rows[place]].name for place in told],
-        names.first()[told],
-        settings.synonyms,
-        settings.communities.seed,
+            failures = sorted_by_id([*plan.failures, *made.failures])
+            writer.table("failures", failures)
+            manifest = writer.publish(plan, _models(source, settings, made))
+    return build_report(
+        index,
+        manifest,
+        failures,
+        began,
+        spending=backend.spending(),
+        retried=backend.retried() if retry_failed else None,
+        notes=(*source.notes, *made.notes),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """What the steps of a build work on and with.
+
+    Attributes:
+        documents: The documents, sorted by id.
+        chunks: Their chunks, sorted by id.
+        graph: An imported knowledge graph, if there is one.
+        marks: Merges of names that were taken back; None where names are not resolved, because the program that made
+            the imported index did that.
+        settings: Settings of the build.
+        backend: Extracts, describes and reports.
+        embedding: Makes vectors.
+        writer: Takes the parts of the index.
+        progress: Called as work goes on.
+    """
+
+    documents: Sequence[Document]
+    chunks: Sequence[Chunk]
+    graph: ImportedGraph | None
+    marks: Marks | None
+    settings: Settings
+    backend: Backend
+    embedding: Embedding
+    writer: Writer
+    progress: Progress = no_progress
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What the steps leave for the report of a build: failures, notes, and the length of a vector."""
+
+    failures: list[Failure]
+    notes: tuple[str, ...]
+    dimension: int
+
+
+def index_steps(build: Build) -> Made:
+    """Run the steps of indexing in data order, and give every part of the index to the writer.
+
+    A build runs them with a backend and a writer; an estimate runs the same list with a model and an embedding that
+    only count. Work that the next step does not wait for is started, and runs while the backend awaits its server.
+    """
+    documents, chunks, graph, settings = build.documents, build.chunks, build.graph, build.settings
+    backend, embedding, writer = build.backend, build.embedding, build.writer
+    with Overlap(backend.is_remote) as overlap:
+        # Chunks: their vectors and the lexical index.
+        texts = texts_of_chunks(documents, chunks)
+        chunk_vectors = overlap.start(embedding.windows, texts, "embed chunks")
+        overlap.start(writer.vectors, "chunks", chunk_vectors)
+        overlap.start(writer.table, "documents", documents)
+        overlap.start(writer.table, "chunks", chunks)
+        overlap.start(writer.lexical, texts)
+
+        # Knowledge: extracted, names resolved, joined with an imported graph.
+        extracted = backend.extract(documents, chunks)
+        resolved = _resolve_names(build, extracted, overlap)
+        extraction = _join_graph(resolved.found, graph, settings)
+        knowledge = extraction.knowledge
+        overlap.start(writer.table, "mentions", knowledge.mentions)
+        overlap.start(writer.table, "claims", extraction.claims)
+        overlap.start(writer.table, "merges", resolved.merges)
+
+        # The graphs over it: synonyms, and what PageRank walks.
+        entities, seed = knowledge.entities, settings.communities.seed
+        entity_vectors = overlap.start(embedding.entities, entities, settings.kg.embedded_entities)
+        overlap.start(writer.vectors, "entities", entity_vectors)
+        synonyms = overlap.start(synonyms_of, entities, entity_vectors, settings.synonyms, seed)
+        overlap.start(writer.table, "synonyms", synonyms)
+        walked = overlap.start(
+            walk, documents, chunks, extraction.annotations, knowledge.entities, knowledge.mentions, settings
+        )
+        overlap.start(writer.walk, walked)
+
+        # Descriptions, communities, reports.
+        descriptions = backend.describe(documents, chunks, extraction)
+        overlap.start(_write_descriptions, descriptions, embedding, writer)
+        division = backend.divide(documents, chunks, extraction)
+        overlap.start(writer.table, "communities", division.communities)
+        reports = backend.report(documents, chunks, extraction, division.communities)
+        overlap.start(writer.table, "reports", reports.reports)
+        overlap.start(writer.vectors, "reports", overlap.start(embedding.reports, reports.reports))
+        overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
+    steps = (extraction, resolved, descriptions.result(), reports)
+    failures = [*(graph.failures if graph else ()), *(failure for step in steps for failure in step.failures)]
+    notes = (*extraction.notes, *division.notes, *reports.notes)
+    return Made(failures, notes, chunk_vectors.result().vectors.shape[1])
+
+
+def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Resolved:
+    """Return the extraction with the aliases of one thing made one entity."""
+    if build.marks is None:
+        return Resolved(extracted, [], [])
+    return resolve(
+        build.documents,
+        build.chunks,
+        extracted,
+        build.settings,
+        embed=partial(overlap.run, partial(build.embedding.first_windows, step="embed names")),
+        marks=build.marks,
+        brought=ids_of_graph(build.graph) if build.graph else (),
+        model=build.backend.model,
+        progress=build.progress,
+    )
+
+
+def _join_graph(extraction: Extraction, graph: ImportedGraph | None, settings: Settings) -> Extraction:
+    """Return what the documents and an imported graph say together."""
+    if graph is None:
+        return extraction
+    knowledge = join(extraction.knowledge, graph)
+    left_out = not_divided(knowledge.relations, settings.communities)
+    return replace(extraction, knowledge=knowledge, notes=(*extraction.notes, *graph.notes, *left_out))
+
+
+def _write_descriptions(described: Descriptions, embedding: Embedding, writer: Writer) -> None:
+    """Write entities and relations as soon as all have their descriptions, and embed the relations."""
+    writer.table("entities", described.entities)
+    writer.table("relations", described.relations)
+    writer.vectors("relations", embedding.relations(described.entities, described.relations))
+    writer.vectors("predicates", embedding.predicates(described.relations))
+
+
+def _models(source: Source, settings: Settings, made: Made) -> dict[str, str]:
+    return {
+        "embedding": open_embedder(settings.embedding, settings.embedding_server).name,
+        "dimension": str(made.dimension),
+        "extraction": source.maker or extractor_name(settings),
+    }
+
+
+_NEW_OBJECTS = 200_000
+"""Objects made between two looks at the young ones; Python's own choice is 700."""
+_LOOKS_AT_THE_OLD = 1_000
+
+
+@contextmanager
+def _rare_garbage_collection(wanted: bool) -> Iterator[None]:
+    """Have Python look rarely for cycles of garbage: every look at the old objects passes over all records.
+
+    On an import of a million triples that is a third of the time, and there are no cycles among them.
+    """
+    before = gc.get_threshold()
+    if wanted:
+        gc.set_threshold(_NEW_OBJECTS, 10, _LOOKS_AT_THE_OLD)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)

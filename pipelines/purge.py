@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.pipelines.estimation.sampling import EXTRACTION
 from conspectus.pipelines.steps.descriptions import STAGE as SUMMARISE
+from conspectus.pipelines.steps.extract.llm import CHUNK_STEPS
 from conspectus.pipelines.steps.extract.nlp import STAGE as EXTRACT
 from conspectus.pipelines.steps.extract.openie import NER, TRIPLES
 from conspectus.pipelines.steps.reports.llm import STAGE as REPORT
@@ -28,7 +28,7 @@ from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import EmbeddingSettings, Settings
 from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
 
-INDEXING = (*EXTRACTION, NER, TRIPLES, SUMMARISE, REPORT)
+INDEXING = (*CHUNK_STEPS, NER, TRIPLES, SUMMARISE, REPORT)
 """Steps of a build: what their replies were made from is known in full. An answer's is known in part only."""
 
 

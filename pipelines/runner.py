@@ -1,11 +1,16 @@
-"""How the shards of a step are run. A step gives its work to a Runner and does not know what is behind it."""
+"""How work is run: the shards of a step by a `Runner`, and whole steps beside a slow server by an `Overlap`.
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+A step gives its shards to a `Runner` and does not know whether they run in this process or as Prefect tasks. The flow
+starts a step with an `Overlap` and passes on what the step will return.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
-from typing import ParamSpec, Protocol, TypeVar
+from types import TracebackType
+from typing import Any, Generic, Protocol, TypeVar
 
 from conspectus.prompts.client.event_loop import Waits
 
@@ -13,25 +18,25 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Progress = Callable[[str, int, int], None]
-"""Told (step, shards done, shards in all) as work goes on."""
+"""Called as work goes on with the step, the number of shards done, and the number of all shards."""
 
 
 class Runner(Protocol):
     """Runs `work` on every shard and returns the results in the order of the shards.
 
-    `work` must be picklable (a top-level function or a partial of one), because a shard may run in another
-    process or on another machine. Running a shard twice does no harm: its results are remembered by content.
+    `work` must be picklable (a top-level function or a partial of one), because a shard may run in another process or
+    on another machine. A shard may run twice: its results are remembered by content.
     """
 
     def __call__(
         self, step: str, work: Callable[[Sequence[Item]], Result], parts: Sequence[Sequence[Item]]
     ) -> list[Result]:
-        """Run one step's shards."""
+        """Run the shards of one step."""
         ...
 
 
 def no_progress(step: str, done: int, total: int) -> None:
-    """Say nothing."""
+    """Report nothing."""
 
 
 class RunHere:
@@ -61,51 +66,103 @@ def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:
     return [items[start : start + size] for start in range(0, len(items), size)]
 
 
-# ---- """Work done beside other work, where that waits for a server."""
+class Pending(ABC, Generic[Result]):
+    """The result of work that was started."""
 
-Parameters = ParamSpec("Parameters")
-
-
-class Later(Protocol):
-    """Begins work, or notes it, and returns a function that gives its result."""
-
-    def __call__(
-        self, work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
-    ) -> Callable[[], Result]:
-        """Begin `work`, or note it."""
-        ...
+    @abstractmethod
+    def result(self) -> Result:
+        """Wait for the work and return its result; raise what the work raised."""
 
 
-@contextmanager
-def beside(waits: bool) -> Iterator[Later]:
-    """Give a way to begin work: in one thread beside what follows where that `waits`, otherwise done when asked for.
+class Ready(Pending[Result]):
+    """A result that is there already."""
 
-    What it raises is raised where its result is asked for. What has not begun when the block raises is not begun; what
-    has is waited for, but where the block is interrupted it waits for no server any more.
+    def __init__(self, value: Result) -> None:
+        self._value = value
+
+    def result(self) -> Result:
+        """Return the value."""
+        return self._value
+
+
+class _Deferred(Pending[Result]):
+    """Work that is done once, when its result is first needed."""
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._work = cache(work)
+
+    def result(self) -> Result:
+        return self._work()
+
+
+class _InThread(Pending[Result]):
+    """Work in the background thread."""
+
+    def __init__(self, future: "Future[Result]") -> None:
+        self._future = future
+
+    def result(self) -> Result:
+        return self._future.result()
+
+
+class Overlap:
+    """Runs steps in one background thread, in the order in which they are started, while a server is awaited.
+
+    Where nothing waits for a server (`in_background` false) a step runs in the calling thread when its result is first
+    needed, or at the end of the block: two things that need the processor gain nothing from two threads.
+
+    Used as a context manager. At the end of the block all steps have run, and the first error among them is raised.
+    Where the block raises, steps that have not begun are dropped, and the one under way is finished, because its calls
+    are paid for. After an interruption (Ctrl-C) no server is waited for any more.
     """
-    if not waits:
-        yield _when_asked
-        return
-    waiting = Waits()
-    with ThreadPoolExecutor(1, thread_name_prefix="beside") as thread:
 
-        def later(
-            work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
-        ) -> Callable[[], Result]:
+    def __init__(self, in_background: bool) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="overlap") if in_background else None
+        self._waits = Waits()
+        self._started: list[Pending[Any]] = []
+
+    def start(self, step: Callable[..., Result], *arguments: object) -> Pending[Result]:
+        """Start a step and return its pending result. An argument that is pending itself is waited for first."""
+
+        def work() -> Result:
+            return step(*(given.result() if isinstance(given, Pending) else given for given in arguments))
+
+        started: Pending[Result]
+        if self._thread is None:
+            started = _Deferred(work)
+        else:
             context = copy_context()  # Prefect and meters keep their place in it
-            context.run(waiting.enter)
-            return thread.submit(lambda: context.run(work, *args, **kwargs)).result
+            context.run(self._waits.enter)
+            started = _InThread(self._thread.submit(context.run, work))
+        self._started.append(started)
+        return started
 
+    def run(self, step: Callable[..., Result], *arguments: object) -> Result:
+        """Run a step in its turn and return its result: `start`, and wait."""
+        return self.start(step, *arguments).result()
+
+    def __enter__(self) -> "Overlap":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         try:
-            yield later
-        except BaseException as error:
-            thread.shutdown(wait=False, cancel_futures=True)
-            if not isinstance(error, Exception):  # Ctrl-C: a server that is down is tried for minutes
-                waiting.give_up()
+            if error is None:
+                for started in self._started:
+                    started.result()
+        except BaseException as late:
+            self._stop(late)
             raise
+        if error is not None:
+            self._stop(error)
+        elif self._thread:
+            self._thread.shutdown()
 
-
-def _when_asked(
-    work: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
-) -> Callable[[], Result]:
-    return cache(lambda: work(*args, **kwargs))
+    def _stop(self, error: BaseException) -> None:
+        if self._thread is None:
+            return
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        if not isinstance(error, Exception):  # an interruption: a server that is down is tried for minutes
+            self._waits.give_up()
+        self._thread.shutdown()

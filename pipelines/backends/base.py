@@ -1,28 +1,36 @@
-"""The steps that need judgement, behind one Protocol: with a language model, and without one."""
+"""The steps that need judgement, behind one Protocol: without a language model, with one, or from files."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from conspectus.pipelines.runner import Progress, Runner
-from conspectus.pipelines.steps.communities import Earlier
+from conspectus.pipelines.runner import Pending, Progress, Runner
+from conspectus.pipelines.steps.communities import Division, Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Origin, Relation, Report
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Relation, Report
 from conspectus.storage.settings import Settings
 from conspectus.storage.text.nlp import Annotation
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What stands in the chunks. `annotations` are in the order of the chunks, empty where none were made.
+class Extraction:
+    """What the chunks state.
 
-    `notes` say in words what whoever ordered the build should know. Where a model described things chunk by chunk, the
-    descriptions stand by the id of the entity or relation, sorted and each once.
+    Attributes:
+        knowledge: Entities, relations and mentions, each sorted by id.
+        claims: Claims, sorted by id.
+        annotations: What a pipeline saw in each chunk, in the order of the chunks; empty annotations where none was
+            made.
+        failures: What could not be extracted.
+        notes: What the person who ordered the build should know, in words.
+        entity_descriptions: Where a model described entities chunk by chunk: its distinct descriptions, sorted, by the
+            id of the entity.
+        relation_descriptions: The same for relations.
     """
 
     knowledge: Knowledge
@@ -35,84 +43,105 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What is said about it: entities and relations with their descriptions, the hierarchy, and its reports.
-
-    `notes` say in words what whoever ordered the build should know; `origins` where another program's rows went.
-    """
+class Descriptions:
+    """Entities and relations with their descriptions, and what could not be described."""
 
     entities: list[Entity]
     relations: list[Relation]
-    communities: list[Community]
+    failures: list[Failure]
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Reports on communities, sorted by id, what was lost, and notes for the person who ordered the build."""
+
     reports: list[Report]
     failures: list[Failure]
     notes: tuple[str, ...] = ()
-    origins: Sequence[Origin] = ()
 
 
-Described = Callable[[Sequence[Relation]], None]
-"""Takes the relations as they will stand in the index."""
-
-
-class Judgement(Protocol):
-    """Finds what the documents say, and says what it is about. Use one for one build."""
+class Backend(Protocol):
+    """Extracts, describes and reports. A backend serves one build, and its methods are called in the order below."""
 
     @property
-    def waits(self) -> bool:
-        """Whether its time is spent waiting for a server, so that other work is worth doing meanwhile."""
+    def is_remote(self) -> bool:
+        """Whether it mostly waits for a server, so that other steps may run meanwhile."""
         ...
 
     @property
-    def voter(self) -> LanguageModel | None:
-        """The model that may be asked what its findings leave open, None where none finds."""
+    def model(self) -> LanguageModel | None:
+        """The language model that extracts, which other steps may ask too; None where there is none."""
         ...
 
-    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return what the chunks state."""
         ...
 
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
-        """Return what was found with descriptions, communities and reports.
+    def describe(
+        self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
+    ) -> Pending[Descriptions]:
+        """Begin to describe entities and relations; reports may be written before all descriptions are."""
+        ...
 
-        `described` gets the relations as soon as all have their descriptions, while reports may still be written.
-        """
+    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
+        """Return the communities of the entities."""
+        ...
+
+    def report(
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,
+        communities: Sequence[Community],
+    ) -> Reports:
+        """Return the reports on the communities."""
         ...
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what was asked of language models so far."""
+        """Return what language models were asked so far, by step and model."""
         ...
 
     def retried(self) -> Retried:
-        """Return what came of asking again where replies had lost something."""
+        """Return what came of asking again where a remembered reply had lost something."""
         ...
 
 
-# ---- """Which judgement a build's settings ask for."""
-
-
-def judgement_of(
+def open_backend(
     settings: Settings, memo: Memo, run: Runner, progress: Progress, earlier: Earlier | None, *, retry_failed: bool
-) -> Judgement:
-    """Return the judgement of the settings, for one build; with `retry_failed` what failed is asked again."""
+) -> Backend:
+    """Return the backend that the settings name, for one build.
+
+    Args:
+        settings: Settings of the build; `extraction` and `llm` decide.
+        memo: Where results are remembered.
+        run: What runs the shards of a step.
+        progress: Called as work goes on.
+        earlier: Reads the communities of the version in force, None to divide anew.
+        retry_failed: Ask the model again for replies that lost something.
+
+    Raises:
+        NeedsModel: A model should extract, and the settings name none.
+        SettingsError: The prompts that the settings name cannot be read.
+    """
     if settings.extraction.openie:
-        from conspectus.pipelines.backends.openie import OpenieFileJudgement
+        from conspectus.pipelines.backends.openie import OpenieFileBackend
 
-        return OpenieFileJudgement(settings, memo, run, earlier)
+        return OpenieFileBackend(settings, memo, run, earlier)
     if settings.extracts_with and settings.extraction.method == "openie":
-        from conspectus.pipelines.backends.openie import OpenieModelJudgement
+        from conspectus.pipelines.backends.openie import OpenieLlmBackend
 
-        return OpenieModelJudgement(settings, memo, run, progress, retry=retry_failed, earlier=earlier)
+        return OpenieLlmBackend(settings, memo, run, progress, retry=retry_failed, earlier=earlier)
     if settings.extracts_with:
-        from conspectus.pipelines.backends.llm import ModelJudgement
+        from conspectus.pipelines.backends.llm import LlmBackend
 
-        return ModelJudgement(settings, memo, progress, retry=retry_failed, earlier=earlier)
-    from conspectus.pipelines.backends.nlp import OfflineJudgement
+        return LlmBackend(settings, memo, progress, retry=retry_failed, earlier=earlier)
+    from conspectus.pipelines.backends.nlp import NlpBackend
 
-    return OfflineJudgement(settings, memo, run, earlier)
+    return NlpBackend(settings, memo, run, earlier)
 
 
-def extractor_of(settings: Settings) -> str:
-    """Return the name of what extracted: a model, a pipeline, or both a file and the pipeline for what it lacks."""
+def extractor_name(settings: Settings) -> str:
+    """Return the name of what extracts: a model, a pipeline, or a file and the pipeline for what it lacks."""
     if settings.extraction.openie:
         return f"{Path(settings.extraction.openie).name}, {settings.extraction.pipeline}"
     return settings.extracts_with or settings.extraction.pipeline

@@ -1,16 +1,16 @@
-"""Judgement with a language model: GraphRAG's indexing (arXiv 2404.16130, section 3.1)."""
+"""The backend with a language model: GraphRAG's indexing (Edge et al. 2024, arXiv 2404.16130, section 3.1)."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from conspectus.pipelines.backends.base import Described, Found, Told
-from conspectus.pipelines.runner import Progress
+from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
+from conspectus.pipelines.runner import Pending, Progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
-from conspectus.pipelines.steps.descriptions import Summaries
+from conspectus.pipelines.steps.descriptions import DescriptionWriter
 from conspectus.pipelines.steps.extract.llm import Guidance, extract_chunks
-from conspectus.pipelines.steps.extract.merge import with_descriptions
+from conspectus.pipelines.steps.extract.merge import Knowledge, with_descriptions
 from conspectus.pipelines.steps.extract.merge_llm import merge_extractions
 from conspectus.pipelines.steps.reports.extractive import report_communities
 from conspectus.pipelines.steps.reports.llm import write_reports
@@ -23,7 +23,7 @@ from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.reask import Remembering, Retried, Retrying
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Community, Document, Entity, Failure, Mention, Relation, Report
+from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Report
 from conspectus.storage.settings import Settings, read_tuned
 from conspectus.storage.text.nlp import NAME, Annotation, Phrase
 
@@ -54,16 +54,16 @@ class AskedModel:
         return self._retrying.retried if self._retrying else Retried()
 
 
-class ModelJudgement:
-    """Has a model find entities, relationships and claims, sum descriptions up, and write reports leaf-up.
+class LlmBackend:
+    """GraphRAG's indexing: a model extracts, sums descriptions up, and writes reports, deepest communities first.
 
     The model is that of the settings, if no other is given (an estimate gives one that makes its replies up); `retry`
-    asks it again for the replies that lost something; communities of an `earlier` version are kept where they can be.
+    asks it again for replies that lost something. Communities of an `earlier` version stay where they can. Raises
     NeedsModel where the settings name no model, SettingsError where their prompts cannot be read. BudgetReached ends a
     step when its calls under way have ended.
     """
 
-    waits = True
+    is_remote = True
 
     def __init__(
         self,
@@ -80,94 +80,114 @@ class ModelJudgement:
         self._earlier = earlier
         self._tuned = read_tuned(settings.extraction)
         self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
-        self._model = self._asked.model
+        self._writer: DescriptionWriter | None = None
+        self.model: LanguageModel = self._asked.model
 
-    @property
-    def voter(self) -> LanguageModel:
-        """The model that finds."""
-        return self._model
-
-    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
-        """Return what the model states of each chunk, merged."""
-        settings = self._settings
-        tuned = self._tuned
+    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
+        """Return what the model states of each chunk, merged (GraphRAG, sections 3.1.2 and A.1)."""
+        settings, tuned = self._settings, self._tuned
         guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
-        extractions, lost = wait_for(extract_chunks(chunks, settings.extraction, self._model, self._progress, guidance))
+        extractions, lost = wait_for(extract_chunks(chunks, settings.extraction, self.model, self._progress, guidance))
         merged = merge_extractions(documents, chunks, extractions, settings.names)
-        return Found(
+        return Extraction(
             merged.knowledge,
             merged.claims,
-            leads(chunks, merged.knowledge.mentions),
+            name_phrases(chunks, merged.knowledge.mentions),
             [*lost, *merged.failures],
             entity_descriptions=merged.entity_descriptions,
             relation_descriptions=merged.relation_descriptions,
         )
 
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
-        """Return summed-up descriptions, communities of the stated relations, and the model's reports on them."""
-        return wait_for(self._tell(documents, chunks, found, described))
+    def describe(
+        self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
+    ) -> Pending[Descriptions]:
+        """Begin to sum up what was said of entities and relations in several chunks (section 3.1.3)."""
+        self._writer = wait_for(self._begin_descriptions(chunks, extraction))
+        return _SummedUp(self._writer, extraction.knowledge)
+
+    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
+        """Return the communities of the stated relations (section 3.1.4)."""
+        known = extraction.knowledge
+        return divide(known.entities, known.relations, known.mentions, None, self._settings.communities, self._earlier)
+
+    def report(
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,
+        communities: Sequence[Community],
+    ) -> Reports:
+        """Return the model's reports (section 3.1.5). A report waits for the descriptions of its own elements only."""
+        return wait_for(self._report(documents, chunks, extraction, communities))
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what was asked of the model so far, by step and model."""
+        """Return what the model was asked so far, by step and model."""
         return self._asked.spending()
 
     def retried(self) -> Retried:
         """Return what came of asking again so far."""
         return self._asked.retried()
 
-    async def _tell(
-        self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described
-    ) -> Told:
-        knowledge, settings = found.knowledge, self._settings
-        entities, relations = knowledge.entities, knowledge.relations
-        name_of = {each.id: each.name for each in entities}
-        ends = {each.id: f"{name_of[each.source_id]} and {name_of[each.target_id]}" for each in relations}
-        summaries = Summaries(
+    async def _begin_descriptions(self, chunks: Sequence[Chunk], extraction: Extraction) -> DescriptionWriter:
+        knowledge = extraction.knowledge
+        name_of = {entity.id: entity.name for entity in knowledge.entities}
+        ends = {
+            relation.id: f"{name_of[relation.source_id]} and {name_of[relation.target_id]}"
+            for relation in knowledge.relations
+        }
+        return DescriptionWriter(
             {**name_of, **ends},
-            {**found.entity_descriptions, **found.relation_descriptions},
-            self._model,
-            settings.descriptions,
+            {**extraction.entity_descriptions, **extraction.relation_descriptions},
+            self.model,
+            self._settings.descriptions,
             _sources(knowledge.mentions, chunks),
         )
 
-        async def told() -> tuple[list[Entity], list[Relation], list[Failure]]:
-            lost = await summaries.all()
-            every = with_descriptions(entities, summaries.texts), _described(summaries.texts, relations)
-            described(every[1])
-            return (*every, lost)
-
-        async def reported() -> tuple[Division, list[Report], list[Failure]]:
-            divided = await asyncio.to_thread(
-                divide, entities, relations, knowledge.mentions, None, settings.communities, self._earlier
-            )
-            elements = Elements(entities, relations, found.claims, knowledge.mentions, chunks, summaries.texts)
-            stand_in = _Extractive(documents, chunks, knowledge.mentions, entities, settings)
-            reports, lost = await write_reports(
-                divided.communities,
-                elements,
-                self._model,
-                settings.reports,
-                stand_in,
+    async def _report(
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,
+        communities: Sequence[Community],
+    ) -> Reports:
+        if self._writer is None:
+            raise ValueError("`describe` comes before `report`")
+        known, writer = extraction.knowledge, self._writer
+        reporting = asyncio.create_task(
+            write_reports(
+                communities,
+                Elements(known.entities, known.relations, extraction.claims, known.mentions, chunks, writer.texts),
+                self.model,
+                self._settings.reports,
+                _Extractive(documents, chunks, known.mentions, known.entities, self._settings),
                 self._tuned.reports_as(),
-                summaries.ready,
+                writer.ready,
             )
-            return divided, reports, lost
-
-        # A report waits for the descriptions of its own elements, not for all.
-        telling, reporting = asyncio.create_task(told()), asyncio.create_task(reported())
-        await gather_all([telling, reporting])
-        entities, relations, lost = telling.result()
-        divided, reports, unwritten = reporting.result()
-        return Told(entities, relations, divided.communities, reports, [*lost, *unwritten], divided.notes)
+        )
+        # Both are finished before the error of either is raised: their calls are paid for.
+        await gather_all([asyncio.create_task(writer.all()), reporting])
+        return Reports(*reporting.result())
 
 
-def _described(texts: Mapping[str, str], relations: Sequence[Relation]) -> list[Relation]:
-    """Return relations with their descriptions."""
-    return [replace(each, description=texts.get(each.id, each.description)) for each in relations]
+class _SummedUp(Pending[Descriptions]):
+    """Entities and relations with the descriptions that a writer is still working on."""
+
+    def __init__(self, writer: DescriptionWriter, knowledge: Knowledge) -> None:
+        self._writer = writer
+        self._knowledge = knowledge
+
+    def result(self) -> Descriptions:
+        failures = wait_for(self._writer.all())
+        texts = self._writer.texts
+        relations = [
+            replace(relation, description=texts.get(relation.id, relation.description))
+            for relation in self._knowledge.relations
+        ]
+        return Descriptions(with_descriptions(self._knowledge.entities, texts), relations, failures)
 
 
-def leads(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:
-    """Return, for each chunk, the names that stand in it: what an untitled text begins with names it."""
+def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:
+    """Return the names in each chunk as an annotation: the first name of an untitled text stands for it."""
     named: dict[str, list[tuple[int, int, str]]] = {}
     for each in mentions:
         if each.entity_id and each.start is not None and each.end is not None:

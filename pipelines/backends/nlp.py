@@ -1,60 +1,89 @@
-"""Judgement without a language model: spaCy finds, and the documents' own sentences tell."""
+"""The backend without a language model: an NLP pipeline extracts, and the documents' own sentences describe."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from conspectus.pipelines.backends.base import Described, Found, Told
-from conspectus.pipelines.runner import Runner
-from conspectus.pipelines.steps.communities import Earlier, divide
+from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
+from conspectus.pipelines.runner import Ready, Runner
+from conspectus.pipelines.steps.communities import Division, Earlier, divide
 from conspectus.pipelines.steps.descriptions import describe
 from conspectus.pipelines.steps.extract.merge import merge, with_descriptions
 from conspectus.pipelines.steps.extract.nlp import annotate_chunks
 from conspectus.pipelines.steps.reports.extractive import report_communities
-from conspectus.pipelines.steps.sentences import sentences_of
+from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Document
+from conspectus.storage.records import Chunk, Community, Document
 from conspectus.storage.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class OfflineJudgement:
-    """Finds with a spaCy pipeline and describes by quoting; keeps communities of an `earlier` version."""
+class NlpBackend:
+    """Extracts with the pipeline of the settings and describes by quoting; asks no model.
 
-    settings: Settings
-    memo: Memo
-    run: Runner
-    earlier: Earlier | None = None
-    waits: bool = False
+    Communities of an `earlier` version stay where they can.
+    """
 
-    @property
-    def voter(self) -> None:
-        """No model is asked."""
-        return None
+    is_remote: bool = False
+    model: LanguageModel | None = None
 
-    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+    def __init__(self, settings: Settings, memo: Memo, run: Runner, earlier: Earlier | None = None) -> None:
+        self._settings = settings
+        self._memo = memo
+        self._run = run
+        self._earlier = earlier
+        self._sentences: Sentences | None = None
+
+    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return names, noun phrases and the statements between them."""
-        settings = self.settings
-        annotations, lost = annotate_chunks(chunks, settings.extraction, self.memo, self.run, settings.build.shard_size)
-        return Found(merge(documents, chunks, annotations, settings.names), [], annotations, lost)
-
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
-        """Return extractive descriptions and reports, over communities of stated and of shared sentences."""
-        settings, knowledge = self.settings, found.knowledge
-        described(knowledge.relations)
-        sentences = sentences_of(documents, chunks, knowledge.mentions)
-        entities = with_descriptions(knowledge.entities, describe(knowledge.entities, sentences, settings.descriptions))
-        divided = divide(
-            entities, knowledge.relations, knowledge.mentions, sentences, settings.communities, self.earlier
+        settings = self._settings
+        annotations, failures = annotate_chunks(
+            chunks, settings.extraction, self._memo, self._run, settings.build.shard_size
         )
-        reports = report_communities(divided.communities, entities, sentences, len(chunks), settings.reports)
-        return Told(entities, knowledge.relations, divided.communities, reports, [], divided.notes)
+        return Extraction(merge(documents, chunks, annotations, settings.names), [], annotations, failures)
+
+    def describe(
+        self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
+    ) -> Ready[Descriptions]:
+        """Return each entity with its most central sentences; relations keep the sentence that states them."""
+        knowledge = extraction.knowledge
+        sentences = self._of(documents, chunks, extraction)
+        texts = describe(knowledge.entities, sentences, self._settings.descriptions)
+        return Ready(Descriptions(with_descriptions(knowledge.entities, texts), knowledge.relations, []))
+
+    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
+        """Return communities of entities that a relation or a sentence joins."""
+        knowledge, sentences = extraction.knowledge, self._of(documents, chunks, extraction)
+        return divide(
+            knowledge.entities,
+            knowledge.relations,
+            knowledge.mentions,
+            sentences,
+            self._settings.communities,
+            self._earlier,
+        )
+
+    def report(
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,
+        communities: Sequence[Community],
+    ) -> Reports:
+        """Return reports that quote the sentences which say most about a community."""
+        sentences = self._of(documents, chunks, extraction)
+        entities, settings = extraction.knowledge.entities, self._settings.reports
+        return Reports(report_communities(communities, entities, sentences, len(chunks), settings), [])
 
     def spending(self) -> tuple[Spending, ...]:
         """Return nothing: no model is asked."""
         return ()
 
     def retried(self) -> Retried:
-        """Return nothing: what had failed is remembered nowhere, and is tried in every build."""
+        """Return nothing: failures are not remembered, so every build tries again."""
         return Retried()
+
+    def _of(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Sentences:
+        """Return the sentences of the documents, indexed when they are first needed."""
+        self._sentences = self._sentences or sentences_of(documents, chunks, extraction.knowledge.mentions)
+        return self._sentences

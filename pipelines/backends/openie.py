@@ -1,15 +1,14 @@
-"""Judgement over open information extraction, HippoRAG's way to an index: by a model's two prompts, or from a file.
+"""Backends over open information extraction, HippoRAG's index (arXiv 2405.14831): by two prompts, or from a file.
 
-HippoRAG has neither descriptions nor reports, so what comes after extraction is as without a model, and asks none.
+HippoRAG has neither descriptions nor reports, so these follow extraction as they do without a model.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.pipelines.backends.base import Described, Found, Told
-from conspectus.pipelines.backends.llm import AskedModel, MeteredModel, leads
-from conspectus.pipelines.backends.nlp import OfflineJudgement
+from conspectus.pipelines.backends.base import Extraction
+from conspectus.pipelines.backends.llm import AskedModel, MeteredModel, name_phrases
+from conspectus.pipelines.backends.nlp import NlpBackend
 from conspectus.pipelines.exchange.openie.file import by_chunk, read_open
 from conspectus.pipelines.exchange.openie.hipporag import read_results
 from conspectus.pipelines.exchange.openie.passages import placed
@@ -21,7 +20,6 @@ from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction,
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Failure, Mention
@@ -29,14 +27,14 @@ from conspectus.storage.settings import Settings, read_tuned
 from conspectus.storage.text.nlp import CONCEPT, Annotation
 
 
-class OpenieModelJudgement:
-    """Has a model list named entities and state triples; the rest is as without a model.
+class OpenieLlmBackend(NlpBackend):
+    """Has a model list named entities and state triples; everything else is as without a model.
 
-    The model is that of the settings, if no other is given; `retry` asks it again for the replies that lost something.
-    NeedsModel, SettingsError and BudgetReached as for ModelJudgement.
+    The model is that of the settings, if no other is given; `retry` asks it again for replies that lost something.
+    Raises NeedsModel, SettingsError and BudgetReached as `LlmBackend` does.
     """
 
-    waits = True
+    is_remote = True
 
     def __init__(
         self,
@@ -49,31 +47,21 @@ class OpenieModelJudgement:
         retry: bool = False,
         earlier: Earlier | None = None,
     ) -> None:
-        self._settings = settings
+        super().__init__(settings, memo, run, earlier)
         self._progress = progress
         self._persona = read_tuned(settings.extraction).extracts_as()
-        self._offline = OfflineJudgement(settings, memo, run, earlier)
         self._asked = AskedModel(model or ModelClient(settings.llm, memo), retry=retry)
-        self._model = self._asked.model
+        self.model = self._asked.model
 
-    @property
-    def voter(self) -> LanguageModel:
-        """The model that finds."""
-        return self._model
-
-    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return what the model states of each chunk, merged."""
-        extractions, lost = wait_for(extract_open(chunks, self._model, self._progress, self._persona))
-        found = [Annotated(chunk, each) for chunk, each in zip(chunks, extractions, strict=True)]
-        knowledge = merge_open(documents, found, self._settings.names)
-        return Found(knowledge, [], leads(chunks, _names(knowledge)), lost)
-
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
-        """Return extractive descriptions and reports."""
-        return self._offline.tell(documents, chunks, found, described)
+        extractions, failures = wait_for(extract_open(chunks, self._asked.model, self._progress, self._persona))
+        stated = [Annotated(chunk, extraction) for chunk, extraction in zip(chunks, extractions, strict=True)]
+        knowledge = merge_open(documents, stated, self._settings.names)
+        return Extraction(knowledge, [], name_phrases(chunks, _names(knowledge)), failures)
 
     def spending(self) -> tuple[Spending, ...]:
-        """Return what was asked of the model so far, by step and model."""
+        """Return what the model was asked so far, by step and model."""
         return self._asked.spending()
 
     def retried(self) -> Retried:
@@ -81,56 +69,30 @@ class OpenieModelJudgement:
         return self._asked.retried()
 
 
-@dataclass(frozen=True, slots=True)
-class OpenieFileJudgement:
-    """Takes what was extracted elsewhere from the file `extraction.openie`; no model is asked for anything.
+class OpenieFileBackend(NlpBackend):
+    """Takes extractions made elsewhere from the file `extraction.openie`; no model is asked.
 
     Documents that the file does not name are read by `extraction.pipeline`, so that they are in the graph too.
-    InputError where the file cannot be read.
+    Raises InputError where the file cannot be read.
     """
 
-    settings: Settings
-    memo: Memo
-    run: Runner
-    earlier: Earlier | None = None
-    waits: bool = False
-
-    @property
-    def voter(self) -> None:
-        """No model is asked."""
-        return None
-
-    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return what the file states of its documents, and the pipeline of the others, merged."""
-        settings = self.settings
-        file = Path(settings.extraction.openie)
-        stated, failures, said = _read(file, documents, chunks, settings)
-        others = [each for each in chunks if each.id not in stated]
-        annotations, lost = annotate_chunks(others, settings.extraction, self.memo, self.run, settings.build.shard_size)
-        annotated = {each.id: annotation for each, annotation in zip(others, annotations, strict=True)}
+        settings = self._settings
+        stated, failures, note = _read(Path(settings.extraction.openie), documents, chunks, settings)
+        others = [chunk for chunk in chunks if chunk.id not in stated]
+        annotations, unread = annotate_chunks(
+            others, settings.extraction, self._memo, self._run, settings.build.shard_size
+        )
+        annotated = {chunk.id: annotation for chunk, annotation in zip(others, annotations, strict=True)}
         found = [
-            Annotated(each, stated.get(each.id, OpenExtraction()), annotated.get(each.id, Annotation((), ())))
-            for each in chunks
+            Annotated(chunk, stated.get(chunk.id, OpenExtraction()), annotated.get(chunk.id, Annotation((), ())))
+            for chunk in chunks
         ]
         knowledge = merge_open(documents, found, settings.names)
-        begins = [
-            annotated.get(each.id, lead) for each, lead in zip(chunks, leads(chunks, _names(knowledge)), strict=True)
-        ]
-        return Found(knowledge, [], begins, [*failures, *lost], (said,))
-
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
-        """Return extractive descriptions and reports."""
-        return OfflineJudgement(self.settings, self.memo, self.run, self.earlier).tell(
-            documents, chunks, found, described
-        )
-
-    def spending(self) -> tuple[Spending, ...]:
-        """Return nothing: no model is asked."""
-        return ()
-
-    def retried(self) -> Retried:
-        """Return nothing: the file is read in every build."""
-        return Retried()
+        named = name_phrases(chunks, _names(knowledge))
+        begins = [annotated.get(chunk.id, phrases) for chunk, phrases in zip(chunks, named, strict=True)]
+        return Extraction(knowledge, [], begins, [*failures, *unread], (note,))
 
 
 def _names(knowledge: Knowledge) -> list[Mention]:
@@ -146,11 +108,11 @@ def _names(knowledge: Knowledge) -> list[Mention]:
 def _read(
     file: Path, documents: Sequence[Document], chunks: Sequence[Chunk], settings: Settings
 ) -> tuple[dict[str, OpenExtraction], list[Failure], str]:
-    """Return what a file of either form states of each chunk, by id, what was lost of it, and what is told of it."""
+    """Return what a file of either form states of each chunk, by id, what was lost, and a note about it."""
     results = read_results(file)
     if results is not None:
         found = placed(results, documents, chunks)
-        return found.stated, found.failures, _said(file, "chunks", len(found.stated), len(chunks), settings)
+        return found.stated, found.failures, _note(file, "chunks", len(found.stated), len(chunks), settings)
     read = read_open(file, {each.id for each in documents})
     chunks_of: dict[str, list[Chunk]] = {}
     for chunk in chunks:
@@ -160,10 +122,10 @@ def _read(
         own = chunks_of[id_]
         stated.update(zip((each.id for each in own), by_chunk(read.of_document[id_], own), strict=True))
     named = sum(each.id in read.of_document for each in documents)
-    return stated, read.failures, _said(file, "documents", named, len(documents), settings)
+    return stated, read.failures, _note(file, "documents", named, len(documents), settings)
 
 
-def _said(file: Path, what: str, named: int, count: int, settings: Settings) -> str:
+def _note(file: Path, what: str, named: int, count: int, settings: Settings) -> str:
     said = f"{named:,} of {count:,} {what} as {file.name} has them"
     rest = count - named
     return f"{said}, the other {rest:,} by {settings.extraction.pipeline}" if rest else said

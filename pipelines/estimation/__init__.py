@@ -1,1 +1,1 @@
-"""What indexing with a model will take, before it is asked: the build rehearsed with made-up replies."""
+"""What indexing will take, before any server is asked: the steps of a build, run with a model that only counts."""

@@ -1,40 +1,75 @@
-"""What indexing will take, before it is done: no server is asked, and nothing is written."""
+"""What indexing will take: no server is asked and nothing is written.
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+The steps of a build (`index_steps`) run with a model and an embedding that only count. Prompts are counted exactly, as
+far as they do not hold replies; replies have the expected length (see replies.py). Of a large corpus a sample is run,
+and a half of it to see how the later steps grow. What a step takes in the end lies within a factor of the estimate:
+`UNSEEN` where no reply of the model is remembered, `SEEN` where many are.
+"""
+
+import asyncio
+import math
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.build_report import can_be_retried
-from conspectus.pipelines.estimation.embedding import embedding, without_model
-from conspectus.pipelines.estimation.habits import Habits, bounds
-from conspectus.pipelines.estimation.observed import certainty, chunks_of_the_version, later_replies, learn
-from conspectus.pipelines.estimation.rehearsal import Corpus, Rehearsal, look_up, rehearse
-from conspectus.pipelines.estimation.sampling import EXTRACTION, Spread, draw, extended, spread
-from conspectus.pipelines.estimation.seconds import Pace
-from conspectus.pipelines.plan import fingerprint_of, read_input
+from conspectus.pipelines.backends.base import Backend, open_backend
+from conspectus.pipelines.backends.llm import LlmBackend
+from conspectus.pipelines.backends.openie import OpenieLlmBackend
+from conspectus.pipelines.estimation.counting import CountingEmbedding, CountingModel, NoWriter
+from conspectus.pipelines.estimation.replies import Observed, ReplyModel, SyntheticReplies, certainty, learn
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.exchange.kg.read import read_graph
+from conspectus.pipelines.index import Build, index_steps
+from conspectus.pipelines.plan import Plan, plan_build, source_of
 from conspectus.pipelines.resolution.llm_vote import STAGE as VOTE
-from conspectus.pipelines.resolution.undo_log import fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.runner import RunHere, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
-from conspectus.pipelines.steps.communities import earlier_of
-from conspectus.prompts.client.usage import Spending
+from conspectus.pipelines.steps.communities import earlier_communities
+from conspectus.pipelines.steps.descriptions import STAGE as SUMMARISE
+from conspectus.pipelines.steps.extract.llm import CHUNK_STEPS, Guidance, extract_chunks
+from conspectus.pipelines.steps.extract.openie import NER, TRIPLES
+from conspectus.pipelines.steps.reports.llm import STAGE as REPORT
+from conspectus.prompts.client.reply_cache import KIND, ReplyMemo, step_source
+from conspectus.prompts.client.usage import Spending, cost
 from conspectus.prompts.embedding.endpoint import STEP as EMBED
-from conspectus.storage.errors import UsageError
+from conspectus.prompts.model import Reply
+from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
-from conspectus.storage.manifest import current_manifest, damaged_files
+from conspectus.storage.manifest import MEMO
 from conspectus.storage.memo import Memo
 from conspectus.storage.memo_reader import MemoReader
-from conspectus.storage.records import Chunk, Document, Failure
-from conspectus.storage.settings import EmbeddingServerSettings, LlmSettings, Settings
+from conspectus.storage.records import Chunk
+from conspectus.storage.settings import Settings, read_tuned
 
-_ORDER = (*EXTRACTION, VOTE, "summarise", "report", EMBED)
-"""Steps as a build begins them."""
+UNSEEN, SEEN = 1.6, 1.3
+"""What follows from replies lies within this factor of the estimate, up or down."""
+
+MOST = 300
+"""Chunks that are run: some seconds."""
+MOST_REMEMBERED = 2000
+"""Chunks that are run where every reply to them is remembered: then the outcome is exact."""
+MOST_WITHOUT_MODEL = 60
+"""Chunks that an NLP pipeline annotates to see what an embedding endpoint will be asked."""
+
+_PER_CHUNK = (*CHUNK_STEPS, NER, TRIPLES, "embed chunks")
+"""Steps that grow in proportion to the chunks."""
+_FROM_DOCUMENTS = ("extract", "claims", NER, "embed chunks")
+"""Steps whose prompts hold no reply of another step, so that they are counted exactly."""
+_ORDER = (*CHUNK_STEPS, NER, TRIPLES, VOTE, SUMMARISE, REPORT, EMBED)
+_LATER_REPLIES = 200
+"""Remembered reports, and summaries, that are looked at."""
+_FIRST_TOKEN, _TOKENS_A_SECOND = 0.7, 60.0
+"""Seconds until a reply begins, and how fast it is written, where no latency is given: hosted models of the size of
+GPT-4o write 50 to 100 tokens a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Calls, tokens and dollars with replies that are terser, or wordier, than expected."""
+    """Calls, tokens and dollars at one end of what may come."""
 
     calls: int
     tokens: int
@@ -45,8 +80,17 @@ class Range:
 class StepEstimate:
     """What one step will ask of one model.
 
-    `remembered` calls have their replies in the memo: they are not among `calls` and cost nothing. `cost` is in US
-    dollars, None where the price of the model is not in the settings. `seconds` is how long the server takes.
+    Attributes:
+        step: The step.
+        model: The model.
+        calls: Calls to the server.
+        remembered: Calls whose replies are remembered: they cost nothing and are not among `calls`.
+        prompt_tokens: Tokens of all prompts.
+        completion_tokens: Tokens of all replies.
+        cost: US dollars; None where the price of the model is not in the settings.
+        seconds: How long the server takes.
+        low: The least to expect.
+        high: The most to expect.
     """
 
     step: str
@@ -70,9 +114,17 @@ class StepEstimate:
 class Estimate:
     """What a build would ask of models, by step and together.
 
-    `unchanged`: the version in force already holds this input, and a build would do nothing. `rehearsed` is the number
-    of chunks that the figures rest on, `observed` the number of chunks whose remembered replies they were learned from.
-    `time_assumes` says what the seconds rest on; `warnings` name the budgets that will not suffice.
+    Attributes:
+        index: The folder of the index.
+        documents: Number of documents.
+        chunks: Number of chunks; 0 where nothing is to be done.
+        rehearsed: Number of chunks that the figures rest on.
+        observed: Number of chunks whose remembered replies were learned from.
+        unchanged: The version in force already holds this input.
+        steps: The steps that ask, in the order of a build.
+        total: All steps together.
+        time_assumes: What the seconds rest on, in words.
+        warnings: The budgets that will not suffice.
     """
 
     index: Path
@@ -95,137 +147,288 @@ def estimate(
     latency: float | None = None,
     retry_failed: bool = False,
 ) -> Estimate:
-    """Return what `build_index` with the same arguments would ask of models.
+    """Return what `build_index` with the same arguments would ask of models. No key is needed.
 
-    The build is rehearsed: what the memo of the index holds is taken from there, every other reply is made up, as
-    long as the model's own remembered replies or, where there are none, real replies of GPT-4o to other texts. Of a
-    large corpus a sample is rehearsed. `latency` is seconds a call; without it, it follows from the length of the
-    replies. Calls that fail and are tried again are not foreseen. Errors as for `build_index`; no key is needed.
+    Calls that fail and are tried again are not foreseen.
+
+    Args:
+        inputs: As for `build_index`.
+        index: The folder of the index, which need not exist. What its memo holds costs nothing.
+        settings: Settings of the build.
+        latency: Seconds a call; None to derive it from the length of the replies.
+        retry_failed: As for `build_index`.
+
+    Raises:
+        InputError, UsageError, MissingPart: As for `build_index`.
     """
-    documents, failures = read_input(inputs, settings)
-    return estimate_read(documents, failures, index, settings, latency=latency, retry_failed=retry_failed)
+    plan = plan_build(source_of(inputs, settings), index, settings, retry_failed=retry_failed)
+    return estimate_plan(plan, settings, latency=latency, retry_failed=retry_failed)
 
 
-def estimate_read(
-    documents: Sequence[Document],
-    failures: Sequence[Failure],
-    index: Path,
+def estimate_plan(
+    plan: Plan,
     settings: Settings,
-    *,
     chunks: Sequence[Chunk] | None = None,
+    *,
     latency: float | None = None,
     retry_failed: bool = False,
 ) -> Estimate:
-    """Return what `estimate` does, of an input that is read already, and split into chunks perhaps."""
-    if _is_unchanged(index, documents, failures, settings, retry_failed=retry_failed):
-        return _made(index, Corpus(documents, []), settings, (), latency, unchanged=True)
-    corpus = Corpus(documents, split_documents(documents, settings.chunks) if chunks is None else chunks)
-    memo = MemoReader(index / "cache" / "memo.sqlite")
-    if settings.extracts_with and settings.extraction.method == "openie":
-        raise UsageError(
-            f"extraction.method `openie` has no estimate of tokens; it takes two calls for each of the "
-            f"{len({each.text for each in corpus.chunks}):,} different chunks"
-        )
-    if not settings.extracts_with:
-        return _without_model(index, corpus, settings, memo, latency)
-    return _with_model(index, corpus, settings, memo, latency, retry_failed=retry_failed)
-
-
-def _is_unchanged(
-    index: Path, documents: Sequence[Document], failures: Sequence[Failure], settings: Settings, *, retry_failed: bool
-) -> bool:
-    current = current_manifest(index)
-    if current is None:
-        return False
-    marks = fingerprinted(kept_marks(merges_of(index, current)))
-    same = current.fingerprint == fingerprint_of(documents, failures, settings, settings.of_the_index(), marks=marks)
-    if not same or damaged_files(index, current):
-        return False
-    return not (retry_failed and can_be_retried(Index(index, current).rows(Failure)))
-
-
-def _without_model(index: Path, corpus: Corpus, settings: Settings, memo: Memo, latency: float | None) -> Estimate:
-    spent: tuple[Spending, ...] = ()
-    if settings.embedding.provider == "endpoint":
-        rehearsed, growth = without_model(corpus, settings)
-        spent = embedding(corpus, rehearsed, growth, settings, memo)
-    return _made(index, corpus, settings, [Spread(each, each, each) for each in spent], latency)
-
-
-def _with_model(
-    index: Path, corpus: Corpus, settings: Settings, memo: Memo, latency: float | None, *, retry_failed: bool
-) -> Estimate:
-    found, unknown = look_up(corpus.chunks, settings, memo)
-    texts = {digest(each.text): each.text for each in corpus.chunks}
-    others = [each for each in chunks_of_the_version(index) if digest(each.text) not in texts]
-    found += look_up(others, settings, memo)[0]
-    seen = {source for each in found for source in each.request.sources}
-    later = later_replies(index, memo, seen)
-    habits = learn(Habits(), found, later, {**texts, **{digest(each.text): each.text for each in others}})
-    sample = draw(texts, unknown)
-
-    earlier = earlier_of(index, current_manifest(index), settings)
-
-    def run(digests: Sequence[str], model: Habits) -> Rehearsal:
-        if len(digests) == len(texts):
-            marks = kept_marks(merges_of(index, current_manifest(index)))
-            return rehearse(corpus, settings, memo, model, retry=retry_failed, earlier=earlier, marks=marks)
-        # The communities of a part are others than those of the whole.
-        return rehearse(corpus.part(digests), settings, memo, model, retry=retry_failed)
-
-    whole = run(sample.chosen, habits)
-    half = () if sample.is_whole else run(sample.half(), habits).spending
-    expected = extended(whole.spending, half, sample, settings.llm.prices)
-    if any(each.calls for each in expected):
-        few = sample.bounded()
-        near = whole.spending if len(few) == len(sample.chosen) else run(few, habits).spending
-        terse, wordy = (run(few, each).spending for each in bounds(habits, certainty(found)))
-        spreads = spread(expected, near, terse, wordy, len(texts) / max(len(few), 1), settings.llm.prices)
-    else:
-        spreads = [Spread(each, each, each) for each in expected]
-    growth = len(texts) / max(len(sample.chosen), 1)
-    rehearsed = len(corpus.chunks if sample.is_whole else sample.chosen)  # a text that comes again is asked for once
-    spreads += [Spread(each, each, each) for each in embedding(corpus, whole, growth, settings, memo)]
-    observed = sum(each.request.step == "extract" for each in found)
-    return _made(index, corpus, settings, spreads, latency, rehearsed=rehearsed, observed=observed)
-
-
-def _made(
-    index: Path,
-    corpus: Corpus,
-    settings: Settings,
-    spreads: Sequence[Spread],
-    latency: float | None,
-    *,
-    rehearsed: int = 0,
-    observed: int = 0,
-    unchanged: bool = False,
-) -> Estimate:
-    paces = {False: _pace(settings.llm, latency), True: _pace(settings.embedding_server, latency)}
-    asking = [each for each in spreads if each.high.calls or each.expected.remembered]
-    in_order = sorted(asking, key=lambda each: (_ORDER.index(each.expected.step), each.expected.model))
-    steps = tuple(_step(each, paces[each.expected.step == EMBED]) for each in in_order)
-    total = _total(steps)
-    return Estimate(
-        index=index,
-        documents=len(corpus.documents),
-        chunks=len(corpus.chunks),
-        rehearsed=rehearsed,
-        observed=observed,
-        unchanged=unchanged,
-        steps=steps,
-        total=total,
-        time_assumes=paces[False].assumed(),
-        warnings=tuple(_warnings(steps, settings.llm)),
+    """Return the estimate of a build whose input is read already, and perhaps split into chunks."""
+    if plan.is_unchanged:
+        return _estimate(plan, (), (), settings, latency, certain=1.0)
+    rehearsal = _Rehearsal(plan, settings, chunks, retry_failed=retry_failed)
+    if not settings.extracts_with and settings.embedding.provider != "endpoint":
+        return _estimate(plan, rehearsal.chunks, (), settings, latency, certain=1.0)
+    sample = rehearsal.sample()
+    whole = rehearsal.run(sample.chosen)
+    if not sample.is_whole:
+        whole = _extrapolated(whole, rehearsal.run(sample.chosen[::2]), sample, settings)
+    return _estimate(
+        plan,
+        rehearsal.chunks,
+        _embedding_as_one_step(whole, settings),
+        settings,
+        latency,
+        certain=certainty(rehearsal.observed),
+        rehearsed=len(rehearsal.chunks) if sample.is_whole else len(sample.chosen),
+        observed=sum(seen.request.step == "extract" for seen in rehearsal.observed),
     )
 
 
-def _pace(server: LlmSettings | EmbeddingServerSettings, latency: float | None) -> Pace:
-    return Pace(latency, server.concurrency, server.requests_per_minute, server.tokens_per_minute)
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Digests of texts: those of which some reply is not remembered, all others, and the chosen of both."""
+
+    unknown: Sequence[str]
+    known: Sequence[str]
+    chosen: Sequence[str]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left out."""
+        return len(self.chosen) == len(self.unknown) + len(self.known)
 
 
-def _step(each: Spread, pace: Pace) -> StepEstimate:
-    spent = each.expected
+def draw(texts: Collection[str], unknown: Collection[str], most: int) -> Sample:
+    """Return a sample of at most about `most` texts, given by their digests; the same texts give the same sample."""
+    new, old = sorted(set(texts) & set(unknown)), sorted(set(texts) - set(unknown))
+    if len(texts) <= most or (not new and len(texts) <= MOST_REMEMBERED):
+        return Sample(new, old, sorted(texts))
+    of_new = min(len(new), max(most - len(old), round(most * len(new) / len(texts)), most // 5))
+    return Sample(new, old, sorted([*_every(new, of_new), *_every(old, most - of_new)]))
+
+
+def _every(digests: Sequence[str], most: int) -> list[str]:
+    """Return at most so many, evenly from a sorted list of hashes, which is at random."""
+    return [digests[place * len(digests) // most] for place in range(most)] if len(digests) > most else list(digests)
+
+
+class _Rehearsal:
+    """The build of a corpus, or of some of its chunks, without a server and without a trace."""
+
+    def __init__(self, plan: Plan, settings: Settings, chunks: Sequence[Chunk] | None, *, retry_failed: bool) -> None:
+        self._plan = plan
+        self._settings = settings
+        self._retry = retry_failed
+        self._memo = MemoReader(plan.index / MEMO)
+        self._graph: ImportedGraph | None = read_graph(settings.kg)
+        self.chunks = split_documents(plan.documents, settings.chunks) if chunks is None else chunks
+        self._texts = {digest(chunk.text): chunk.text for chunk in self.chunks}
+        self.observed: list[Observed] = []
+        self._model = ReplyModel()
+
+    def sample(self) -> Sample:
+        """Return the chunks to run; with a model, learn from the remembered replies on the way."""
+        if not self._settings.extracts_with:
+            return draw(self._texts, self._texts, MOST_WITHOUT_MODEL)
+        self.observed, unknown = self._looked_up(self.chunks)
+        others = [chunk for chunk in _chunks_of(self._plan) if digest(chunk.text) not in self._texts]
+        self.observed += self._looked_up(others)[0]
+        texts = {**self._texts, **{digest(chunk.text): chunk.text for chunk in others}}
+        later = {step: _remembered(self._memo, step) for step in (REPORT, SUMMARISE)}
+        self._model = learn(ReplyModel(), self.observed, later, texts)
+        return draw(self._texts, unknown, MOST)
+
+    def run(self, digests: Sequence[str]) -> tuple[Spending, ...]:
+        """Return what the steps of a build of these chunks ask."""
+        is_whole = len(digests) == len(self._texts)
+        chunks = self.chunks if is_whole else self._part(digests)
+        of_part = {chunk.document_id for chunk in chunks}
+        documents = self._plan.documents
+        if not is_whole:
+            documents = [document for document in documents if document.id in of_part]
+        settings = self._settings
+        embedding = CountingEmbedding(settings.embedding, settings.embedding_server, self._memo, RunHere())
+        with tempfile.TemporaryDirectory() as folder:
+            # What a pipeline annotates is forgotten: nothing is written to the memo of the index.
+            backend = self._backend(Memo(Path(folder) / "memo.sqlite"), is_whole=is_whole)
+            build = Build(documents, chunks, self._graph, self._plan.marks, settings, backend, embedding, NoWriter())
+            index_steps(build)
+        return (*backend.spending(), *embedding.meter.spending())
+
+    def _backend(self, memo: Memo, *, is_whole: bool) -> Backend:
+        settings = self._settings
+        # The communities of a part are others than those of the whole.
+        earlier = earlier_communities(self._plan.index, self._plan.current, settings) if is_whole else None
+        if not settings.extracts_with:
+            return open_backend(settings, memo, RunHere(), no_progress, earlier, retry_failed=False)
+        replies = SyntheticReplies(self._model, settings, self._texts)
+        model = CountingModel(settings.llm, self._memo, replies)
+        if settings.extraction.method == "openie":
+            return OpenieLlmBackend(settings, memo, RunHere(), no_progress, model, retry=self._retry, earlier=earlier)
+        return LlmBackend(settings, memo, no_progress, model, retry=self._retry, earlier=earlier)
+
+    def _part(self, digests: Sequence[str]) -> list[Chunk]:
+        """Return the chunks with these texts, each text once."""
+        wanted = set(digests)
+        chosen = {key: chunk for chunk in self.chunks if (key := digest(chunk.text)) in wanted}
+        return sorted(chosen.values(), key=lambda chunk: chunk.id)
+
+    def _looked_up(self, chunks: Sequence[Chunk]) -> tuple[list[Observed], set[str]]:
+        """Return the remembered replies to chunks, and the digests of those of which some reply is not remembered."""
+        settings, probe = self._settings, CountingModel(self._settings.llm, self._memo)
+        if settings.extraction.method == "openie":
+            return [], {digest(chunk.text) for chunk in chunks}
+        tuned = read_tuned(settings.extraction)
+        guidance = Guidance(tuned.extracts_as(), tuned.extract_examples, tuned.claims_examples)
+        asyncio.run(extract_chunks(chunks, settings.extraction, probe, guidance=guidance))
+        return probe.observed, probe.unknown
+
+
+def _chunks_of(plan: Plan) -> list[Chunk]:
+    """Return the chunks of the version in force; none where there is no readable one."""
+    try:
+        return Index(plan.index, plan.current).rows(Chunk) if plan.current else []
+    except IndexUnusable:
+        return []
+
+
+def _remembered(memo: Memo, step: str) -> list[Reply]:
+    """Return some remembered replies of a step."""
+    keys = sorted(key for kind, key in memo.made_from(step_source(step)) if kind == KIND)[:_LATER_REPLIES]
+    return [reply for reply in asyncio.run(_replies(memo, keys)) if reply is not None]
+
+
+async def _replies(memo: Memo, keys: Iterable[str]) -> list[Reply | None]:
+    replies = ReplyMemo(memo)
+    return await asyncio.gather(*(replies.get(key) for key in keys))
+
+
+def _extrapolated(
+    whole: Sequence[Spending], half: Sequence[Spending], sample: Sample, settings: Settings
+) -> tuple[Spending, ...]:
+    """Return what the corpus takes, given what a sample and half of the sample take.
+
+    Extraction grows with the chunks. The later steps grow as they did from half of the sample to all of it, as a power
+    of the chunks. Where chunks are new their prompts are taken to be new too, because a prompt changes with every chunk
+    of its community.
+    """
+    chosen = set(sample.chosen)
+    n_new, n_old = len(chosen & set(sample.unknown)), len(chosen & set(sample.known))
+    to_new = len(sample.unknown) / n_new if n_new else 1.0
+    to_old = len(sample.known) / n_old if n_old else to_new
+    size = (len(sample.unknown) + len(sample.known)) / len(chosen)
+    before = {(spent.step, spent.model): spent for spent in half}
+    grown = []
+    for spent in whole:
+        earlier = before.get((spent.step, spent.model), Spending(spent.step, spent.model))
+        if spent.step in _PER_CHUNK:
+            grown.append(_scaled(spent, to_new, to_new, to_old, settings))
+        else:
+            calls = _growth(spent, earlier, size, lambda one: one.calls + one.remembered)
+            tokens = _growth(spent, earlier, size, lambda one: one.prompt_tokens + one.completion_tokens)
+            grown.append(_scaled(spent, calls, tokens, calls, settings))
+    return tuple(grown)
+
+
+def _growth(now: Spending, before: Spending, size: float, amount: Callable[[Spending], int]) -> float:
+    if not (amount(now) and amount(before)):
+        return size
+    power = math.log2(amount(now) / amount(before))
+    return float(size ** min(max(power, 0.0), 1.25))
+
+
+def _scaled(spent: Spending, calls: float, tokens: float, remembered: float, settings: Settings) -> Spending:
+    prompt, completion = round(spent.prompt_tokens * tokens), round(spent.completion_tokens * tokens)
+    return replace(
+        spent,
+        calls=round(spent.calls * calls),
+        attempts=round(spent.calls * calls),
+        remembered=round(spent.remembered * remembered),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost=cost(settings.llm.prices, spent.model, prompt, completion),
+    )
+
+
+def _embedding_as_one_step(whole: Sequence[Spending], settings: Settings) -> list[Spending]:
+    """Return the spending with all that an endpoint embeds as one step, its texts in batches."""
+    kept = [spent for spent in whole if not spent.step.startswith(f"{EMBED} ")]
+    texts = [spent for spent in whole if spent.step.startswith(f"{EMBED} ")]
+    if settings.embedding.provider != "endpoint":
+        return kept
+    server = settings.embedding_server
+    tokens = sum(spent.prompt_tokens for spent in texts)
+    return [
+        *kept,
+        Spending(
+            EMBED,
+            settings.embedding.model,
+            calls=sum(-(-spent.calls // server.batch_size) for spent in texts),
+            remembered=sum(spent.remembered for spent in texts),
+            prompt_tokens=tokens,
+            cost=None if server.price is None else tokens * server.price / 1_000_000,
+        ),
+    ]
+
+
+def _estimate(
+    plan: Plan,
+    chunks: Sequence[Chunk],
+    spending: Sequence[Spending],
+    settings: Settings,
+    latency: float | None,
+    *,
+    certain: float,
+    rehearsed: int = 0,
+    observed: int = 0,
+) -> Estimate:
+    asking = [spent for spent in spending if spent.calls or spent.remembered]
+    in_order = sorted(asking, key=lambda spent: (_ORDER.index(spent.step), spent.model))
+    factor = UNSEEN - (UNSEEN - SEEN) * certain
+    seconds = partial(_seconds, settings=settings, latency=latency)
+    steps = tuple(_step(spent, factor, seconds(spent)) for spent in in_order)
+    by_model = [step for step in steps if step.step != EMBED]
+    tokens, dollars = sum(step.tokens for step in by_model), _dollars([step.cost for step in by_model])
+    llm, warnings = settings.llm, []
+    if llm.max_tokens is not None and tokens > llm.max_tokens:
+        warnings.append(f"llm.max_tokens is {llm.max_tokens:,}: one run will not suffice")
+    if llm.max_cost is not None and dollars is not None and dollars > llm.max_cost:
+        warnings.append(f"llm.max_cost is ${llm.max_cost:g}: one run will not suffice")
+    return Estimate(
+        index=plan.index,
+        documents=len(plan.documents),
+        chunks=len(chunks),
+        rehearsed=rehearsed,
+        observed=observed,
+        unchanged=plan.is_unchanged,
+        steps=steps,
+        total=_total(steps),
+        time_assumes=_assumed(settings, latency),
+        warnings=tuple(warnings),
+    )
+
+
+def _step(spent: Spending, factor: float, seconds: float) -> StepEstimate:
+    exact = spent.prompt_tokens if spent.step in _FROM_DOCUMENTS else 0
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    dollars = spent.cost if spent.calls else 0.0
+
+    def end(times: float) -> Range:
+        found = exact + (tokens - exact) * times
+        calls = spent.calls if spent.step in _FROM_DOCUMENTS else round(spent.calls * times)
+        return Range(calls, round(found), None if dollars is None else dollars * found / max(tokens, 1))
+
     return StepEstimate(
         step=spent.step,
         model=spent.model,
@@ -233,60 +436,72 @@ def _step(each: Spread, pace: Pace) -> StepEstimate:
         remembered=spent.remembered,
         prompt_tokens=spent.prompt_tokens,
         completion_tokens=spent.completion_tokens,
-        cost=spent.cost if spent.calls else 0.0,
-        seconds=round(
-            pace.seconds(spent.calls, spent.prompt_tokens + spent.completion_tokens, spent.completion_tokens), 1
-        ),
-        low=_range(each.low),
-        high=_range(each.high),
+        cost=dollars,
+        seconds=round(seconds, 1),
+        low=end(1 / factor),
+        high=end(factor),
     )
-
-
-def _range(spent: Spending) -> Range:
-    return Range(spent.calls, spent.prompt_tokens + spent.completion_tokens, spent.cost if spent.calls else 0.0)
 
 
 def _total(steps: Sequence[StepEstimate]) -> StepEstimate:
-    """Return all steps as one. What an endpoint embeds it embeds while the model works: the longer of both counts."""
-    by_model = sum(each.seconds for each in steps if each.step != EMBED)
-    by_endpoint = sum(each.seconds for each in steps if each.step == EMBED)
+    """Return all steps as one. An endpoint embeds while the model works: the longer of both counts."""
+    by_model = sum(step.seconds for step in steps if step.step != EMBED)
+    by_endpoint = sum(step.seconds for step in steps if step.step == EMBED)
     return StepEstimate(
         step="total",
         model="",
-        calls=sum(each.calls for each in steps),
-        remembered=sum(each.remembered for each in steps),
-        prompt_tokens=sum(each.prompt_tokens for each in steps),
-        completion_tokens=sum(each.completion_tokens for each in steps),
-        cost=_dollars([each.cost for each in steps]),
+        calls=sum(step.calls for step in steps),
+        remembered=sum(step.remembered for step in steps),
+        prompt_tokens=sum(step.prompt_tokens for step in steps),
+        completion_tokens=sum(step.completion_tokens for step in steps),
+        cost=_dollars([step.cost for step in steps]),
         seconds=round(max(by_model, by_endpoint), 1),
-        low=_sum([each.low for each in steps]),
-        high=_sum([each.high for each in steps]),
+        low=_sum([step.low for step in steps]),
+        high=_sum([step.high for step in steps]),
     )
-
-
-def _warnings(steps: Sequence[StepEstimate], llm: LlmSettings) -> Iterator[str]:
-    """Yield a line for each budget that the steps of the language model pass."""
-    by_model = [each for each in steps if each.step != EMBED]
-    tokens, dollars = sum(each.tokens for each in by_model), _dollars([each.cost for each in by_model])
-    if llm.max_tokens is not None and tokens > llm.max_tokens:
-        yield f"llm.max_tokens is {llm.max_tokens:,}: one run will not suffice"
-    if llm.max_cost is not None and dollars is not None and dollars > llm.max_cost:
-        yield f"llm.max_cost is ${llm.max_cost:g}: one run will not suffice"
 
 
 def _sum(ranges: Sequence[Range]) -> Range:
     return Range(
-        sum(each.calls for each in ranges),
-        sum(each.tokens for each in ranges),
-        _dollars([each.cost for each in ranges]),
+        sum(end.calls for end in ranges),
+        sum(end.tokens for end in ranges),
+        _dollars([end.cost for end in ranges]),
     )
 
 
 def _dollars(costs: Sequence[float | None]) -> float | None:
-    known = [each for each in costs if each is not None]
+    known = [dollars for dollars in costs if dollars is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
+def _seconds(spent: Spending, settings: Settings, latency: float | None) -> float:
+    """Return how long the server takes for these calls: by latency and concurrency, or by its limits a minute."""
+    server = settings.embedding_server if spent.step == EMBED else settings.llm
+    if not spent.calls:
+        return 0.0
+    if latency is None:
+        latency = _FIRST_TOKEN + spent.completion_tokens / spent.calls / _TOKENS_A_SECOND
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    return max(
+        spent.calls * latency / min(server.concurrency, spent.calls),
+        60 * spent.calls / server.requests_per_minute if server.requests_per_minute else 0.0,
+        60 * tokens / server.tokens_per_minute if server.tokens_per_minute else 0.0,
+    )
+
+
+def _assumed(settings: Settings, latency: float | None) -> str:
+    """Say what the time rests on."""
+    call = f"a call takes {_FIRST_TOKEN:g} s and 1 s for {_TOKENS_A_SECOND:.0f} tokens of reply (--latency)"
+    if latency is not None:
+        call = f"a call takes {latency:g} s (--latency)"
+    limits = [f"{settings.llm.concurrency} calls at once"]
+    if settings.llm.requests_per_minute:
+        limits.append(f"{settings.llm.requests_per_minute:,} requests a minute")
+    if settings.llm.tokens_per_minute:
+        limits.append(f"{settings.llm.tokens_per_minute:,} tokens a minute")
+    return f"{call}; {', '.join(limits)}"
+
+
 def summary(made: Estimate) -> dict[str, Any]:
-    """Return an estimate as plain values."""
+    """Return an estimate as plain values, as the command line prints it with --json."""
     return {**asdict(made), "index": str(made.index)}

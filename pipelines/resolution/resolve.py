@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from conspectus.pipelines.backends.base import Found
+from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.apply import applied, claims_applied
 from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
 from conspectus.pipelines.resolution.candidates import candidates, with_cosines
@@ -33,7 +33,7 @@ _NEAR_ENOUGH = 0.86
 class Resolved:
     """What was found with the aliases of one thing made one entity, the rows of `merges`, and what failed."""
 
-    found: Found
+    found: Extraction
     merges: list[Merge]
     failures: list[Failure]
 
@@ -41,7 +41,7 @@ class Resolved:
 def resolve(
     documents: Sequence[Document],
     chunks: Sequence[Chunk],
-    found: Found,
+    found: Extraction,
     settings: Settings,
     *,
     embed: Embed,
@@ -149,7 +149,7 @@ def _row(alias: Alias, kept: str, known: Mapping[str, Known], *, undone: bool) -
     )
 
 
-def _merged(found: Found, chunks: Sequence[Chunk], kept_of: Mapping[str, str]) -> Found:
+def _merged(found: Extraction, chunks: Sequence[Chunk], kept_of: Mapping[str, str]) -> Extraction:
     knowledge, new_id = applied(found.knowledge, kept_of)
     return replace(
         found,

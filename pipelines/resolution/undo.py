@@ -7,6 +7,7 @@ from pathlib import Path
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.incremental import held_documents
 from conspectus.pipelines.index import build_from
+from conspectus.pipelines.plan import Source
 from conspectus.pipelines.resolution.undo_log import Mark, Marks, kept_marks
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.storage.errors import UsageError
@@ -75,7 +76,7 @@ def _rebuilt(
         return held_documents(index, current, settings)
 
     current_version(index)  # before a folder is made for what is no index
-    return build_from(read, index, settings, run, progress, decide=decide)
+    return build_from(Source(read), index, settings, run, progress, decide=decide)
 
 
 def _marks(marks: Iterable[Mark]) -> Marks:

@@ -226,10 +226,7 @@ def _communities(
     return sorted_by_id(rows)
 
 
-# ---- """The version that a build replaces, as far as it decides what the new one is."""
-
-
-def earlier_of(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:
+def earlier_communities(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:
     """Return what reads the communities that a build is to keep where it can.
 
     None where it is to divide anew: on request, where there is no sound version, and where that was divided by other

@@ -43,7 +43,7 @@ class DescriptionAnswer(BaseModel):
     description: str = Field(pattern=r"\S")
 
 
-class Summaries:
+class DescriptionWriter:
     """One description for each thing, while they are summed up: begun when this is made, in a running event loop.
 
     `names` says what to call each (an entity's name; "A and B" for a relation), `sources` the digests of the chunks

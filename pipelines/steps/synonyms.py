@@ -13,8 +13,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from conspectus.pipelines.steps.vectors import Windows
 from conspectus.storage.arrays import Bools, Floats, Ints, Vectors
-from conspectus.storage.records import Synonym
+from conspectus.storage.records import Entity, Synonym
 from conspectus.storage.settings import SynonymSettings
 
 # Measured by benchmarks/synonyms.py on MiniLM vectors of 100,000 names: 25 s of CPU (all pairs 46 s), and 0.9997 of the
@@ -29,6 +30,23 @@ _QUANTUM = 1 << 13
 _BLOCK_ROWS = 2048
 _BLOCK_PAIRS = 4096
 _PAIRS_AT_ONCE = 1 << 20
+
+
+def synonyms_of(entities: Sequence[Entity], vectors: Windows, settings: SynonymSettings, seed: int) -> list[Synonym]:
+    """Return the near names among the entities of the documents, given the vectors of entities by their rows.
+
+    Those of an imported graph alone are left out: a graph says itself which of its things are one.
+    """
+    rows = np.unique(vectors.rows).tolist()
+    places = [place for place, row in enumerate(rows) if entities[row].frequency]
+    named = [entities[rows[place]] for place in places]
+    return find_synonyms(
+        [entity.id for entity in named],
+        [entity.name for entity in named],
+        vectors.first()[places],
+        settings,
+        seed,
+    )
 
 
 def find_synonyms(

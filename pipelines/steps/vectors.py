@@ -15,8 +15,9 @@ from conspectus.storage.arrays import Ints, Vectors
 from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Entity
+from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
+from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
 from conspectus.storage.text.tokens import count_each
 
 STAGE = "embed"
@@ -26,11 +27,22 @@ _ROUNDS_A_SHARD = 4
 """A server's share: so many requests for each that may be in flight, because a shard ends with few in flight."""
 
 
+def vector_kind(embedder: str) -> str:
+    """Return the kind under which the memo has the vectors of an embedder, given its name."""
+    return f"{STAGE} {embedder}"
+
+
 def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> list[int]:
     """Return the rows of the entities that get a vector: those of texts, and the best connected of a graph alone."""
     alone = [row for row, each in enumerate(entities) if not each.frequency]
     best = sorted(alone, key=lambda row: (-entities[row].degree, entities[row].id))[:most_of_graph]
     return sorted([*(row for row, each in enumerate(entities) if each.frequency), *best])
+
+
+def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
+    """Return what is embedded and searched for each chunk: its text under its document's title."""
+    document_of = {document.id: document for document in documents}
+    return [chunk_text(chunk, document_of[chunk.document_id]) for chunk in chunks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +82,31 @@ class Embedding:
         # Where there is no text, the empty one tells how long a vector is.
         return Windows(self._embed(flat or [""], embedder.name, step)[: len(flat)], rows)
 
+    def first_windows(self, texts: Sequence[str], step: str) -> Vectors:
+        """Return the vector of the first window of each text, one row a text."""
+        return self.windows(texts, step).first()
+
+    def entities(self, entities: Sequence[Entity], most_of_graph: int) -> Windows:
+        """Return the vectors of names by the rows of `entities`, as far as these get one (see `rows_to_embed`)."""
+        rows = rows_to_embed(entities, most_of_graph)
+        return self.windows([entity_text(entities[row]) for row in rows], "embed entities").at(rows)
+
+    def relations(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> Windows:
+        """Return the vectors of the relations that a document states, by their rows."""
+        name_of = {entity.id: entity.name for entity in entities}
+        rows = [row for row, relation in enumerate(relations) if relation.chunk_ids]
+        return self.windows([relation_text(relations[row], name_of) for row in rows], "embed relations").at(rows)
+
+    def predicates(self, relations: Sequence[Relation]) -> Windows:
+        """Return the vectors of the distinct predicates, in their order."""
+        return self.windows(predicate_texts(relations), "embed predicates")
+
+    def reports(self, reports: Sequence[Report]) -> Windows:
+        """Return the vectors of reports."""
+        return self.windows([report_text(report) for report in reports], "embed reports")
+
     def _embed(self, texts: Sequence[str], name: str, step: str) -> Vectors:
-        kind = f"{STAGE} {name}"
+        kind = vector_kind(name)
         keys = [digest(text) for text in texts]
         text_of = dict(zip(keys, texts, strict=True))
         pending = [text_of[key] for key in self.memo.missing(kind, keys)]
@@ -118,5 +153,5 @@ def embed_shard(
     embedder = open_embedder(model, server)
     vectors = embedder.embed(texts)
     results = {digest(text): vector.tobytes() for text, vector in zip(texts, vectors, strict=True)}
-    Memo(memo_path).put_many(f"{STAGE} {embedder.name}", results)
+    Memo(memo_path).put_many(vector_kind(embedder.name), results)
     return len(texts)

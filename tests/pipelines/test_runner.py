@@ -3,41 +3,53 @@ import threading
 import time
 
 import pytest
-from conspectus.pipelines.runner import beside
+from conspectus.pipelines.runner import Overlap
 from conspectus.prompts.client.event_loop import wait_for
 
 
-def test_beside_what_waits_work_is_done_in_a_thread_and_in_order() -> None:
+def test_in_the_background_steps_run_in_one_thread_and_in_order() -> None:
     done: list[str] = []
 
     def work(name: str) -> str:
         done.append(name)
         return threading.current_thread().name
 
-    with beside(True) as later:
-        first = later(work, "a")
-        second = later(done.append, "b")
-    assert first().startswith("beside")
-    assert second() is None
+    with Overlap(True) as overlap:
+        first = overlap.start(work, "a")
+        second = overlap.start(done.append, "b")
+    assert first.result().startswith("overlap")
+    assert second.result() is None
     assert done == ["a", "b"]
 
 
-def test_otherwise_it_is_done_once_when_it_is_asked_for() -> None:
+def test_otherwise_a_step_runs_once_when_its_result_is_needed_or_at_the_end() -> None:
     done: list[str] = []
-    with beside(False) as later:
-        first = later(done.append, "a")
+    with Overlap(False) as overlap:
+        first = overlap.start(done.append, "a")
+        overlap.start(done.append, "b")
         assert done == []
-        first()
-        first()
-    assert done == ["a"]
+        first.result()
+        first.result()
+        assert done == ["a"]
+    assert done == ["a", "b"]
 
 
-@pytest.mark.parametrize("waits", [True, False])
-def test_what_it_raises_comes_with_the_result(waits: bool) -> None:
-    with beside(waits) as later:
-        result = later(int, "no number")
+@pytest.mark.parametrize("background", [True, False])
+def test_a_pending_argument_is_waited_for(background: bool) -> None:
+    with Overlap(background) as overlap:
+        number = overlap.start(int, "20")
+        total = overlap.start(sum, overlap.start(lambda *numbers: numbers, number, 22))
+        assert overlap.run(str, total) == "42"
+
+
+@pytest.mark.parametrize("background", [True, False])
+def test_what_a_step_raises_comes_with_its_result(background: bool) -> None:
+    def block() -> None:
+        with Overlap(background) as overlap:
+            overlap.start(int, "no number")
+
     with pytest.raises(ValueError, match="no number"):
-        result()
+        block()
 
 
 def test_an_interrupted_block_waits_for_no_server() -> None:
@@ -48,9 +60,9 @@ def test_an_interrupted_block_waits_for_no_server() -> None:
         await asyncio.sleep(60)
 
     def block() -> None:
-        with beside(True) as later:
-            later(lambda: wait_for(long()))
-            later(lambda: wait_for(long()))
+        with Overlap(True) as overlap:
+            overlap.start(lambda: wait_for(long()))
+            overlap.start(lambda: wait_for(long()))
             begun.wait(10)
             raise KeyboardInterrupt
 
@@ -69,9 +81,9 @@ def test_what_is_under_way_is_finished_where_an_error_ends_the_block() -> None:
         done.append("it is paid")
 
     def block() -> None:
-        with beside(True) as later:
-            later(lambda: wait_for(work()))
-            later(done.append, "it is not begun")
+        with Overlap(True) as overlap:
+            overlap.start(lambda: wait_for(work()))
+            overlap.start(done.append, "it is not begun")
             begun.wait(10)
             raise ValueError("no more")
 

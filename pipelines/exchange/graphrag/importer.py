@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.backends.base import Described, Found, Told
-from conspectus.pipelines.backends.llm import leads
+from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
+from conspectus.pipelines.backends.llm import name_phrases
 from conspectus.pipelines.build_report import DANGLING, IMPORT, BuildReport, summary
-from conspectus.pipelines.exchange.graphrag.communities import imported_communities
+from conspectus.pipelines.exchange.graphrag.communities import ImportedCommunities, imported_communities
 from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
 from conspectus.pipelines.exchange.graphrag.graph import ImportedRows, imported_rows
 from conspectus.pipelines.exchange.graphrag.mentions import mentions_of
@@ -20,15 +20,17 @@ from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.reports import Reference, imported_reports
 from conspectus.pipelines.exchange.graphrag.schema import MAKER, Tables
 from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import Brought
-from conspectus.pipelines.runner import Progress, Runner, no_progress
+from conspectus.pipelines.plan import Source
+from conspectus.pipelines.runner import Progress, Ready, Runner, no_progress
+from conspectus.pipelines.steps.communities import Division
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.reports.prompt import Cited
 from conspectus.prompts.client.usage import Spending
+from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.reask import Retried
 from conspectus.storage.errors import UsageError
 from conspectus.storage.manifest import Manifest
-from conspectus.storage.records import Chunk, Claim, Document, Failure, Mention
+from conspectus.storage.records import Chunk, Claim, Community, Document, Failure, Mention
 from conspectus.storage.settings import ExtractionSettings, Settings
 from conspectus.storage.spans import span_in
 
@@ -79,8 +81,9 @@ def import_graphrag(
         return texts.documents, list(failures)
 
     without_model = settings.model_copy(update={"extraction": ExtractionSettings(method="nlp")})
-    brought = Brought(MAKER, output.digest, texts.chunks, GraphragBackend(output.tables, texts), output.notes)
-    build = build_from(documents, index, without_model, run, progress, brought=brought)
+    backend = GraphragBackend(output.tables, texts)
+    source = Source(documents, MAKER, output.digest, texts.chunks, backend, output.notes)
+    build = build_from(source, index, without_model, run, progress)
     n_read = {table.name: len(getattr(output.tables, table.name)) for table in fields(output.tables)}
     imported = [failure for failure in build.failures if failure.stage == IMPORT]
     reasons = Counter(failure.reason for failure in imported)
@@ -99,40 +102,51 @@ class GraphragBackend:
 
     tables: Tables
     texts: ImportedTexts
-    waits: bool = False
+    is_remote: bool = False
+    model: LanguageModel | None = None
+    _hierarchy: ImportedCommunities = field(default_factory=lambda: ImportedCommunities([], {}, []))
     _rows: ImportedRows = field(default_factory=lambda: ImportedRows([], [], [], {}, [], [], [], []))
 
-    @property
-    def voter(self) -> None:
-        """No model is asked."""
-        return None
-
-    def find(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Found:
+    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return the entities, relations and claims of the tables, and their mentions in the chunks."""
         rows = self._rows = imported_rows(self.tables, self.texts.chunks_of_unit, {chunk.id: chunk for chunk in chunks})
         mentions = mentions_of(rows.drafts, rows.relations, chunks)
         knowledge = Knowledge(rows.entities, rows.relations, mentions)
-        return Found(knowledge, rows.claims, leads(chunks, mentions), rows.failures, self._notes())
+        return Extraction(knowledge, rows.claims, name_phrases(chunks, mentions), rows.failures, self._notes())
 
-    def tell(self, documents: Sequence[Document], chunks: Sequence[Chunk], found: Found, described: Described) -> Told:
-        """Return the hierarchy and the reports of the tables."""
-        knowledge = found.knowledge
-        described(knowledge.relations)
+    def describe(
+        self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
+    ) -> Ready[Descriptions]:
+        """Return the descriptions of the tables."""
+        return Ready(Descriptions(extraction.knowledge.entities, extraction.knowledge.relations, []))
+
+    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
+        """Return the hierarchy of the tables."""
+        knowledge = extraction.knowledge
         entity_of: dict[str, str] = {}
         for row, entity_id in zip(self.tables.entities, self._rows.entity_ids, strict=True):
             entity_of.setdefault(row.id or "", entity_id)
         entity_ids = [entity.id for entity in knowledge.entities]
-        hierarchy = imported_communities(
+        self._hierarchy = imported_communities(
             self.tables.communities, entity_of, entity_ids, knowledge.relations, knowledge.mentions
         )
+        return Division(self._hierarchy.communities)
+
+    def report(
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,
+        communities: Sequence[Community],
+    ) -> Reports:
+        """Return the reports of the tables."""
         chunk_of = {chunk.id: chunk for chunk in chunks}
-        places = self._places(found, chunk_of)
+        places = self._places(extraction, chunk_of)
         reports, failures, n_unknown = imported_reports(
-            self.tables.community_reports, hierarchy.of_number, places, chunk_of
+            self.tables.community_reports, self._hierarchy.of_number, places, chunk_of
         )
         notes = (f"{n_unknown} references of reports name rows that do not exist",) if n_unknown else ()
-        failures = [*hierarchy.failures, *failures]
-        return Told(knowledge.entities, knowledge.relations, hierarchy.communities, reports, failures, notes)
+        return Reports(reports, [*self._hierarchy.failures, *failures], notes)
 
     def spending(self) -> tuple[Spending, ...]:
         """Return nothing: no model is asked."""
@@ -161,12 +175,12 @@ class GraphragBackend:
         ]
         return tuple(f"{count:,} {what}" for count, what in losses if count > 0)
 
-    def _places(self, found: Found, chunk_of: Mapping[str, Chunk]) -> dict[Reference, Cited]:
+    def _places(self, extraction: Extraction, chunk_of: Mapping[str, Chunk]) -> dict[Reference, Cited]:
         """Return the places in the documents that the references of reports stand for."""
         mentions_of_row: dict[str, list[Mention]] = {}
-        for mention in found.knowledge.mentions:
+        for mention in extraction.knowledge.mentions:
             mentions_of_row.setdefault(mention.entity_id or mention.relation_id or "", []).append(mention)
-        claim_of = {claim.id: claim for claim in found.claims}
+        claim_of = {claim.id: claim for claim in extraction.claims}
         places: dict[Reference, Cited] = {}
 
         def add(kind: str, number: int | None, stated: Sequence[Mention | Claim]) -> None:

@@ -24,6 +24,8 @@ from conspectus.storage.settings import ExtractionSettings
 
 STAGE = "extract"
 LOST_RECORD = "lost record"
+CHUNK_STEPS = ("extract", "glean_more", "glean", "claims")
+"""The steps that ask about one chunk at a time."""
 
 
 @dataclass(frozen=True, slots=True)

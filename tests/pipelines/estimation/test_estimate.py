@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.pipelines.estimation import sampling
+from conspectus.pipelines.estimation import estimate as estimation
 from conspectus.pipelines.estimation.estimate import Estimate, estimate, summary
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.fake import FakeRequest, FakeServer, prose
+from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, load_settings
 
 from tests.conftest import ENCYCLOPEDIA
@@ -252,7 +253,7 @@ def test_without_a_model_and_an_endpoint_nothing_is_asked(tmp_path: Path) -> Non
 def test_a_sample_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 44)
     whole = estimate([corpus], tmp_path / "index", chosen(NOWHERE))
-    monkeypatch.setattr(sampling, "MOST", 22)
+    monkeypatch.setattr(estimation, "MOST", 22)
     sampled = estimate([corpus], tmp_path / "index", chosen(NOWHERE))
     assert (whole.rehearsed, sampled.rehearsed) == (whole.chunks, 22)
     assert sampled.total.tokens == pytest.approx(whole.total.tokens, rel=0.15)
@@ -310,3 +311,41 @@ def test_as_plain_values(tmp_path: Path) -> None:
     assert found["total"]["low"].keys() == {"calls", "tokens", "cost"}
     assert [each["step"] for each in found["steps"]] == [each.step for each in made.steps]
     assert isinstance(made, Estimate)
+
+
+GRAPH = "".join(f"{one}\tis beside\t{other}\n" for one, other in pairwise(f"Harbour {number}" for number in range(30)))
+
+
+def test_a_knowledge_graph_is_counted(tmp_path: Path) -> None:
+    """A graph brings communities of its own, and a report on each: the estimate runs the steps of the build."""
+    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 4)
+    (tmp_path / "kg.tsv").write_text(GRAPH, "utf-8")
+    with FakeServer(USUAL) as server:
+        plain = local(server)
+        graph = local(server, kg={"files": [str(tmp_path / "kg.tsv")]})
+        without = {step.step: step for step in estimate([corpus], tmp_path / "plain", plain).steps}
+        told = {step.step: step for step in estimate([corpus], tmp_path / "index", graph).steps}
+        alone = {step.step: step for step in estimate([], tmp_path / "alone", graph).steps}
+        assert not server.requests
+        spent = {step.step: step for step in build_index([corpus], tmp_path / "index", graph).spending}
+        of_graph = {step.step: step for step in build_index([], tmp_path / "alone", graph).spending}
+    assert told["report"].calls > without["report"].calls
+    assert told["embed"].tokens > without["embed"].tokens
+    assert told["extract"].calls == without["extract"].calls == spent["extract"].calls
+    assert told["report"].calls == pytest.approx(spent["report"].calls, abs=2)
+    assert (alone["report"].calls, alone["report"].prompt_tokens) == (
+        of_graph["report"].calls,
+        pytest.approx(of_graph["report"].prompt_tokens, rel=0.1),
+    )
+    assert "extract" not in alone
+
+
+def test_a_sample_has_chunks_with_and_without_remembered_replies() -> None:
+    texts = [digest(str(number)) for number in range(4_000)]
+    sample = estimation.draw(texts, texts[:1_000], 300)
+    assert len(sample.chosen) == len(set(sample.chosen)) == 300
+    assert len(set(sample.chosen) & set(texts[:1_000])) == 75
+    assert estimation.draw(texts[::-1], set(texts[:1_000]), 300) == sample
+    assert set(texts[:7]) <= set(estimation.draw(texts, texts[:7], 300).chosen)
+    assert estimation.draw(texts[:300], texts[:10], 300).is_whole
+    assert estimation.draw(texts[: estimation.MOST_REMEMBERED], [], 300).is_whole

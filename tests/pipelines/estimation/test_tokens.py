@@ -1,7 +1,7 @@
 """The tokens that a server is expected to count."""
 
 import pytest
-from conspectus.pipelines.estimation.tokens import server_tokens
+from conspectus.pipelines.estimation.replies import server_tokens
 from hypothesis import given
 from hypothesis import strategies as st
 

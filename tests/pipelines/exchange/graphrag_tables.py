@@ -1,11 +1,11 @@
 """Tables of GraphRAG for tests: a small sound set, and any set there may be."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.backends.base import Found, Told
+from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.exchange.graphrag.documents import ImportedTexts, imported_texts
 from conspectus.pipelines.exchange.graphrag.exporter import graphrag_rows
 from conspectus.pipelines.exchange.graphrag.importer import GraphragBackend
@@ -24,7 +24,7 @@ from conspectus.pipelines.exchange.graphrag.schema import (
     arrow_table,
 )
 from conspectus.storage.index import Index
-from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Mention, Relation, Report
+from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Mention, Relation, Report
 from hypothesis import strategies as st
 
 from tests.pipelines.exchange.made import index_with
@@ -72,12 +72,31 @@ def small() -> Tables:
     )  # fmt: skip
 
 
-def imported(tables: Tables) -> tuple[ImportedTexts, Found, Told]:
+@dataclass(frozen=True, slots=True)
+class ImportedSummaries:
+    """What follows extraction in an import."""
+
+    entities: list[Entity]
+    relations: list[Relation]
+    communities: list[Community]
+    reports: list[Report]
+    failures: list[Failure]
+    notes: tuple[str, ...]
+
+
+def imported(tables: Tables) -> tuple[ImportedTexts, Extraction, ImportedSummaries]:
     """Return what an import makes of tables, without vectors and without a disk."""
     texts = imported_texts(tables)
     backend = GraphragBackend(tables, texts)
-    found = backend.find(texts.documents, texts.chunks)
-    return texts, found, backend.tell(texts.documents, texts.chunks, found, lambda _: None)
+    given = (texts.documents, texts.chunks)
+    extraction = backend.extract(*given)
+    described = backend.describe(*given, extraction).result()
+    communities = backend.divide(*given, extraction).communities
+    made = backend.report(*given, extraction, communities)
+    told = ImportedSummaries(
+        described.entities, described.relations, communities, made.reports, made.failures, made.notes
+    )
+    return texts, extraction, told
 
 
 def imported_index(tables: Tables) -> Index:

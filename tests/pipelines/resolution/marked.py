@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from conspectus.pipelines.backends.base import Found
+from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.steps.extract.find_names import Sighting
 from conspectus.pipelines.steps.extract.merge import Statement, knowledge_of
@@ -29,7 +29,7 @@ def unmarked(text: str) -> tuple[str, list[tuple[int, int, str, str]]]:
     return plain + text[at:], names
 
 
-def corpus(texts: Mapping[str, str] | Sequence[str]) -> tuple[list[Document], list[Chunk], Found]:
+def corpus(texts: Mapping[str, str] | Sequence[str]) -> tuple[list[Document], list[Chunk], Extraction]:
     """Return documents of one chunk each, in a mapping by title, and what their marks say."""
     titled = list(texts.items()) if isinstance(texts, Mapping) else [("", text) for text in texts]
     documents, chunks, sightings = [], [], []
@@ -51,7 +51,7 @@ def corpus(texts: Mapping[str, str] | Sequence[str]) -> tuple[list[Document], li
                 stated.append(Statement(chunk, ends[0], between, ends[1], 0, len(plain)))
     order = sorted(range(len(documents)), key=lambda row: documents[row].id)
     chunks.sort(key=lambda each: each.id)
-    return [documents[row] for row in order], chunks, Found(knowledge_of(sightings, stated), [], [], [])
+    return [documents[row] for row in order], chunks, Extraction(knowledge_of(sightings, stated), [], [], [])
 
 
 def embed(texts: Sequence[str]) -> "np.ndarray[tuple[int, int], np.dtype[np.float32]]":

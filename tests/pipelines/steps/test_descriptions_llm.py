@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.pipelines.steps.descriptions import Summaries
+from conspectus.pipelines.steps.descriptions import DescriptionWriter
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
 from conspectus.prompts.model import Reply, Request
@@ -37,7 +37,7 @@ def told(
 
 
 async def summarised(*given: Any) -> tuple[dict[str, str], list[Failure]]:  # noqa: ANN401
-    summaries = Summaries(*given)
+    summaries = DescriptionWriter(*given)
     failures = await summaries.all()
     return summaries.texts, failures
 

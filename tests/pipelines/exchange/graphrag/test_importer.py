@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 
-from conspectus.pipelines.backends.base import Found, Told
+from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.build_report import DANGLING
 from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.schema import CommunityRow, CovariateRow, EntityRow, FindingRow, Tables
@@ -12,10 +12,10 @@ from conspectus.storage.records import Chunk, Entity, Failure
 from conspectus.storage.text.normalise import entity_key
 from hypothesis import given, settings
 
-from tests.pipelines.exchange.graphrag_tables import EXCERPT, any_tables, imported, small, with_rows
+from tests.pipelines.exchange.graphrag_tables import EXCERPT, ImportedSummaries, any_tables, imported, small, with_rows
 
 
-def listed(found: Found, told: Told) -> Counter[str]:
+def listed(found: Extraction, told: ImportedSummaries) -> Counter[str]:
     return Counter(each.reason for each in (*found.failures, *told.failures))
 
 
