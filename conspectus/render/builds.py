@@ -153,9 +153,7 @@ def preview_text(preview: Mapping[str, Any]) -> str:
     lines.append(
         f"of {preview['chunks']:,} chunks {extract}{preview['embed']:,} texts to be embedded; names and reports on top"
     )
-    if preview["estimate"] is None:
-        lines.append("what the model would be asked cannot be estimated for extraction.method openie")
-    elif preview["estimate"]["steps"]:
+    if preview["estimate"]["steps"]:
         lines.append(estimate_text(preview["estimate"]))
     return "\n".join(lines)
 
