@@ -69,8 +69,7 @@ def _tuned(
     force: bool,
     quiet: bool,
 ) -> None:
-    from conspectus.pipelines.tuning.tune import CHUNKS, tune
-    from conspectus.pipelines.tuning.write import check_free, check_writable, write_tuning
+    from conspectus.pipelines.tuning.tune import CHUNKS, check_free, check_writable, tune, write_tuning
 
     chosen = chosen_settings(file, overrides)
     if not force:

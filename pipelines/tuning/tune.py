@@ -6,13 +6,15 @@ al. 2024, section 3.1.2, asks for examples fitted to the domain).
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import read_documents
-from conspectus.pipelines.tuning.answers import FEWEST_TYPES, MOST_TYPES, DomainAnswer, PersonaAnswer, TypesAnswer
 from conspectus.pipelines.tuning.examples import (
     STEP,
     Made,
@@ -36,7 +38,69 @@ from conspectus.prompts.replies.structured import ask_for
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.records import Chunk
-from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts
+from conspectus.storage.settings import ExtractionSettings, Settings, TunedPrompts, as_yaml, file_of
+from pydantic import AfterValidator, BaseModel, Field
+
+FEWEST_TYPES = 3
+MOST_TYPES = 10
+
+_LONGEST_TEXT = 1_500
+"""Most characters of a text that stands in every prompt of an index; a few sentences have some hundreds."""
+_LONGEST_NAME = 40
+_NO_NAME = re.compile(r"[<>|#{}\[\]\"]")
+
+
+def _paragraph(text: str) -> str:
+    text = " ".join(text.split())
+    if not text:
+        raise ValueError("it is empty")
+    if len(text) > _LONGEST_TEXT:
+        raise ValueError(f"it is longer than {_LONGEST_TEXT} characters; two or three sentences are enough")
+    return text
+
+
+def _name(text: str) -> str:
+    text = " ".join(text.split())
+    if not text or len(text) > _LONGEST_NAME or _NO_NAME.search(text):
+        raise ValueError("it is not a name of one or two words")
+    return text
+
+
+def _kinds(names: list[str]) -> list[str]:
+    """Return the different ones of names that can stand in a list with commas, at most `MOST_TYPES`."""
+    found: dict[str, str] = {}
+    for each in names:
+        name = " ".join(each.split())
+        if name and len(name) <= _LONGEST_NAME and not _NO_NAME.search(name) and not re.search("[,;，、；]", name):
+            found.setdefault(name.casefold(), name)
+    if len(found) < FEWEST_TYPES:
+        raise ValueError(f"there must be at least {FEWEST_TYPES} different kinds, each of one or two words")
+    return list(found.values())[:MOST_TYPES]
+
+
+Paragraph = Annotated[str, AfterValidator(_paragraph)]
+Name = Annotated[str, AfterValidator(_name)]
+
+
+class DomainAnswer(BaseModel):
+    """What a collection is, and the language that it is in."""
+
+    domain: Paragraph
+    language: Name
+
+
+class PersonaAnswer(BaseModel):
+    """Who a model is to be when it extracts, and when it reports."""
+
+    extraction: Paragraph
+    reports: Paragraph
+
+
+class TypesAnswer(BaseModel):
+    """Kinds of entities, the most important first."""
+
+    types: Annotated[list[str], AfterValidator(_kinds), Field(description="kinds of entities")]
+
 
 CHUNKS = 15
 """Chunks of a sample where nothing else is said."""
@@ -198,3 +262,58 @@ def _counter(progress: Progress, total: int) -> Callable[[], None]:
 
     progress(STEP, 0, total)
     return tell
+
+
+SETTINGS = "settings.yaml"
+FOLDER = "prompts"
+"""Where tuned prompts lie, beside the settings file."""
+
+_ALWAYS = ("domain", "persona", "report_persona", "extract_examples")
+_CLAIMS = "claims_examples"
+
+
+def check_free(directory: Path, settings: Settings) -> None:
+    """Raise UsageError where a file that would be written exists already."""
+    for path in _paths(directory, settings).values():
+        if path.exists():
+            raise UsageError(f"{path} exists already; --force overwrites it")
+
+
+def check_writable(directory: Path, settings: Settings) -> None:
+    """Raise UsageError where the files cannot be written: what a model says for them would be paid for and lost."""
+    for folder in (directory, directory / FOLDER):
+        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        if not nearest.is_dir():
+            raise UsageError(f"{nearest} is a file, not a folder to write in")
+        if not os.access(nearest, os.W_OK | os.X_OK):
+            raise UsageError(f"cannot write in {nearest}: permission denied")
+    for path in (*_paths(directory, settings).values(), directory / SETTINGS):
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder, not a file to write")
+
+
+def write_tuning(directory: Path, settings: Settings, tuning: Tuning) -> list[Path]:
+    """Write the prompts and then the settings that they were made with, which now name them; return the paths.
+
+    Nothing is in its place before all is written.
+    """
+    tuned = settings.extraction.model_copy(update={"entity_types": tuning.entity_types, "prompts": FOLDER})
+    paths = _paths(directory, settings)
+    texts = {path: f"{getattr(tuning.prompts, name)}\n".lstrip("\n") for name, path in paths.items()}
+    texts[directory / SETTINGS] = as_yaml(settings.model_copy(update={"extraction": tuned}))
+    (directory / FOLDER).mkdir(parents=True, exist_ok=True)
+    waiting = {path: path.with_name(f"{path.name}.new") for path in texts}
+    try:
+        for path, text in texts.items():
+            waiting[path].write_bytes(text.encode("utf-8", "replace"))
+        for path, new in waiting.items():
+            new.replace(path)
+    finally:
+        for new in waiting.values():
+            new.unlink(missing_ok=True)
+    return list(texts)
+
+
+def _paths(directory: Path, settings: Settings) -> Mapping[str, Path]:
+    names = (*_ALWAYS, _CLAIMS) if settings.extraction.claims else _ALWAYS
+    return {name: file_of(directory / FOLDER, name) for name in names}

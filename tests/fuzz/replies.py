@@ -7,7 +7,7 @@ from typing import Any
 from conspectus.pipelines.steps.descriptions import DescriptionAnswer
 from conspectus.pipelines.steps.extract.openie import NamedEntities, Triples
 from conspectus.pipelines.steps.reports.cite import ReportAnswer
-from conspectus.pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
+from conspectus.pipelines.tuning.tune import DomainAnswer, PersonaAnswer, TypesAnswer
 from conspectus.prompts.client.completions import TokenRate, read_completion
 from conspectus.prompts.client.retry import TryAgain
 from conspectus.prompts.replies.records import read_records

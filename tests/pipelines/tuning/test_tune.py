@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conspectus.pipelines.tuning.tune import tune
-from conspectus.pipelines.tuning.write import check_free, write_tuning
+from conspectus.pipelines.tuning.tune import check_free, tune, write_tuning
 from conspectus.prompts.fake import FakeRequest, FakeServer, Maker
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.errors import BadAnswer, BudgetReached, InputError, NeedsModel, UsageError

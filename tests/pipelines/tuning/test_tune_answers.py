@@ -1,5 +1,5 @@
 import pytest
-from conspectus.pipelines.tuning.answers import DomainAnswer, PersonaAnswer, TypesAnswer
+from conspectus.pipelines.tuning.tune import DomainAnswer, PersonaAnswer, TypesAnswer
 from pydantic import ValidationError
 
 
