@@ -230,8 +230,8 @@ def prune(index: str | Path, keep: int = 1, *, purge: bool = False, settings: Se
     from conspectus.pipelines.purge import Purged
     from conspectus.pipelines.purge import purge as purge_index
     from conspectus.storage.manifest import current_version
-    from conspectus.storage.pruning import prune as prune_index
     from conspectus.storage.publishing import build_lock
+    from conspectus.storage.publishing import prune as prune_index
 
     if keep < 1:
         raise UsageError("keep is the number of versions to keep, at least 1")

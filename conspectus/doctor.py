@@ -119,7 +119,7 @@ def _rerank(settings: Settings) -> Iterator[Check]:
 
 
 def _extraction(settings: Settings) -> Iterator[Check]:
-    from conspectus.storage.text.annotators import open_annotator
+    from conspectus.storage.text.nlp import open_annotator
 
     pipeline = settings.extraction.pipeline
     if pipeline == "regex":

@@ -14,7 +14,7 @@ from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import MEMO
-from conspectus.storage.memo_reader import MemoReader
+from conspectus.storage.memo import MemoReader
 from conspectus.storage.records import Document
 from conspectus.storage.settings import Settings
 

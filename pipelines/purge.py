@@ -22,8 +22,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import MEMO
 from conspectus.storage.memo import Memo
-from conspectus.storage.pruning import Pruned, prune
-from conspectus.storage.publishing import build_lock
+from conspectus.storage.publishing import Pruned, build_lock, prune
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import EmbeddingSettings, Settings
 from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text

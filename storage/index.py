@@ -4,8 +4,8 @@
     INDEX/versions/<version>/           manifest.json, *.parquet, vectors/, graph/
     INDEX/cache/memo.sqlite             results by content hash, never needed to read an index
 
-A reader that has a version open keeps it; a build that dies leaves the old version in force (see `publishing`).
-No file is parsed before it is what the manifest says (`conspectus.storage.integrity`).
+A reader keeps the version that it opened; a build that dies leaves the old version current (see `publishing`).
+No file is parsed before its checksum equals the manifest's (`conspectus.storage.manifest`).
 """
 
 import threading
@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from conspectus.storage import tables
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.integrity import believed, believed_below
-from conspectus.storage.manifest import Manifest, current_version, read_manifest
+from conspectus.storage.manifest import Manifest, current_version, read_manifest, verified_file, verified_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,7 +57,7 @@ def per_index(make: Callable[[Owner], Value]) -> Callable[[Owner], Value]:
 
 
 class Index:
-    """One version of an index, open for reading. Tables, vectors and graph load on first use and are kept."""
+    """One version of an index, open for reading. Tables, vectors and graph load on first use and stay cached."""
 
     def __init__(self, root: Path, manifest: Manifest) -> None:
         self.root = root
@@ -91,9 +90,9 @@ class Index:
         from conspectus.storage.vectors.windowed import open_windowed
 
         def load() -> "WindowedIndex":
-            self._believed(f"vectors/{name}.rows.npy")
+            self._file(f"vectors/{name}.rows.npy")
             return open_windowed(
-                self._believed(f"vectors/{name}.faiss"),
+                self._file(f"vectors/{name}.faiss"),
                 n_rows=self.manifest.rows[name],
                 dimension=int(self.manifest.models["dimension"]),
                 probes=int(self.manifest.settings["vectors"]["probes"]),
@@ -104,13 +103,13 @@ class Index:
 
     def graph(self) -> Adjacency:
         """Return the graph that PageRank runs on: its first nodes are the chunks, then the entities, in table order."""
-        return self.once(Index.graph, lambda: Adjacency.load(self._believed_below("graph")))
+        return self.once(Index.graph, lambda: Adjacency.load(self._subfolder("graph")))
 
     def lexical(self) -> "Bm25":
         """Return the lexical index of the chunks, each under its document's title."""
         from conspectus.storage.text.bm25 import Bm25
 
-        return self.once(Index.lexical, lambda: Bm25.open(self._believed_below("bm25"), self.manifest.rows["chunks"]))
+        return self.once(Index.lexical, lambda: Bm25.open(self._subfolder("bm25"), self.manifest.rows["chunks"]))
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """Return the cached value of `key`, made by the first caller while others wait. See `per_index`."""
@@ -125,15 +124,15 @@ class Index:
         return next(name for name, kind in tables.TABLES.items() if kind is record)
 
     def _table(self, name: str) -> Path:
-        return self._believed(f"{name}.parquet")
+        return self._file(f"{name}.parquet")
 
-    def _believed(self, name: str) -> Path:
-        return believed(self._there(), name, self.manifest.files)
+    def _file(self, name: str) -> Path:
+        return verified_file(self._existing_folder(), name, self.manifest.files)
 
-    def _believed_below(self, place: str) -> Path:
-        return believed_below(self._there(), place, self.manifest.files)
+    def _subfolder(self, place: str) -> Path:
+        return verified_folder(self._existing_folder(), place, self.manifest.files)
 
-    def _there(self) -> Path:
+    def _existing_folder(self) -> Path:
         if not self.folder.is_dir():
             raise IndexCorrupt(f"{self.folder} is gone, pruned perhaps since it was opened: open the index again")
         return self.folder

@@ -1,9 +1,17 @@
-"""What a version of an index says of itself, and which version is in force."""
+"""The manifest of a version: its settings, rows and files, which version is current, and whether a file is intact.
+
+No file of a version is parsed or mapped before its size and SHA-256 equal the manifest's. A file is hashed once per
+process (about a second for 400 MB), and again if it changed. Checksums protect against damage, and against whoever can
+write to the files but not to the manifest. An index that a stranger made passes, so parsers check what they read too.
+"""
 
 import importlib.metadata
 import json
+import os
 import re
 import shlex
+import stat
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,3 +174,61 @@ def damaged_files(root: Path, manifest: Manifest) -> list[str]:
         or (folder / name).is_symlink()
         or file_digest(folder / name) != facts["sha256"]
     ]
+
+
+_checked: set[tuple[int, int, int, int, int, str]] = set()
+_lock = threading.Lock()
+
+
+def verified_file(folder: Path, name: str, files: Mapping[str, Mapping[str, Any]]) -> Path:
+    """Return the path of a file of a version after checking its size and SHA-256 against the manifest.
+
+    Args:
+        folder: the folder of the version.
+        name: the file's path within it.
+        files: the `files` of the manifest.
+
+    Raises:
+        IndexCorrupt: the manifest does not name the file, or it is missing, a link, not a regular file, or of another
+            size or checksum.
+    """
+    path = folder / name
+    facts = files.get(name)
+    if facts is None:
+        raise IndexCorrupt(f"{path} is missing: the manifest does not name it; {_AGAIN}")
+    try:
+        if path.resolve() != folder.resolve() / name:
+            raise IndexCorrupt(f"{path} is a link, which nothing in an index is; {_AGAIN}")
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode):
+            raise IndexCorrupt(f"{path} is not a file; {_AGAIN}")
+        if found.st_size != facts["bytes"]:
+            raise IndexCorrupt(f"{path} has {found.st_size} bytes; the manifest says {facts['bytes']}; {_AGAIN}")
+        _check(path, found, facts["sha256"])
+    except FileNotFoundError as error:
+        raise IndexCorrupt(f"{path} is missing; {_AGAIN}") from error
+    except OSError as error:
+        raise IndexCorrupt(f"{path} cannot be read: {error.strerror}; {_AGAIN}") from error
+    return path
+
+
+def verified_folder(folder: Path, place: str, files: Mapping[str, Mapping[str, Any]]) -> Path:
+    """Return the path of a folder of a version after checking every file below it that the manifest names."""
+    for name in files:
+        if name.startswith(f"{place}/"):
+            verified_file(folder, name, files)
+    return folder / place
+
+
+_AGAIN = "see: conspectus verify, and build the index again"
+
+
+def _check(path: Path, found: os.stat_result, checksum: str) -> None:
+    known = (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size, checksum)
+    with _lock:
+        if known in _checked:
+            return
+    if file_digest(path) != checksum:
+        raise IndexCorrupt(f"{path} is not what its checksum says; {_AGAIN}")
+    with _lock:
+        _checked.add(known)

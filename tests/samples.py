@@ -2,8 +2,7 @@
 
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings
-from conspectus.storage.text.annotators import open_annotator
-from conspectus.storage.text.nlp import Annotation
+from conspectus.storage.text.nlp import Annotation, open_annotator
 
 PASSAGES = {
     "The Red House (novel)": "The Red House was published in 2012 by English author Mark Haddon. It is set in Oxford.",

@@ -118,8 +118,8 @@ def prune(
     from dataclasses import asdict
 
     from conspectus.pipelines.purge import purge as purge_index
-    from conspectus.storage.pruning import prune as prune_index
     from conspectus.storage.publishing import build_lock
+    from conspectus.storage.publishing import prune as prune_index
 
     if purge and keep != 1:
         raise UsageError("--purge keeps the current version only; leave --keep out")

@@ -19,7 +19,7 @@ from conspectus.query.citations.marks import NOTHING_SUPPORTED, UNVERIFIED, Cite
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
 from conspectus.storage.errors import ModelError
-from conspectus.storage.text.predicates import predicate_words
+from conspectus.storage.text.embedded import predicate_words
 
 STEP = "verify"
 _BULLET = regex.compile(r"^(?:[-*•]|\d{1,3}[.)])\s+")

@@ -12,7 +12,7 @@ from conspectus.storage.arrays import Bools, Ints, Vectors, gather
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.tables import rows_of_ids
-from conspectus.storage.text.predicates import predicate_words
+from conspectus.storage.text.embedded import predicate_words
 
 if TYPE_CHECKING:
     import pyarrow as pa

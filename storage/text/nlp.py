@@ -1,6 +1,6 @@
 """Names, noun phrases and subject-predicate-object triples of a text, without a language model.
 
-What an annotator finds, and the Protocol of one; annotators.py opens the one that the settings name.
+What an annotator finds, the protocol of one, and `open_annotator` for the one that the settings name.
 """
 
 from dataclasses import dataclass
@@ -70,3 +70,21 @@ class Annotator(Protocol):
     def annotate(self, text: str) -> Annotation:
         """Return what the text holds; the same text always gives the same."""
         ...
+
+
+def open_annotator(pipeline: str, concepts: bool = True) -> Annotator:
+    """Return the annotator that `extraction.pipeline` names: a spaCy pipeline, or `regex`.
+
+    A pipeline made for one script is not used for another (an English model finds nonsense in Chinese): texts in other
+    scripts go to the regular expressions, so that names in any script are found.
+
+    Raises:
+        MissingPart: the pipeline is not installed.
+    """
+    if pipeline == "regex":
+        from conspectus.storage.text.regex_annotator import RegexAnnotator
+
+        return RegexAnnotator()
+    from conspectus.storage.text.spacy_annotator import SpacyAnnotator
+
+    return SpacyAnnotator(pipeline, concepts)

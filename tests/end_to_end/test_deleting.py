@@ -15,8 +15,7 @@ from conspectus.storage.errors import IndexCorrupt, IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
 from conspectus.storage.memo import Memo
-from conspectus.storage.pruning import prune
-from conspectus.storage.publishing import build_lock
+from conspectus.storage.publishing import build_lock, prune
 from conspectus.storage.records import Chunk, Claim, Entity, Relation, Report
 from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.tables import TABLES

@@ -11,8 +11,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Failure
 from conspectus.storage.settings import ExtractionSettings
-from conspectus.storage.text.annotators import open_annotator
-from conspectus.storage.text.nlp import Annotation, Annotator, Phrase, Triple
+from conspectus.storage.text.nlp import Annotation, Annotator, Phrase, Triple, open_annotator
 
 STAGE = "extract"
 

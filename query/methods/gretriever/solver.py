@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.errors import SettingsError
-from conspectus.storage.graph.steiner import prize_collecting_tree
-from conspectus.storage.graph.steiner_pruning import SteinerTree
+from conspectus.storage.graph.steiner import SteinerTree, prize_collecting_tree
 
 Solver = Literal["auto", "own", "pcst_fast"]
 

@@ -18,8 +18,7 @@ from conspectus.query.types import Step
 from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.index import per_index
-from conspectus.storage.text.annotators import open_annotator
-from conspectus.storage.text.nlp import CONCEPT, Annotator
+from conspectus.storage.text.nlp import CONCEPT, Annotator, open_annotator
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
 

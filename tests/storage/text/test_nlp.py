@@ -2,8 +2,7 @@ from itertools import pairwise
 
 import pytest
 from conspectus.storage.errors import MissingPart
-from conspectus.storage.text.annotators import open_annotator
-from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.nlp import CONCEPT, open_annotator
 from conspectus.storage.text.regex_annotator import RegexAnnotator
 from conspectus.storage.text.spacy_annotator import SpacyAnnotator
 

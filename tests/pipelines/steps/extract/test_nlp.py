@@ -9,8 +9,7 @@ from conspectus.storage.errors import MissingPart
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import ExtractionSettings
-from conspectus.storage.text.annotators import open_annotator
-from conspectus.storage.text.nlp import Annotation
+from conspectus.storage.text.nlp import Annotation, open_annotator
 
 from tests import samples
 
