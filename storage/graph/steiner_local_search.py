@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 from conspectus.storage.arrays import Floats, Rows
-from conspectus.storage.graph.steiner import SteinerTree, best_subtree
+from conspectus.storage.graph.steiner_pruning import SteinerTree, best_subtree
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

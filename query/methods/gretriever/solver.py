@@ -11,7 +11,8 @@ from typing import Literal
 import numpy as np
 from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.errors import SettingsError
-from conspectus.storage.graph.steiner import SteinerTree, prize_collecting_tree
+from conspectus.storage.graph.steiner import prize_collecting_tree
+from conspectus.storage.graph.steiner_pruning import SteinerTree
 
 Solver = Literal["auto", "own", "pcst_fast"]
 

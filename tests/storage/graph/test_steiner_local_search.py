@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from conspectus.storage.arrays import Floats, Rows
-from conspectus.storage.graph.steiner import best_subtree, prize_collecting_tree
+from conspectus.storage.graph.steiner import prize_collecting_tree
 from conspectus.storage.graph.steiner_growth import grow
 from conspectus.storage.graph.steiner_local_search import improved
+from conspectus.storage.graph.steiner_pruning import best_subtree
 from conspectus.storage.graph.steiner_reduction import contract
 from hypothesis import given, settings
 from hypothesis import strategies as st
