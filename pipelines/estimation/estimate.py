@@ -40,8 +40,7 @@ from conspectus.storage.errors import IndexUnusable
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import MEMO
-from conspectus.storage.memo import Memo
-from conspectus.storage.memo import MemoReader
+from conspectus.storage.memo import Memo, MemoReader
 from conspectus.storage.records import Chunk
 from conspectus.storage.settings import Settings, read_tuned
 
