@@ -17,12 +17,11 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
-from conspectus.query.menu import find_retriever
+from conspectus.query.menu import COMPARED, find_retriever
 from conspectus.query.types import Passage
 
 from conspectus import Index, build, load_settings
 
-METHODS = ("bm25", "dense", "hybrid", "ppr")
 RANKS = (2, 5, 20)
 KEPT = Path(".conspectus") / "untitled"
 QUESTIONS = Path(__file__).parent / "data" / "books_questions.jsonl"
@@ -58,7 +57,7 @@ def untitled(folder: Path) -> Path:
 def table(name: str, index: Index, asked: Sequence[Asked]) -> None:
     """Print the recall of every method at every rank, with intervals."""
     print(f"{name}: {len(asked)} questions")
-    for method in METHODS:
+    for method in COMPARED:
         retriever = find_retriever(method, index.context)
         found = [asyncio.run(retriever.retrieve(question, 4 * RANKS[-1])).passages for question, _ in asked]
         cells = []

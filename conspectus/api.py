@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from conspectus.query.conversation.history import Conversation
+from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
@@ -46,7 +47,7 @@ class AsyncIndex:
     async def ask(
         self,
         question: str,
-        method: str = "auto",
+        method: str = DEFAULT_METHOD,
         say: Say | None = None,
         history: Conversation | None = None,
         topics: Sequence[str] = (),
@@ -100,7 +101,7 @@ class AsyncIndex:
         return with_filter_step(context, await verified(context, answer))
 
     async def retrieve(
-        self, question: str, method: str = "ppr", k: int = 5, history: Conversation | None = None
+        self, question: str, method: str = DEFAULT_RETRIEVER, k: int = 5, history: Conversation | None = None
     ) -> Evidence:
         """Find the best passages for a question, without answering it.
 
@@ -125,7 +126,7 @@ class AsyncIndex:
         return (await self.retrieve_many([question], method, k, history))[0]
 
     async def retrieve_many(
-        self, questions: Sequence[str], method: str = "ppr", k: int = 5, history: Conversation | None = None
+        self, questions: Sequence[str], method: str = DEFAULT_RETRIEVER, k: int = 5, history: Conversation | None = None
     ) -> list[Evidence]:
         """Find the best passages for each of many questions.
 
@@ -172,7 +173,7 @@ class AsyncIndex:
     async def explain(
         self,
         question: str,
-        method: str = "ppr",
+        method: str = DEFAULT_RETRIEVER,
         k: int = 5,
         *,
         passage: int | None = None,
@@ -273,7 +274,7 @@ class Index:
 
         return Index(filtered(self.context, where, access), self.report)
 
-    def chat(self, method: str = "auto", history: Conversation | None = None) -> "Chat":
+    def chat(self, method: str = DEFAULT_METHOD, history: Conversation | None = None) -> "Chat":
         """Start a conversation, or continue one.
 
         Args:
@@ -425,7 +426,7 @@ class Index:
 class Chat:
     """A conversation with an index: each question may build on those before it. One question at a time."""
 
-    def __init__(self, index: Index, method: str = "auto", history: Conversation | None = None) -> None:
+    def __init__(self, index: Index, method: str = DEFAULT_METHOD, history: Conversation | None = None) -> None:
         self._index = index
         self._method = method
         self._history = history or Conversation()
@@ -454,7 +455,7 @@ class Chat:
         """
         return run_blocking(self.ask_async(question, method, say))
 
-    def retrieve(self, question: str, method: str = "ppr", k: int = 5) -> Evidence:
+    def retrieve(self, question: str, method: str = DEFAULT_RETRIEVER, k: int = 5) -> Evidence:
         """Find passages for what the question means here. The conversation stays as it is."""
         return self._index.retrieve(question, method, k, self._history)
 

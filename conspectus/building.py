@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from conspectus.api import Index, open_index
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
+from conspectus.query.menu import COMPARED
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
 
@@ -295,7 +296,7 @@ def redo_merges(names: Sequence[str] | str | None, index: str | Path, settings: 
 
 def evaluate(
     suite: str | Path,
-    methods: Sequence[str] = ("bm25", "dense", "hybrid", "ppr"),
+    methods: Sequence[str] = COMPARED,
     *,
     k: Sequence[int] = (2, 5),
     answers: bool = False,

@@ -10,6 +10,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.hierarchy import Hierarchy, hierarchy_of
 from conspectus.query.types import Citation
 from conspectus.render.answers import citation_lines
+from conspectus.storage.community_level import level_name, level_number
 from conspectus.storage.errors import UsageError
 from conspectus.storage.records import Community, Report
 
@@ -87,7 +88,9 @@ def listed(found: Sequence[Entry]) -> str:
 def listed_json(found: Sequence[Entry]) -> dict[str, Any]:
     """Return the lists of levels in the form of `conspectus reports --json`."""
     levels = groupby(found, key=lambda each: each.level)
-    return {"levels": [{"level": f"c{level}", "reports": [_row(each) for each in on_it]} for level, on_it in levels]}
+    return {
+        "levels": [{"level": level_name(level), "reports": [_row(each) for each in on_it]} for level, on_it in levels]
+    }
 
 
 def full(report: Opened) -> str:
@@ -109,7 +112,7 @@ def full_json(report: Opened) -> dict[str, Any]:
     """Return one report in the form of `conspectus reports --community ID --json`."""
     return {
         **_row(report.entry),
-        "level": f"c{report.entry.level}",
+        "level": level_name(report.entry.level),
         "findings": list(report.findings),
         "citations": [asdict(each) for each in report.citations],
     }
@@ -140,10 +143,13 @@ def _row(entry: Entry) -> dict[str, Any]:
 
 
 def _number(level: str, deepest: int) -> int:
-    digits = level.lower().removeprefix("c")
-    if not digits.isdecimal() or int(digits) > deepest:
-        raise UsageError(f"no level {level!r}; there are c0 (the coarsest) to c{deepest}")
-    return int(digits)
+    try:
+        number = level_number(level)
+    except ValueError:
+        number = deepest + 1
+    if number > deepest:
+        raise UsageError(f"no level {level!r}; there are {level_name(0)} (the coarsest) to {level_name(deepest)}")
+    return number
 
 
 def _count(number: int, singular: str) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -26,8 +26,10 @@ from conspectus.cli.app import (
     print_json,
     question_text,
 )
+from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER, METHODS, at_level
 from conspectus.render.answers import answer_json, evidence_json, evidence_text, methods_text, support_text
 from conspectus.render.terminal import safe_lines
+from conspectus.storage.community_level import Level
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
@@ -57,9 +59,9 @@ OptionalQuestion = Annotated[
 def ask(
     question: QuestionArgument,
     index: IndexOption = DEFAULT_INDEX,
-    method: MethodOption = "auto",
+    method: MethodOption = DEFAULT_METHOD,
     level: Annotated[
-        Literal["c0", "c1", "c2", "c3"] | None,
+        Level | None,
         typer.Option(
             "--level",
             help="Community level for global search, c0 (coarsest) to c3. Implies --method global.",
@@ -102,14 +104,12 @@ def ask(
     from conspectus.query.conversation.history import turn_of
     from conspectus.query.conversation.session import append_turn, read_session
 
-    if level and method not in {"auto", "global"}:
-        raise UsageError(f"--level is for global search, not for method {method!r}")
+    name = at_level(method, level) if level else method
     check_folder_of("--show", picture)
     _check_form(picture)
     topics = topic or []
     history = read_session(session) if session else None
     opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
-    name = f"global:{level}" if level else method
     if as_json:
         answer = opened.ask(question, name, history=history, topics=topics)
     else:
@@ -180,7 +180,7 @@ def print_answer(ask: "Callable[[Say], Answer]", trace: bool) -> "Answer":
 def retrieve(
     question: OptionalQuestion = None,
     index: IndexOption = DEFAULT_INDEX,
-    method: MethodOption = "ppr",
+    method: MethodOption = DEFAULT_RETRIEVER,
     k: Annotated[int, typer.Option("--k", min=1, help="Number of passages.", metavar="N")] = 5,
     questions: Annotated[
         Path | None,
@@ -239,8 +239,6 @@ def _retrieve_all(questions: "Sequence[Question]", opened: "Index", method: str,
 @app.command(short_help="List all methods.", epilog=examples("conspectus methods"))
 def methods(as_json: JsonOption = False) -> None:
     """List all methods by the name that --method takes."""
-    from conspectus.query.menu import METHODS
-
     about = {name: f"{each.about}; needs a model" if each.needs_model else each.about for name, each in METHODS.items()}
     if as_json:
         print_json(about)

@@ -21,6 +21,7 @@ from conspectus.cli.app import (
     examples,
 )
 from conspectus.cli.ask import print_answer
+from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.storage.errors import ModelError
 
 _QUIT, _NEW = "/quit", "/new"
@@ -35,7 +36,7 @@ _QUIT, _NEW = "/quit", "/new"
 )
 def chat(
     index: IndexOption = DEFAULT_INDEX,
-    method: MethodOption = "auto",
+    method: MethodOption = DEFAULT_METHOD,
     where: WhereOption = None,
     access: AccessOption = None,
     trace: TraceOption = False,

@@ -21,6 +21,7 @@ from conspectus.cli.app import (
     examples,
     print_json,
 )
+from conspectus.query.menu import DEFAULT_RETRIEVER
 
 
 @app.command(
@@ -34,7 +35,7 @@ from conspectus.cli.app import (
 def explain(
     question: QuestionArgument,
     index: IndexOption = DEFAULT_INDEX,
-    method: MethodOption = "ppr",
+    method: MethodOption = DEFAULT_RETRIEVER,
     k: Annotated[int, typer.Option("--k", min=1, help="Number of passages.", metavar="N")] = 5,
     passage: Annotated[
         int | None, typer.Option("--passage", min=1, help="Explain only the passage of this rank.", metavar="RANK")

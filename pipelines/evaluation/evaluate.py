@@ -83,16 +83,16 @@ def evaluate(
     chosen = {name: find_method(name) for name in methods}
     to_retrieve = [each for each in suite.questions if each.supporting]
     to_answer = [each for each in suite.questions if each.answers or each.label]
-    if not to_retrieve and any(each.retriever for each in chosen.values()) and not answers:
+    if not to_retrieve and any(each.retrieves for each in chosen.values()) and not answers:
         raise InputError(f"suite {suite.name}: no question names supporting documents, so recall has no meaning")
-    if not to_answer and (answers or not all(each.retriever for each in chosen.values())):
+    if not to_answer and (answers or not all(each.retrieves for each in chosen.values())):
         raise InputError(f"suite {suite.name}: no question has accepted answers to compare with")
     scores: dict[str, MethodScores] = {}
     for name, method in chosen.items():
         found = answered = None
-        if method.retriever and to_retrieve:
+        if method.retrieves and to_retrieve:
             found = asyncio.run(_retrieved(name, method.retriever(context), to_retrieve, ks, progress))
-        if answers or not method.retriever:
+        if answers or not method.retrieves:
             ready = asked(method, context, to_answer, topic)
             measure = _OfGraph() if suite.kg else _OfTexts(context)
             if context.model is None:  # what is loaded on first use is not the question's time

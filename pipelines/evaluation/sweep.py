@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from conspectus.pipelines.evaluation.evaluate import MethodScores, Progress, evaluate
 from conspectus.pipelines.evaluation.suites import Suite, Topic
 from conspectus.query.context import Context
+from conspectus.query.menu import find_method
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import INDEX_SECTIONS, Section, Settings
 from pydantic import ValidationError
@@ -42,17 +43,13 @@ def values_of(text: str, methods: Sequence[str] = ()) -> Values:
     if not found:
         raise UsageError(f"--sweep: {path.strip()} is no setting that answers depend on")
     if len(found) > 1:
-        asked = {_FAMILY.get(name, name) for name in (method.partition(":")[0] for method in methods)}
+        asked = {find_method(name).section for name in methods}
         meant = [name for name in found if name in asked]
         if not meant:
             several = ", ".join(f"{name}.{key}" for name in found)
             raise UsageError(f"--sweep: {key} stands in several sections: {several}")
         found = meant
     return Values(tuple(found), key, values)
-
-
-_FAMILY = {"tog2": "tog", "cok": "kaping", "global": "global_search", "local": "local_search", "drift": "drift_search"}
-"""Methods whose section has another name."""
 
 
 def swept_settings(settings: Settings, swept: Values) -> dict[str, Settings]:

@@ -7,7 +7,7 @@ from conspectus.query.explain.baselines import by_meaning, by_ranks, by_words
 from conspectus.query.explain.hipporag import MemoryExplainer, open_memory_walk
 from conspectus.query.explain.ppr import WalkExplainer, open_walk
 from conspectus.query.explain.types import Explained, Explanation
-from conspectus.query.menu import find_method
+from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.errors import UsageError
 
@@ -24,7 +24,7 @@ EXPLAINED = ("ppr", *_MEMORIES, *_SUMS)
 async def explain(
     context: Context,
     question: str,
-    method: str = "ppr",
+    method: str = DEFAULT_RETRIEVER,
     k: int = 5,
     *,
     passage: int | None = None,

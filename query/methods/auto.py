@@ -3,28 +3,30 @@
 from dataclasses import replace
 
 import numpy as np
+from conspectus.prompts.model import LanguageModel
 from conspectus.query.context import Context
+from conspectus.query.menu import find_method
 from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step
 
 
-class AutoAnswerer:
+class Auto:
     """Global search for questions about the corpus as a whole, PageRank over passages for the others.
 
     A question is about the whole when it is nearer to a typical question of that kind than to any passage: a
     passage answers what it is near to.
     """
 
-    def __init__(self, context: Context, whole: Answerer, parts: Answerer) -> None:
+    def __init__(self, context: Context, whole: Answerer, passages: Answerer) -> None:
         self._context = context
         self._whole = whole
-        self._parts = parts
+        self._passages = passages
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer with the method that suits the question; the first step of the trace says which and why."""
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
-        answer = await (self._whole if typical >= nearest else self._parts).answer(question, say)
+        answer = await (self._whole if typical >= nearest else self._passages).answer(question, say)
         why = (
             f"{answer.method}: cosine {typical:.2f} with a typical question about a whole corpus, "
             f"{nearest:.2f} with the nearest passage"
@@ -45,3 +47,8 @@ class AutoAnswerer:
         vector = self._context.embedder.embed_query(question)
         scores, _ = self._context.chunk_vectors.search(vector[np.newaxis], 1)
         return float(scores[0][0]) if scores.size else 0.0
+
+
+def open_auto(_name: str, context: Context, _model: LanguageModel | None, *, whole: str, passages: str) -> Auto:
+    """Return the choice between two methods, given by name; the answer names the one that was chosen."""
+    return Auto(context, find_method(whole).answerer(context), find_method(passages).answerer(context))

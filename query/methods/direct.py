@@ -28,12 +28,15 @@ _ANSWER = re.compile(r"\banswer\s+is\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE)
 class Direct:
     """Answers with one prompt, `query/io` or `query/cot` or that of `tog.task`, asked once or `samples` times."""
 
-    def __init__(self, name: str, context: Context, model: LanguageModel, prompt: str, samples: int = 1) -> None:
+    def __init__(
+        self, name: str, context: Context, model: LanguageModel, *, prompt: str, sampled: bool = False
+    ) -> None:
+        """Answer with a prompt, asked once or, if `sampled`, `tog.samples` times."""
         self._name = name
         self._context = context
         self._model = model
         self._prompt = prompt
-        self._samples = samples
+        self._samples = context.settings.tog.samples if sampled else 1
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return what the model says; of several samples the most frequent answer. ModelError where there is none."""

@@ -14,8 +14,10 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
 from conspectus.prompts.replies.json_repair import without_thinking
 from conspectus.query.context import Context
-from conspectus.query.types import Evidence, Passage, Retriever, Step
-from conspectus.storage.errors import ModelError
+from conspectus.query.menu import find_retriever
+from conspectus.query.reader.generative import ModelReader
+from conspectus.query.types import Answerer, Evidence, Passage, Retriever, Step
+from conspectus.storage.errors import ModelError, NeedsModel
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.names import words
 from conspectus.storage.text.sentences import sentence_spans
@@ -149,3 +151,20 @@ def _unusable(thought: str, before: Sequence[str]) -> str:
     if thought.casefold() in {each.casefold() for each in before}:
         return "the model repeats itself"
     return ""
+
+
+def open_ircot_retriever(context: Context) -> IrcotRetriever:
+    """Return the retriever over the method `ircot.retriever`; NeedsModel if the settings name no language model."""
+    model = context.model
+    if model is None:
+        raise NeedsModel("a chain of thought takes a language model: set llm.model")
+    return IrcotRetriever(context, find_retriever(context.settings.ircot.retriever, context), model)
+
+
+def open_ircot(name: str, context: Context, model: LanguageModel) -> Answerer:
+    """Return the reader of the passages that the thoughts find.
+
+    As in the paper the answer is read from the passages: the thoughts only find them, so that nothing is said which no
+    passage supports. The calls are at most `ircot.max_steps` thoughts and 1 answer.
+    """
+    return ModelReader(name, context, open_ircot_retriever(context), model, context.settings.ircot.passages)

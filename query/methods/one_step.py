@@ -111,10 +111,10 @@ def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> Fo
 
 
 class OneStep:
-    """Answers from the facts that a finder finds around the topics; without a model as `name`:offline."""
+    """Answers from the facts that a finder finds around the topics; with or without a language model."""
 
     def __init__(self, name: str, context: Context, find: Finder, model: LanguageModel | None) -> None:
-        self._name = name if model else f"{name}:offline"
+        self._name = name
         self._context = context
         self._find = find
         self._model = model
@@ -269,3 +269,13 @@ def _as_written(graph: KnowledgeGraph, names: Sequence[str], triples: Sequence[N
 def _names(context: Context, rows: Sequence[int] | Ints) -> str:
     names = open_graph(context).names
     return ", ".join(names[int(row)] for row in rows)
+
+
+def open_kaping(name: str, context: Context, model: LanguageModel | None) -> OneStep:
+    """Return KAPING: answers from the nearest triples."""
+    return OneStep(name, context, nearest_triples, model)
+
+
+def open_kgp(name: str, context: Context, model: LanguageModel | None) -> OneStep:
+    """Return KGP: answers from the nearest groups of neighbours."""
+    return OneStep(name, context, nearest_groups, model)

@@ -17,7 +17,8 @@ from conspectus.query.citations.marks import cited_sentences, keep_marks
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import Task, prompt_for
-from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say
+from conspectus.query.reader.extractive import ExtractiveReader
+from conspectus.query.types import Answer, Answerer, Evidence, Passage, Retriever, Say
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
 
@@ -97,3 +98,10 @@ def reading(question: str, evidence: Evidence, task: Task = "qa") -> Request:
 def _numbered(number: int, passage: Passage) -> str:
     title = f" {passage.title}" if passage.title else ""
     return f"[{number}]{title}\n{passage.text}"
+
+
+def open_reader(name: str, context: Context, retriever: Retriever, model: LanguageModel | None) -> Answerer:
+    """Return the reader of the passages of a retriever: one with a model, or one that quotes sentences."""
+    if model is None:
+        return ExtractiveReader(name, context, retriever)
+    return ModelReader(name, context, retriever, model)

@@ -5,6 +5,7 @@ A new section is a class here and its line in `AskingSections`.
 
 from typing import Literal
 
+from conspectus.storage.community_level import Level
 from conspectus.storage.settings.base import Section
 from pydantic import BaseModel, Field, model_validator
 
@@ -68,7 +69,7 @@ class ConversationSettings(Section):
 class GlobalSettings(Section):
     """Map-reduce over community reports."""
 
-    level: Literal["c0", "c1", "c2", "c3"] = Field("c1", description="level of the hierarchy, c0 the coarsest")
+    level: Level = Field("c1", description="level of the hierarchy, c0 the coarsest")
     reports: int = Field(5, ge=1, description="without a model: most reports that the final answer rests on")
     quoted_words: int = Field(150, ge=10, description="without a model: most words that an answer quotes")
     least_support: float = Field(
@@ -100,7 +101,7 @@ class LocalSettings(Section):
     relations: int = Field(
         10, ge=0, description="for each linked entity: most relations to entities that are not linked, and most claims"
     )
-    level: Literal["c0", "c1", "c2", "c3"] = Field("c2", description="deepest level that reports are taken from")
+    level: Level = Field("c2", description="deepest level that reports are taken from")
     context_tokens: int = Field(8000, ge=256, description="most tokens of reports, records and text that are read")
     report_share: float = Field(0.15, ge=0, le=1, description="most of these tokens that reports may take")
     text_share: float = Field(

@@ -13,10 +13,8 @@ from conspectus.storage.records import Document
 from tests import samples
 from tests.conftest import Build
 
-RETRIEVERS = sorted(
-    {each.retriever: name for name, each in METHODS.items() if each.retriever and not each.needs_model}.values()
-)
-"""A name for each; several methods can share one. Those that need a model have tests of their own."""
+RETRIEVERS = sorted(name for name, method in METHODS.items() if method.retrieves and not method.needs_model)
+"""Methods that need a model have tests of their own."""
 
 ODD_QUESTIONS = {
     "empty": "",

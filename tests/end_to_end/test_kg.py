@@ -49,7 +49,7 @@ def test_a_graph_alone_is_an_index(graph: Path) -> None:
         if not method.needs_model and name != "rerank":
             answer = index.ask("What is said about nothing in particular?", name)
             assert (answer.citations, bool(answer.text)) == ((), True), name
-        if not method.needs_model and name != "rerank" and method.retriever:
+        if not method.needs_model and name != "rerank" and method.retrieves:
             assert index.retrieve("Who directed Grey Heron?", name).passages == (), name
 
 

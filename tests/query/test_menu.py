@@ -28,7 +28,7 @@ def test_even_where_nothing_is_near(wrong: str) -> None:
 
 def test_methods_that_find_no_passages_say_so(context: Context) -> None:
     for name, method in METHODS.items():
-        if method.retriever is None:
+        if not method.retrieves:
             with pytest.raises(UnknownMethod, match=f"'{name}' has no passages to retrieve"):
                 find_retriever(name, context)
         elif not method.needs_model:
@@ -39,7 +39,7 @@ def test_methods_that_find_no_passages_say_so(context: Context) -> None:
 def test_methods_without_a_stand_in_say_that_they_need_a_model(name: str, context: Context) -> None:
     with pytest.raises(NeedsModel, match=f"'{name}' takes a language model: set llm.model"):
         METHODS[name].answerer(context)
-    if METHODS[name].retriever:
+    if METHODS[name].retrieves:
         with pytest.raises(NeedsModel, match="set llm"):
             find_retriever(name, context)
 

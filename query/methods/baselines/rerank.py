@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from conspectus.prompts.embedding.reranker import open_reranker
 from conspectus.query.context import Context
+from conspectus.query.menu import find_retriever
 from conspectus.query.types import Evidence, Retriever, Step
 from conspectus.storage.errors import SettingsError
 
@@ -39,3 +40,8 @@ class RerankRetriever:
         best = tuple(sorted(rescored, key=lambda each: (-each.score, each.chunk_id))[:k])
         step = Step("rerank", f"{len(passages)} candidates of {self._settings.candidates} by {self._settings.model}")
         return Evidence(best, trace=(*found.trace, step))
+
+
+def open_rerank(context: Context) -> RerankRetriever:
+    """Return the retriever that reranks the candidates of the method `rerank.candidates`."""
+    return RerankRetriever(context, find_retriever(context.settings.rerank.candidates, context))

@@ -38,10 +38,10 @@ class _Subjects:
 
 
 class FastToG:
-    """Answers from chains of communities; without a model as `name`:offline."""
+    """Answers from chains of communities; with or without a language model."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name if model else f"{name}:offline"
+        self._name = name
         self._context = context
         self._model = model
         self._settings = context.settings.fasttog

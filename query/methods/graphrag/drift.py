@@ -13,12 +13,13 @@ from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_branch import Asker, Branch
+from conspectus.query.methods.graphrag.drift_offline import ExtractiveDriftSearch
 from conspectus.query.methods.graphrag.drift_primer import Primed, failed, gained, prime
 from conspectus.query.methods.graphrag.local import find_context
 from conspectus.query.methods.graphrag.map_step import Material, Note, material_of
 from conspectus.query.reader.cited_answer import Written, write
 from conspectus.query.reader.material import evidence
-from conspectus.query.types import Answer, Say, Step
+from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.names import words
 
@@ -26,7 +27,7 @@ STEP = "follow_up"
 _REDUCE = "reduce"
 
 
-class Drift:
+class DriftSearch:
     """Answers with a model that asks itself follow-up questions.
 
     The calls of one question are at most 1 (a hypothetical answer) + `folds` (the primer) + `rounds` x `follow_ups`
@@ -177,3 +178,8 @@ class _Walk:
 
 def _key(question: str) -> str:
     return " ".join(word.key for word in words(question)) or question.strip()
+
+
+def open_drift(name: str, context: Context, model: LanguageModel | None) -> Answerer:
+    """Return DRIFT search, or its stand-in without a language model."""
+    return DriftSearch(name, context, model) if model else ExtractiveDriftSearch(name, context)

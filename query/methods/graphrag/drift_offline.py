@@ -23,7 +23,7 @@ _SHARE = 0.6
 At 0.5 recall@5 of 50 HotpotQA questions was .860, at 0.7 .830, with the question alone .850."""
 
 
-class ExtractiveDrift:
+class ExtractiveDriftSearch:
     """Answers with sentences of the passages that local search finds for the question and for what it leads to."""
 
     def __init__(self, name: str, context: Context) -> None:

@@ -13,9 +13,8 @@ from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answering import assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.map_input import NearestPassages, Selector
+from conspectus.query.methods.graphrag.map_input import Selector
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
-from conspectus.query.reader.extractive import quote_evidence
 from conspectus.query.reader.material import ScoredUnit, Statement, Unit, evidence
 from conspectus.query.reader.mmr import diverse
 from conspectus.query.types import Answer, Say, Step
@@ -23,7 +22,7 @@ from conspectus.storage.arrays import Vectors
 from conspectus.storage.index import per_index
 
 
-class GlobalSearch:
+class ExtractiveGlobalSearch:
     """Answers over what a selector selects: the reports of a level, those of a walk down, or every passage."""
 
     def __init__(self, name: str, context: Context, selector: Selector) -> None:
@@ -104,19 +103,3 @@ class GlobalSearch:
 @per_index
 def _statement_vectors(context: Context) -> dict[str, Vectors]:
     return {}
-
-
-class ExtractiveVectorSearch:
-    """Naive vector search without a model: sentences of the nearest passages that one window holds."""
-
-    def __init__(self, name: str, context: Context) -> None:
-        self._name = name
-        self._context = context
-
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return up to `answer.sentences` sentences that together cover the question, as of any passages."""
-        with assembling(question, self._name) as assembly:
-            scored, step = NearestPassages(self._context).nearest(question)
-            found = replace(evidence(self._context, scored), trace=(step,))
-            assembly.over(len(scored), sum(passage.unit.n_tokens for passage in scored))
-            return quote_evidence(assembly, self._context, found, say)

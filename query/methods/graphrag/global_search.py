@@ -7,15 +7,18 @@ in parallel; the notes of score zero are dropped, and those that help most fill 
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.map_input import Selector
+from conspectus.query.methods.graphrag.dynamic import ClosenessRater, DynamicReports, ModelRater
+from conspectus.query.methods.graphrag.global_offline import ExtractiveGlobalSearch
+from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
 from conspectus.query.reader.cited_answer import Written, write
 from conspectus.query.reader.material import evidence
 from conspectus.query.reader.packing import Window, pack, shuffled
-from conspectus.query.types import Answer, Say, Step
+from conspectus.query.types import Answer, Answerer, Say, Step
+from conspectus.storage.community_level import Level
 
 
-class MapReduce:
+class GlobalSearch:
     """Answers with a model over what a selector selects."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel, selector: Selector) -> None:
@@ -70,3 +73,25 @@ def _reduced(notes: Notes, material: Material, written: Written) -> Step:
         f"{len(material.notes)} of {len(notes.notes)} notes on {len(material.units)} reports or passages, "
         f"{material.n_tokens} tokens; {len(written.citations)} citations made",
     )
+
+
+def open_level_search(name: str, context: Context, model: LanguageModel | None, level: Level | None = None) -> Answerer:
+    """Return global search over the reports of one level, by default `global_search.level`."""
+    return _search(name, context, model, LevelReports(context, level or context.settings.global_search.level))
+
+
+def open_dynamic_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
+    """Return global search over the reports that dynamic community selection finds relevant."""
+    rater = ModelRater(context, model) if model else ClosenessRater(context)
+    return _search(name, context, model, DynamicReports(context, rater))
+
+
+def open_passage_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
+    """Return the map-reduce over all passages, the condition TS."""
+    return _search(name, context, model, EveryPassage(context))
+
+
+def _search(name: str, context: Context, model: LanguageModel | None, selector: Selector) -> Answerer:
+    if model is None:
+        return ExtractiveGlobalSearch(name, context, selector)
+    return GlobalSearch(name, context, model, selector)

@@ -59,37 +59,29 @@ def find_context(context: Context, question: str) -> LocalContext:
     return local_context(context, LocalSelection(context, question))
 
 
-class ExtractiveLocalSearch:
-    """Local search without a model: sentences of the passages that the same window holds."""
-
-    def __init__(self, name: str, context: Context) -> None:
-        self._name = name
-        self._context = context
-
-    async def answer(self, question: str, say: Say) -> Answer:
-        """Return up to `answer.sentences` sentences that together cover the question, as of any passages."""
-        with assembling(question, self._name) as assembly:
-            found = find_context(self._context, question)
-            assembly.over(len(found.units), found.n_tokens)
-            shown = replace(evidence(self._context, found.units), trace=found.trace)
-            return quote_evidence(assembly, self._context, shown, say)
-
-
 class LocalSearch:
-    """Answers with a model over what local search finds."""
+    """Answers from what local search finds.
 
-    def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
+    With a model, in one call over the window; without one, with sentences of the passages in the same window.
+    """
+
+    def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
         self._context = context
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the model's answer in one call; what it cites are sentences of the documents."""
+        """Return the answer; it cites sentences of the documents."""
+        context = self._context
         with assembling(question, self._name) as assembly:
-            found = find_context(self._context, question)
+            found = find_context(context, question)
             units = [scored.unit for scored in found.units]
+            assembly.over(len(units), found.n_tokens)
+            if self._model is None:
+                shown = replace(evidence(context, found.units), trace=found.trace)
+                return quote_evidence(assembly, context, shown, say)
             written = await write(
-                self._context,
+                context,
                 self._model,
                 question,
                 found.text,
@@ -97,16 +89,15 @@ class LocalSearch:
                 say,
                 prompt="query/local_answer",
                 step=STEP,
-                most_words=self._context.settings.local_search.words,
+                most_words=context.settings.local_search.words,
             )
             assembly.add(*found.trace)
             assembly.step(
                 "read", f"{len(units)} reports, records and passages read, {len(written.citations)} citations made"
             )
-            assembly.over(len(units), found.n_tokens)
             return assembly.assemble(
                 written.text,
                 citations=written.citations,
-                evidence=evidence(self._context, found.units),
+                evidence=evidence(context, found.units),
                 dropped_citations=written.dropped,
             )

@@ -15,6 +15,7 @@ from conspectus.query.methods.graphrag.graph_tables import Knowledge, knowledge_
 from conspectus.query.methods.ppr.seeds import text_scores
 from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Ints, Rows
+from conspectus.storage.community_level import level_number
 from conspectus.storage.settings import LocalSettings
 
 _HELD = 0.5
@@ -103,7 +104,7 @@ class LocalSelection:
         For each entity it is the report of its finest community on `local_search.level` or above that has one.
         """
         known = self.knowledge
-        deepest = int(self._settings.level[1:])
+        deepest = level_number(self._settings.level)
         held: dict[int, int] = {}
         for entity in self.entities.rows.tolist():
             rows = known.reports_of.of(entity).tolist()

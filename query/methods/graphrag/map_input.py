@@ -8,6 +8,7 @@ from conspectus.query.context import Context
 from conspectus.query.reader.material import ScoredUnit, Unit, passage_unit, report_units
 from conspectus.query.reader.packing import filled
 from conspectus.query.types import Step
+from conspectus.storage.community_level import Level, level_name, level_number
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Community
 
@@ -39,9 +40,9 @@ class Selector(Protocol):
 class LevelReports:
     """All reports of one level of the hierarchy, `c0` the coarsest; the deepest one where `level` is deeper."""
 
-    def __init__(self, context: Context, level: str) -> None:
+    def __init__(self, context: Context, level: Level) -> None:
         self._context = context
-        self._level = int(level[1:])
+        self._level = level_number(level)
 
     async def select(self, question: str) -> Selected:
         """Return the reports of the communities of the level, which is a partition of all entities."""
@@ -50,9 +51,15 @@ class LevelReports:
         ids = {each.same_as or each.id for each in communities if each.level == level}
         units = tuple(each for id_, each in report_units(self._context).items() if id_ in ids)
         if not units and self._context.narrowed:
-            return await passages_instead(self._context, question, f"level c{level} has no report that may be read")
-        shallower = f" (c{self._level} was asked for; the hierarchy ends at c{level})" if level != self._level else ""
-        return Selected(units, (accounted(f"level c{level} has", "reports", units, shallower),))
+            return await passages_instead(
+                self._context, question, f"level {level_name(level)} has no report that may be read"
+            )
+        shallower = (
+            f" ({level_name(self._level)} was asked for; the hierarchy ends at {level_name(level)})"
+            if level != self._level
+            else ""
+        )
+        return Selected(units, (accounted(f"level {level_name(level)} has", "reports", units, shallower),))
 
 
 class EveryPassage:

@@ -15,7 +15,7 @@ from conspectus.query.methods.gretriever.answer_offline import best_supported
 from conspectus.query.methods.gretriever.carry_over import with_kept
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph
-from conspectus.query.types import Answer, Evidence, Say
+from conspectus.query.types import Answer, Answerer, Evidence, Say
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.text.tokens import count_tokens
 
@@ -36,10 +36,10 @@ class GRetrieverRetriever:
 
 
 class GRetriever:
-    """Answers from the subgraph of a question; without a model as `name`:offline."""
+    """Answers from the subgraph of a question; with or without a language model."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name if model else f"{name}:offline"
+        self._name = name
         self._context = context
         self._model = model
 
@@ -74,3 +74,12 @@ class GRetriever:
 def _evidence(context: Context, found: Retrieved, question: str, k: int) -> Evidence:
     passages = passages_of(context, found.subgraph, question, k)
     return Evidence(passages, trace=found.trace, subgraph=found.subgraph)
+
+
+def open_gretriever(name: str, context: Context, model: LanguageModel | None) -> Answerer:
+    """Return the answerer: with the trained prompt of the settings, a language model, or neither."""
+    if not context.settings.soft_prompt.folder:
+        return GRetriever(name, context, model)
+    from conspectus.query.methods.gretriever.soft.answer import SoftGRetriever
+
+    return SoftGRetriever(f"{name.removesuffix(':offline')}:soft", context)

@@ -42,7 +42,7 @@ class Triples:
     """Answers from the nearest triples: what a model reads in them, or without one the far end of the nearest."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name if model else f"{name}:offline"
+        self._name = name
         self._context = context
         self._model = model
 

@@ -23,10 +23,10 @@ from conspectus.query.walk.graph import KnowledgeGraph, open_graph
 
 
 class Tog:
-    """Answers from paths of the graph; without a model as `tog:offline`."""
+    """Answers from paths of the graph; with or without a language model."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name if model else f"{name}:offline"
+        self._name = name
         self._context = context
         self._model = model
 

@@ -34,10 +34,10 @@ _LEAST_MATCHED = 0.5
 
 
 class Tog2:
-    """Answers from the graph and the documents; without a model as `tog2:offline`."""
+    """Answers from the graph and the documents; with or without a language model."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
-        self._name = name if model else f"{name}:offline"
+        self._name = name
         self._context = context
         self._model = model
         self._settings = context.settings.tog
@@ -278,9 +278,9 @@ class Search:
 class Tog2Retriever:
     """The passages that a walk of ToG-2 comes to."""
 
-    def __init__(self, context: Context, model: LanguageModel | None) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._model = model
+        self._model = context.model
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages of the topics, of what the walk came to, and of the question itself."""

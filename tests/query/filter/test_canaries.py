@@ -107,7 +107,7 @@ def told(index: Index, method: str) -> list[str]:
             found.append(repr(index.ask(question, method, found.append)))
         except ModelError as error:
             found.append(str(error))
-        if METHODS[method].retriever:
+        if METHODS[method].retrieves:
             found.append(repr(index.retrieve(question, method)))
     return found
 

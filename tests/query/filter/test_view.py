@@ -108,7 +108,6 @@ def rows(index: Index, record: type[Any]) -> list[Any]:
 
 def passages(context: Context, method: str) -> list[tuple[str, float]]:
     retriever = METHODS[method].retriever
-    assert retriever
     found = asyncio.run(retriever(context).retrieve(QUESTION, 10))
     return [(each.chunk_id, round(each.score, 5)) for each in found.passages]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.auto import AutoAnswerer
+from conspectus.query.methods.auto import Auto
 from conspectus.query.types import Answer, Say
 from conspectus.storage.settings import LlmSettings
 
@@ -38,7 +38,7 @@ class Named:
 
 
 def chosen(context: Context, question: str) -> str:
-    answer = asyncio.run(AutoAnswerer(context, Named("whole"), Named("parts")).answer(question, print))
+    answer = asyncio.run(Auto(context, Named("whole"), Named("parts")).answer(question, print))
     assert answer.trace[0].name == "auto"
     return answer.method
 

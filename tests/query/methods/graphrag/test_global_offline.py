@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag.global_offline import _statement_vectors
 from conspectus.query.types import Answer
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Document, Report
@@ -67,11 +68,11 @@ def test_no_entity_is_covered_by_two_reports_of_a_level(level: int, context: Con
 def test_statements_are_embedded_once(context: Context) -> None:
     cold = Context(Index.open(context.index.root), context.settings)
     first = ask(cold, "global:c0")
-    kept = {key for key in cold.index._kept if key.startswith("statements ")}
-    assert {f"statements {each.report.id}" for each in first.evidence.reports} == kept
+    vectors = _statement_vectors(cold)
+    assert {scored.report.id for scored in first.evidence.reports} == set(vectors)
     assert ask(cold, "global:c0").text == first.text
-    passages = {each.chunk_id for each in ask(cold, "ts").evidence.passages}
-    assert {f"statements {each}" for each in passages} <= cold.index._kept.keys()
+    passages = {passage.chunk_id for passage in ask(cold, "ts").evidence.passages}
+    assert passages <= vectors.keys()
 
 
 @pytest.mark.parametrize("method", ["global:c0", "ts"])

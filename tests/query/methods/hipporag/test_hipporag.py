@@ -248,7 +248,6 @@ def test_hipporag_2_is_igraphs_walk_to_the_passages(tarn: Context) -> None:
 )
 def test_they_find_the_second_hop(method: str, question: str, tarn: Context) -> None:
     retriever = METHODS[method].retriever
-    assert retriever
     found = asyncio.run(retriever(tarn).retrieve(question, 2))
     assert "brewer" in {each.document_id for each in found.passages}
     pushing = replace(tarn, settings=tarn.settings.model_copy(update={"ppr": PprSettings()}))
