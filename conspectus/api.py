@@ -23,7 +23,7 @@ from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from conspectus.pipelines.build_report import BuildReport
-    from conspectus.pipelines.exchange.export_result import Exported
+    from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.query.context import Context
     from conspectus.query.explain.types import Explanation
     from conspectus.query.types.trace import WalkTrace
@@ -374,7 +374,7 @@ class Index:
         rows = self.filter().context.index.rows(Merge)
         return sorted(rows, key=lambda merge: (merge.name, merge.alias, merge.id))
 
-    def export(self, name: str, to: str | Path, *, force: bool = False) -> "Exported":
+    def export(self, name: str, to: str | Path, *, force: bool = False) -> "ExportResult":
         """Write the index, or the view of a filter, in a format that other programs read.
 
         Args:

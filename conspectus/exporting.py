@@ -1,8 +1,8 @@
-"""The formats that an index can be written in, by name. A new one is a function and a line here."""
+"""The formats that an index can be exported to. A new format is a function and a row of `EXPORTS`."""
 
 import difflib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,78 +10,58 @@ from conspectus.atomic_write import placing
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.exchange.export_result import Exported
+    from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.storage.index import Index
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
-    """A format: what it is for, in a line, and what writes it.
+class ExportFormat:
+    """A format.
 
-    `write` gets the index and a path at which nothing is, and writes one file there. A format of several files has
-    `holds`, patterns of their names; it makes a folder there and writes them in it.
+    Attributes:
+        about: What the format is for, in one line.
+        writer: The function that writes it, as "module:function" below `conspectus`. It takes an index and a path that
+            does not exist, writes a file there (or makes a folder and writes its files) and returns an ExportResult.
+        holds: Patterns of the files of a format that is a folder; empty for a format that is one file.
     """
 
     about: str
-    write: "Callable[[Index, Path], Exported]"
+    writer: str
     holds: tuple[str, ...] = ()
 
 
-def _graphrag(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.exchange.graphrag.exporter import write_graphrag
-
-    return write_graphrag(index, to)
-
-
-def _graphml(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.exchange.graphml_export import write_graphml
-
-    return write_graphml(index, to)
-
-
-def _ntriples(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.exchange.ntriples_export import write_ntriples
-
-    return write_ntriples(index, to)
-
-
-def _openie(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.exchange.openie.export import write_openie
-
-    return write_openie(index, to)
-
-
-def _csv(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.exchange.csv_export import write_csv
-
-    return write_csv(index, to)
-
-
-def _spreadsheet(index: "Index", to: Path) -> "Exported":
-    from conspectus.pipelines.exchange.csv_export import write_spreadsheet_csv
-
-    return write_spreadsheet_csv(index, to)
-
-
-def _html(index: "Index", to: Path) -> "Exported":
-    from conspectus.map.page import write_html
-
-    return write_html(index, to)
-
-
-EXPORTS: dict[str, Export] = {
-    "html": Export("a map of the communities in one page, for any browser, offline", _html),
-    "graphrag": Export("the tables that Microsoft GraphRAG 3 loads and queries", _graphrag, ("*.parquet",)),
-    "graphml": Export("entities, relations and communities for Gephi, igraph, networkx", _graphml),
-    "ntriples": Export("entities, relations and where they stand as RDF", _ntriples),
-    "openie": Export("names and triples of each passage, as HippoRAG keeps them", _openie),
-    "csv": Export("every table as a file of comma-separated values", _csv, ("*.csv",)),
-    "csv:spreadsheet": Export("the same for spreadsheets: no text is run as a formula", _spreadsheet, ("*.csv",)),
+EXPORTS: dict[str, ExportFormat] = {
+    "html": ExportFormat("a map of the communities in one page, for any browser, offline", "map.page:write_html"),
+    "graphrag": ExportFormat(
+        "the tables that Microsoft GraphRAG 3 loads and queries",
+        "pipelines.exchange.graphrag.exporter:write_graphrag",
+        ("*.parquet",),
+    ),
+    "graphml": ExportFormat(
+        "entities, relations and communities for Gephi, igraph, networkx",
+        "pipelines.exchange.graphml_export:write_graphml",
+    ),
+    "ntriples": ExportFormat(
+        "entities, relations and their places in the documents as RDF",
+        "pipelines.exchange.ntriples_export:write_ntriples",
+    ),
+    "openie": ExportFormat(
+        "names and triples of each passage, in HippoRAG's format",
+        "pipelines.exchange.openie.export:write_openie",
+    ),
+    "csv": ExportFormat(
+        "every table as a file of comma-separated values", "pipelines.exchange.csv_export:write_csv", ("*.csv",)
+    ),
+    "csv:spreadsheet": ExportFormat(
+        "the same for spreadsheets: no text is run as a formula",
+        "pipelines.exchange.csv_export:write_spreadsheet_csv",
+        ("*.csv",),
+    ),
 }
 """Every format, by the name that the command line and the API take."""
 
 
-def find_export(name: str) -> Export:
+def find_export(name: str) -> ExportFormat:
     """Return the format of that name; UsageError names the nearest known one."""
     if name in EXPORTS:
         return EXPORTS[name]
@@ -89,13 +69,25 @@ def find_export(name: str) -> Export:
     raise UsageError(f"unknown format {name!r}; did you mean {nearest[0]!r}? There are: {', '.join(EXPORTS)}")
 
 
-def export(index: "Index", name: str, to: Path, *, force: bool = False) -> "Exported":
-    """Write an index in a format at `to`, whole or not at all; return the files and what is in them.
+def export(index: "Index", name: str, to: Path, *, force: bool = False) -> "ExportResult":
+    """Write an index in a format, whole or not at all.
 
-    UsageError for a format that there is not, and where something is at `to` already. With `force` that is replaced: a
-    file, or a folder that holds nothing but what this format writes.
+    Args:
+        index: The index.
+        name: A key of `EXPORTS`.
+        to: The file or folder to write.
+        force: Replace what exists at `to`: a file, or a folder that contains only files of this format.
+
+    Returns:
+        The files that were written, and what they contain.
+
+    Raises:
+        UsageError: There is no such format, or something exists at `to`.
+        IndexCorrupt: The index cannot be read.
     """
     chosen = find_export(name)
+    module, function = chosen.writer.split(":")
+    write = getattr(import_module(f"conspectus.{module}"), function)
     with placing(to, chosen.holds, force=force) as staged:
-        done = chosen.write(index, staged)
-    return replace(done, files=tuple(to / each.relative_to(staged) for each in done.files))
+        result: ExportResult = write(index, staged)
+    return replace(result, files=tuple(to / file.relative_to(staged) for file in result.files))

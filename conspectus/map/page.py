@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from conspectus.map.data import Content, Limits, content_of
-from conspectus.pipelines.exchange.export_result import Exported
+from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage.records import Document
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _ICON = (
 )
 
 
-def write_html(index: "Index", to: Path, *, title: str | None = None, limits: Limits | None = None) -> Exported:
+def write_html(index: "Index", to: Path, *, title: str | None = None, limits: Limits | None = None) -> ExportResult:
     """Write the map of an index as one page; return what is on it, with notes on what is not.
 
     `title` heads the page: without one the titles of up to three documents, the name of the index's folder where there
@@ -39,7 +39,7 @@ def write_html(index: "Index", to: Path, *, title: str | None = None, limits: Li
     """
     content = content_of(index, title or _title(index), limits or Limits())
     to.write_text(page(content), "utf-8", newline="\n")
-    return Exported((to,), content.rows, content.notes)
+    return ExportResult((to,), content.rows, content.notes)
 
 
 def page(content: Content) -> str:

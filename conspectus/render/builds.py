@@ -14,7 +14,7 @@ from conspectus.storage.tables import TABLES
 
 if TYPE_CHECKING:
     from conspectus.doctor import Check
-    from conspectus.pipelines.exchange.export_result import Exported
+    from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.pipelines.migration import Migrated
     from conspectus.pipelines.tuning.tune import Tuning
     from conspectus.storage.records import Merge
@@ -243,13 +243,13 @@ def merges_text(index: Path, merges: Sequence["Merge"]) -> str:
     return "\n".join(lines)
 
 
-def export_text(done: "Exported", to: Path) -> str:
+def export_text(done: "ExportResult", to: Path) -> str:
     """Return where an export is, how much it holds, and its notes."""
     rows = ", ".join(count(number, kind) for kind, number in done.rows.items() if number)
     return "\n".join([f"wrote {to}: {rows or 'the index is empty'}", *(f"  {note}" for note in done.notes)])
 
 
-def export_json(name: str, done: "Exported") -> dict[str, Any]:
+def export_json(name: str, done: "ExportResult") -> dict[str, Any]:
     """Return an export in the form of `conspectus export --json`."""
     return {
         "format": name,

@@ -9,9 +9,8 @@ from pathlib import Path
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.backends.llm import AskedModel, MeteredModel, name_phrases
 from conspectus.pipelines.backends.nlp import NlpBackend
-from conspectus.pipelines.exchange.openie.file import by_chunk, read_open
-from conspectus.pipelines.exchange.openie.hipporag import read_results
-from conspectus.pipelines.exchange.openie.passages import placed
+from conspectus.pipelines.exchange.openie.passages import by_chunk, placed
+from conspectus.pipelines.exchange.openie.read import read_open, read_results
 from conspectus.pipelines.runner import Progress, Runner
 from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge

@@ -11,7 +11,7 @@ from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.export_result import Exported
+from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage.index import Index
 from conspectus.storage.records import Entity, Mention, Relation
 from conspectus.storage.tables import TABLES
@@ -23,12 +23,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _BOM = "\ufeff"
 
 
-def write_csv(index: Index, to: Path) -> Exported:
+def write_csv(index: Index, to: Path) -> ExportResult:
     """Write each table as a file of the folder `to`; every value is exactly what the index holds."""
     return _write(index, to, "", lambda text: text)
 
 
-def write_spreadsheet_csv(index: Index, to: Path) -> Exported:
+def write_spreadsheet_csv(index: Index, to: Path) -> ExportResult:
     """The same for spreadsheet programs: no text of a document is run as a formula there.
 
     A text that begins like one has an apostrophe before it; the files begin with the mark that tells Excel that they
@@ -36,10 +36,10 @@ def write_spreadsheet_csv(index: Index, to: Path) -> Exported:
     """
     done = _write(index, to, _BOM, _harmless)
     note = "a text that a spreadsheet would run as a formula has an apostrophe before it"
-    return Exported(done.files, done.rows, (*done.notes, note))
+    return ExportResult(done.files, done.rows, (*done.notes, note))
 
 
-def _write(index: Index, to: Path, mark: str, text: Callable[[str], str]) -> Exported:
+def _write(index: Index, to: Path, mark: str, text: Callable[[str], str]) -> ExportResult:
     to.mkdir()
     names = {each.id: each.name for each in index.rows(Entity)}
     rows: dict[str, int] = {}
@@ -55,7 +55,7 @@ def _write(index: Index, to: Path, mark: str, text: Callable[[str], str]) -> Exp
                 cells = [_cell(getattr(row, column), text) for column in columns]
                 written.writerow([*cells, *(text(names.get(getattr(row, id_) or "", "")) for id_ in added.values())])
         rows[table] = len(made)
-    return Exported(tuple(to / name for name in FILES), rows)
+    return ExportResult(tuple(to / name for name in FILES), rows)
 
 
 _ADDED: Mapping[type, Mapping[str, str]] = {

@@ -1,14 +1,17 @@
-"""What an export has written."""
+"""The result of an export."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """The files of an export, and how many rows of each kind are in them.
+class ExportResult:
+    """What an export has written.
 
-    `notes` say in words what the format has no place for, or what else whoever ordered the export should know.
+    Attributes:
+        files: The files.
+        rows: The number of rows of each kind.
+        notes: Sentences about what the format has no place for, and whatever else the user should know.
     """
 
     files: tuple[Path, ...]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from conspectus.pipelines.exchange.export_result import Exported
+from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Entity, Relation
 
@@ -39,7 +39,7 @@ _RELATION = {
 }
 
 
-def write_graphml(index: Index, to: Path) -> Exported:
+def write_graphml(index: Index, to: Path) -> ExportResult:
     """Write entities as nodes and relations as directed edges of one file, each with its columns."""
     entities, relations = index.rows(Entity), index.rows(Relation)
     community_of = _communities(index.rows(Community))
@@ -60,7 +60,7 @@ def write_graphml(index: Index, to: Path) -> Exported:
     lost = sum(any(map(_UNWRITABLE.search, (each.name, each.description, *each.types))) for each in entities)
     lost += sum(any(map(_UNWRITABLE.search, (each.predicate, each.description))) for each in relations)
     notes = (f"{lost:,} rows have signs that XML cannot hold; each is U+FFFD now",) if lost else ()
-    return Exported((to,), {"entities": len(entities), "relations": len(relations)}, notes)
+    return ExportResult((to,), {"entities": len(entities), "relations": len(relations)}, notes)
 
 
 def _communities(communities: Iterable[Community]) -> Mapping[int, dict[str, str]]:

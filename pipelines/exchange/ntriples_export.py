@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
-from conspectus.pipelines.exchange import ntriples_terms as terms
-from conspectus.pipelines.exchange.export_result import Exported
+from conspectus.pipelines.exchange import rdf_terms as terms
+from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 
@@ -19,7 +19,7 @@ _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _ESCAPED = re.compile('[\\\\"\x00-\x1f\x7f-\x9f\ufffe\uffff]')
 
 
-def write_ntriples(index: Index, to: Path) -> Exported:
+def write_ntriples(index: Index, to: Path) -> ExportResult:
     """Write entities, relations, and the mentions, chunks and documents that they come from, as one file."""
     tables = (
         ("entities", (_entity(each) for each in index.rows(Entity))),
@@ -41,7 +41,7 @@ def write_ntriples(index: Index, to: Path) -> Exported:
         predicates = sorted({each.predicate for each in index.rows(Relation)} - {""})
         for each in predicates:
             stream.write(f"{_predicate(each)} {_iri(terms.LABEL)} {_literal(each)} .\n")
-    return Exported((to,), {"triples": triples + len(predicates), **rows})
+    return ExportResult((to,), {"triples": triples + len(predicates), **rows})
 
 
 def _entity(each: Entity) -> Iterator[str]:

@@ -8,11 +8,9 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.guards import local, open_zip, parse_xml, read_member
 from conspectus.pipelines.readers.html import add_page, decoded_page, parse_page
-from conspectus.pipelines.readers.row_types import Lost, Row
-from conspectus.pipelines.readers.text_builder import Draft, sensible_title
-from conspectus.pipelines.readers.xml_guard import local, parse_xml
-from conspectus.pipelines.readers.zip_guard import open_zip, read_member
+from conspectus.pipelines.readers.rows import Draft, Lost, Row, sensible_title
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:

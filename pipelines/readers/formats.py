@@ -6,11 +6,11 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.row_types import Lost, Row
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.readers.nested import Nest
+    from conspectus.pipelines.readers.archives import Nest
 
 READERS: Mapping[str, tuple[str, str]] = {
     ".txt": ("plain", "read_plain"),
@@ -19,10 +19,10 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".html": ("html", "read_html"),
     ".htm": ("html", "read_html"),
     ".xhtml": ("html", "read_html"),
-    ".pdf": ("pdf", "read_pdf"),
-    ".docx": ("word", "read_word"),
-    ".pptx": ("slides", "read_slides"),
-    ".xlsx": ("spreadsheets", "read_workbook"),
+    ".pdf": ("pdf.reader", "read_pdf"),
+    ".docx": ("office.word", "read_word"),
+    ".pptx": ("office.slides", "read_slides"),
+    ".xlsx": ("office.spreadsheets", "read_workbook"),
     ".epub": ("epub", "read_epub"),
     ".csv": ("tabular", "read_csv"),
     ".tsv": ("tabular", "read_csv"),

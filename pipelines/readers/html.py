@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, encoding_of
-from conspectus.pipelines.readers.row_types import Row
-from conspectus.pipelines.readers.text_builder import Draft, folded, sensible_title
-from conspectus.pipelines.readers.xml_guard import local, refuse_memory
+from conspectus.pipelines.readers.guards import local, refuse_memory
+from conspectus.pipelines.readers.rows import Draft, Row, folded, sensible_title
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:

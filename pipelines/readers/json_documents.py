@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
-from conspectus.pipelines.readers.row_types import (
+from conspectus.pipelines.readers.rows import (
     Lost,
     Record,
     Row,

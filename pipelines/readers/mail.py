@@ -13,10 +13,10 @@ from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from conspectus.pipelines.readers.archives import Exhausted, Names, Nest, read_part
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
 from conspectus.pipelines.readers.formats import read_rows
-from conspectus.pipelines.readers.nested import Exhausted, Names, Nest, read_part
-from conspectus.pipelines.readers.row_types import Lost, Row, as_title, strings, too_long
+from conspectus.pipelines.readers.rows import Lost, Row, as_title, strings, too_long
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 

@@ -12,7 +12,7 @@ from typing import IO
 
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
 from conspectus.pipelines.readers.json_documents import MAX_VALUES, value_count
-from conspectus.pipelines.readers.row_types import (
+from conspectus.pipelines.readers.rows import (
     Lost,
     Record,
     Row,

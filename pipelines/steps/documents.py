@@ -15,7 +15,7 @@ from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.filenames import storable, visible
 from conspectus.pipelines.readers.formats import read_rows
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
-from conspectus.pipelines.readers.row_types import Lost, Row
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document, Failure

@@ -10,8 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
-from conspectus.pipelines.exchange.kg.attributes import ForeignRow, ToldThing, ToldTriple
-from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ToldThing, ToldTriple
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.hashing import short_id, short_id_of, sized
 from conspectus.storage.records import GRAPH_FILE, Entity, Origin, Relation

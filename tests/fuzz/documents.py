@@ -6,9 +6,7 @@ from pathlib import Path
 
 from conspectus.pipelines.evaluation.suites import read_questions
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.exchange.openie.file import read_open
-from conspectus.pipelines.exchange.openie.hipporag import read_passages
-from conspectus.pipelines.exchange.openie.lightrag import CHUNKS
+from conspectus.pipelines.exchange.openie.read import CHUNKS, read_open, read_passages
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.query.conversation.session import read_session
 from conspectus.storage.errors import ConspectusError

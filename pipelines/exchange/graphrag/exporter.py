@@ -11,7 +11,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.exchange.export_result import Exported
+from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.pipelines.exchange.graphrag.documents import CREATED
 from conspectus.pipelines.exchange.graphrag.schema import ROOT, TABLES, arrow_table
 from conspectus.storage.hashing import entity_id
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 """A row of one of GraphRAG's tables, by column."""
 
 
-def write_graphrag(index: Index, to: Path) -> Exported:
+def write_graphrag(index: Index, to: Path) -> ExportResult:
     """Write the index as GraphRAG's tables.
 
     covariates.parquet is written only if the index has claims. The vectors of entities, chunks and reports are written
@@ -65,7 +65,7 @@ def write_graphrag(index: Index, to: Path) -> Exported:
     for name, table in tables.items():
         pq.write_table(table, to / f"{name}.parquet")
     files = tuple(to / f"{name}.parquet" for name in tables)
-    return Exported(files, {name: len(table) for name, table in tables.items()}, _notes(index))
+    return ExportResult(files, {name: len(table) for name, table in tables.items()}, _notes(index))
 
 
 def graphrag_rows(index: Index) -> dict[str, list[Row]]:

@@ -7,9 +7,8 @@ from tempfile import SpooledTemporaryFile
 from conspectus.pipelines.exchange.kg.builder import Collector, ImportedGraph
 from conspectus.pipelines.exchange.kg.files import suffix_of
 from conspectus.pipelines.exchange.kg.graphml import read_graphml
-from conspectus.pipelines.exchange.kg.jsonl import read_jsonl
-from conspectus.pipelines.exchange.kg.ntriples import read_ntriples
-from conspectus.pipelines.exchange.kg.tsv import read_csv, read_labels, read_tsv, read_txt
+from conspectus.pipelines.exchange.kg.rdf import read_ntriples
+from conspectus.pipelines.exchange.kg.triple_lines import read_csv, read_jsonl, read_labels, read_tsv, read_txt
 from conspectus.pipelines.exchange.kg.wikidata import read_wikidata
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings

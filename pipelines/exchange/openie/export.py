@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.export_result import Exported
+from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.text.nlp import CONCEPT, TITLE
@@ -16,7 +16,7 @@ RELATED = "is related to"
 """What joins the ends of a relation that has no predicate: a triple must say something."""
 
 
-def write_openie(index: Index, to: Path) -> Exported:
+def write_openie(index: Index, to: Path) -> ExportResult:
     """Write one entry a chunk: its passage (the document's title on a line before it), its names, and its triples."""
     chunks = index.rows(Chunk)
     title_of = {each.id: " ".join(each.title.split()) for each in index.rows(Document)}
@@ -46,7 +46,7 @@ def write_openie(index: Index, to: Path) -> Exported:
     notes = [f"{unsaid:,} relations have no predicate: {RELATED!r} stands for it"] if unsaid else []
     notes += [f"{alone:,} relations that no document states left out: they belong to no passage"] if alone else []
     rows = {"chunks": len(docs), "entities": len(said), "triples": sum(len(each["extracted_triples"]) for each in docs)}
-    return Exported((to,), rows, tuple(notes))
+    return ExportResult((to,), rows, tuple(notes))
 
 
 def _names(index: Index) -> dict[str, list[str]]:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from conspectus.pipelines.build_report import EXTRACT
-from conspectus.pipelines.exchange.openie.file import by_chunk
 from conspectus.pipelines.steps.extract.openie import OpenExtraction
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Document, Failure
+from conspectus.storage.text.names import words
 
 _LONGEST_TITLE = 150
 """Characters; a first line that is longer is no title."""
@@ -117,3 +117,31 @@ def _keys(title: str, text: str) -> set[str]:
 
 def _key(text: str) -> str:
     return digest(" ".join(text.split()))
+
+
+def by_chunk(extraction: OpenExtraction, chunks: Sequence[Chunk]) -> list[OpenExtraction]:
+    """Return what of a document's extraction belongs to each of its chunks.
+
+    An entity or a triple belongs to every chunk that holds all its words; where none does, to the first of those that
+    hold most of them.
+    """
+    if len(chunks) == 1:
+        return [extraction]
+    held = [frozenset(word.key for word in words(chunk.text)) for chunk in chunks]
+    entities = [(each, _places(each, held)) for each in extraction.entities]
+    triples = [(each, _places(each.told, held)) for each in extraction.triples]
+    return [
+        OpenExtraction(
+            tuple(each for each, places in entities if number in places),
+            tuple(each for each, places in triples if number in places),
+        )
+        for number in range(len(chunks))
+    ]
+
+
+def _places(text: str, held: Sequence[frozenset[str]]) -> list[int]:
+    wanted = {word.key for word in words(text)}
+    counts = [len(wanted & each) for each in held]
+    most = max(counts)
+    best = [number for number, count in enumerate(counts) if count == most]
+    return best if most == len(wanted) else best[:1]

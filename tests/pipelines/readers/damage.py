@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.row_types import Lost, Row
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 Read = Callable[[Path, InputSettings], Iterator[Row | Lost]]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.formats import read_rows
-from conspectus.pipelines.readers.row_types import Lost, Row
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 SETTINGS = InputSettings()

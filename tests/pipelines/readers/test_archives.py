@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers import nested as containers
+from conspectus.pipelines.readers import archives as containers
 from conspectus.storage.settings import InputSettings
 
 from tests.pipelines.readers.reading import read, texts

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.readers.epub import read_epub
-from conspectus.pipelines.readers.row_types import Lost, Row
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 from tests.pipelines.readers.damage import (

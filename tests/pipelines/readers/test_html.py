@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from conspectus.pipelines.readers import html
 from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.guards import refuse_memory
 from conspectus.pipelines.readers.html import add_page, parse_page, read_html
-from conspectus.pipelines.readers.text_builder import Draft
-from conspectus.pipelines.readers.xml_guard import refuse_memory
+from conspectus.pipelines.readers.rows import Draft
 from conspectus.storage.settings import InputSettings
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,7 @@
 """Headings of Markdown stand where the text says."""
 
 import pytest
-from conspectus.pipelines.readers.markdown import markdown_places
+from conspectus.pipelines.readers.plain import markdown_places
 from hypothesis import given
 from hypothesis import strategies as st
 

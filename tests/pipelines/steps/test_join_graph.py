@@ -1,8 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
-from conspectus.pipelines.exchange.kg.attributes import ForeignRow, ToldThing, ToldTriple
-from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ToldThing, ToldTriple
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.join_graph import join, origins
 from conspectus.storage.hashing import entity_id, short_id

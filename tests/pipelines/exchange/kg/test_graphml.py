@@ -7,9 +7,8 @@ from pathlib import Path
 import igraph
 import networkx as nx
 import pytest
-from conspectus.pipelines.exchange.kg import graphml_parser as graphml_parse
-from conspectus.pipelines.exchange.kg.attributes import ToldThing, ToldTriple
-from conspectus.pipelines.exchange.kg.builder import ImportedGraph
+from conspectus.pipelines.exchange.kg import graphml as graphml_parse
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph, ToldThing, ToldTriple
 from conspectus.storage.errors import InputError
 from conspectus.storage.text.normalise import entity_key
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph, _distinct, local_name
-from conspectus.pipelines.exchange.kg.ntriples import unescaped
+from conspectus.pipelines.exchange.kg.rdf import unescaped
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.exchange.openie.file import by_chunk, read_open
+from conspectus.pipelines.exchange.openie.passages import by_chunk
+from conspectus.pipelines.exchange.openie.read import read_open
 from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple
 from conspectus.storage.errors import InputError
 from conspectus.storage.records import Chunk

@@ -11,7 +11,7 @@ from itertools import chain
 from statistics import median
 
 import regex
-from conspectus.pipelines.readers.page_headers import Page
+from conspectus.pipelines.readers.pdf.page_headers import Page
 
 _NARROWEST = 30
 _NEIGHBOURS = 4

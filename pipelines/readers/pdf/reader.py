@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.page_headers import without_furniture
-from conspectus.pipelines.readers.pdf_extras import embedded_files, filled_fields
-from conspectus.pipelines.readers.row_types import Lost, Row, as_title, listed, too_long
-from conspectus.pipelines.readers.text_builder import sensible_title
-from conspectus.pipelines.readers.unwrap import flow, lines_of
+from conspectus.pipelines.readers.pdf.extras import embedded_files, filled_fields
+from conspectus.pipelines.readers.pdf.page_headers import without_furniture
+from conspectus.pipelines.readers.pdf.unwrap import flow, lines_of
+from conspectus.pipelines.readers.rows import Lost, Row, as_title, listed, sensible_title, too_long
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.office import Package, child, open_package, shown, value
-from conspectus.pipelines.readers.row_types import Lost, Row, as_title
-from conspectus.pipelines.readers.text_builder import Draft, folded
-from conspectus.pipelines.readers.xml_guard import local
+from conspectus.pipelines.readers.guards import local
+from conspectus.pipelines.readers.office.package import Package, child, open_package, shown, value
+from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, folded
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Triples in rows of three columns: head, relation, tail."""
 
 import csv
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,3 +97,30 @@ def _is_header(cells: list[str]) -> bool:
 
 def _wrong(cells: list[str]) -> str:
     return "a column is empty" if len(cells) == 3 else f"{len(cells)} columns, not 3"
+
+
+def read_jsonl(path: Path, into: Collector, language: str = "") -> None:
+    """Read lines of `[head, relation, tail]`, or of objects whose `graph` is a list of such."""
+    for number, line in lines_of(path):
+        if not line.strip():
+            continue
+        item = f"{path.name}:{number}"
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            into.fail(item, "not JSON", str(error))
+            continue
+        triples = row.get("graph") if isinstance(row, dict) else [row]
+        if not isinstance(triples, list):
+            into.fail(item, "no triple and no graph", line[:100].decode("utf-8", "replace"))
+            continue
+        for each in triples:
+            if (
+                isinstance(each, list)
+                and len(each) == 3
+                and all(isinstance(part, str) and part.strip() for part in each)
+            ):
+                source, predicate, target = (part.strip() for part in each)
+                into.add(into.name(source), into.predicate(predicate), into.name(target))
+            else:
+                into.fail(item, "no triple of texts", repr(each))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import docx
 import pytest
-from conspectus.pipelines.readers.word import read_word
+from conspectus.pipelines.readers.office.word import read_word
 from conspectus.storage.settings import InputSettings
 from docx.oxml import parse_xml
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers import spreadsheets
+from conspectus.pipelines.readers.office import spreadsheets
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 from openpyxl import Workbook

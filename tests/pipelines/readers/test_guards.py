@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.readers.encodings import Unreadable
-from conspectus.pipelines.readers.zip_guard import open_zip, read_member
+from conspectus.pipelines.readers.guards import open_zip, read_member
 
 
 def zipped(*members: tuple[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

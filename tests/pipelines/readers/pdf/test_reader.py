@@ -5,9 +5,9 @@ import zlib
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers import pdf
-from conspectus.pipelines.readers.pdf import read_pdf
-from conspectus.pipelines.readers.row_types import Lost, Row
+from conspectus.pipelines.readers.pdf import reader as pdf
+from conspectus.pipelines.readers.pdf.reader import read_pdf
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 from PIL import Image
 from pypdf import PdfReader, PdfWriter

@@ -14,9 +14,8 @@ from urllib.parse import unquote
 from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.text_builder import sensible_title
-from conspectus.pipelines.readers.xml_guard import local, parse_xml
-from conspectus.pipelines.readers.zip_guard import open_zip, read_member
+from conspectus.pipelines.readers.guards import local, open_zip, parse_xml, read_member
+from conspectus.pipelines.readers.rows import sensible_title
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

@@ -6,9 +6,9 @@ from zipfile import ZipFile
 
 import pptx
 import pytest
-from conspectus.pipelines.readers import office
-from conspectus.pipelines.readers.row_types import Lost, Row
-from conspectus.pipelines.readers.slides import read_slides
+from conspectus.pipelines.readers.office import package as office
+from conspectus.pipelines.readers.office.slides import read_slides
+from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 from tests.pipelines.readers.damage import (

@@ -2,7 +2,7 @@
 
 import time
 
-from conspectus.pipelines.readers.unwrap import flow, lines_of
+from conspectus.pipelines.readers.pdf.unwrap import flow, lines_of
 from hypothesis import given
 from hypothesis import strategies as st
 

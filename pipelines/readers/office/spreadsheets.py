@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.pipelines.readers.row_types import (
+from conspectus.pipelines.readers.guards import ZIP_ERRORS, open_zip
+from conspectus.pipelines.readers.rows import (
     Lost,
     Record,
     Row,
@@ -21,7 +22,6 @@ from conspectus.pipelines.readers.row_types import (
     strings,
     too_long,
 )
-from conspectus.pipelines.readers.zip_guard import ZIP_ERRORS, open_zip
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 

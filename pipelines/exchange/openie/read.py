@@ -1,0 +1,234 @@
+"""An extraction made elsewhere: named entities and triples by document, read from a file.
+
+A line is one document: {"id": document id, "entities": [...], "triples": [[subject, predicate, object], ...]}. Nothing
+of it is lost in silence: a line that is no such object, one of a document that is not there or was named before, and
+each entity or triple that cannot be used is a failure, whose item is the line ("openie.jsonl:12").
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conspectus.pipelines.build_report import EXTRACT
+from conspectus.pipelines.exchange.kg.graphml import (
+    KEYWORDS,
+    SEPARATOR,
+    Graphml,
+    GraphmlItem,
+    is_rag,
+    parse_graphml,
+    predicate_of_keywords,
+    unquoted,
+)
+from conspectus.pipelines.exchange.openie.passages import OpenResults, Passage, titled
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.steps.extract.llm import LOST_RECORD
+from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple, usable
+from conspectus.pipelines.steps.extract.validate import name_key
+from conspectus.storage.errors import InputError
+from conspectus.storage.hashing import digest, short_id
+from conspectus.storage.records import Document, Failure
+from conspectus.storage.text.normalise import entity_key
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """What a file says, by document id, and what was lost of it."""
+
+    of_document: dict[str, OpenExtraction]
+    failures: list[Failure]
+
+
+def read_open(file: Path, document_ids: Collection[str]) -> OpenFile:
+    """Return what a file says of these documents; InputError where it cannot be read at all."""
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        raise InputError(f"the extraction {file} cannot be read: {error.strerror or error}") from error
+    read = OpenFile({}, [])
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            where = f"{file.name}:{number}"
+            try:
+                id_, entities, triples = _parts(json.loads(line.decode("utf-8-sig")))
+            except (ValueError, RecursionError) as error:
+                read.failures.append(Failure(EXTRACT, where, "the line is no extraction", str(error)))
+                continue
+            if id_ not in document_ids:
+                read.failures.append(Failure(EXTRACT, where, "there is no document of this id", id_))
+            elif id_ in read.of_document:
+                read.failures.append(Failure(EXTRACT, where, "a second extraction of one document", id_))
+            else:
+                read.of_document[id_], wrong = usable(entities, triples)
+                read.failures.extend(Failure(EXTRACT, where, LOST_RECORD, each) for each in wrong)
+    return read
+
+
+def _parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may stand in a file)
+    """Return a line's document id, entities and triples; ValueError says what is wrong with it."""
+    if not isinstance(row, dict):
+        raise ValueError("it is no object")
+    id_, entities, triples = row.get("id"), row.get("entities", []), row.get("triples", [])
+    if isinstance(id_, bool) or not isinstance(id_, str | int):
+        raise ValueError(f"its id is {id_!r}")
+    if not isinstance(entities, list) or not isinstance(triples, list):
+        raise ValueError("entities and triples are not both lists")
+    if not row.keys() & {"entities", "triples"}:
+        raise ValueError("it has neither entities nor triples")
+    return str(id_), entities, triples
+
+
+GRAPHML = ".graphml"
+"""The ending of LightRAG's graph."""
+
+
+def read_results(file: Path) -> OpenResults | None:
+    """Return what a file of HippoRAG's holds, None for one that is none; InputError where it cannot be read at all.
+
+    LightRAG's graph with the texts beside it is one too, by its name (see `read_lightrag`). What cannot be used is a
+    failure, whose item is the place among the passages ("results.json#3", from 0).
+    """
+    if file.suffix.lower() == GRAPHML:
+        return read_lightrag(file)
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"the extraction {file} cannot be read: {error.strerror or error}") from error
+    try:
+        found = json.loads(content.decode("utf-8-sig")) if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" else None
+    except (ValueError, RecursionError):  # JSON lines: the other form, whose lines are read one by one
+        return None
+    docs = found.get("docs") if isinstance(found, dict) else None
+    if not isinstance(docs, list):
+        return None
+    passages: list[Passage] = []
+    failures: list[Failure] = []
+    for number, row in enumerate(docs):
+        item = f"{file.name}#{number}"
+        try:
+            text, entities, triples = _passage_parts(row)
+        except ValueError as error:
+            failures.append(Failure(EXTRACT, item, "no passage with what was extracted of it", str(error)))
+            continue
+        extraction, wrong = usable(entities, triples)
+        passages.append(Passage(item, text, extraction))
+        failures.extend(Failure(EXTRACT, item, LOST_RECORD, each) for each in wrong)
+    return OpenResults(passages, failures, _documents(passages, file))
+
+
+def _passage_parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may stand in a file)
+    if not isinstance(row, dict):
+        raise ValueError("it is no object")
+    text, entities, triples = row.get("passage"), row.get("extracted_entities", []), row.get("extracted_triples", [])
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError("its passage is no text")
+    if not isinstance(entities, list) or not isinstance(triples, list):
+        raise ValueError("extracted_entities and extracted_triples are not both lists")
+    return clean(text), entities, triples
+
+
+def read_passages(file: Path) -> list[Document]:
+    """Return the passages of a file as documents, sorted by id; InputError where the file has no passage."""
+    results = read_results(file)
+    if results is None or not results.documents:
+        raise InputError(f"{file} has no passages to index: name the documents that it was made from")
+    return results.documents
+
+
+def _documents(passages: Sequence[Passage], file: Path) -> list[Document]:
+    """Return passages as documents, each text once, sorted by id; a first line that looks like a title is one."""
+    made: dict[str, Document] = {}
+    for each in passages:
+        title, text = titled(each.text)
+        id_ = short_id("passage", title, text)
+        uri = f"{file.name}#{each.item.rpartition('#')[2]}"
+        made.setdefault(id_, Document(id_, title, uri, text, {}, len(text), digest(text)))
+    return [made[id_] for id_ in sorted(made)]
+
+
+CHUNKS = "kv_store_text_chunks.json"
+DOCUMENTS = "kv_store_full_docs.json"
+
+
+def read_lightrag(file: Path) -> OpenResults:
+    """Return the chunks with what the graph in `file` says of each; the documents are theirs, or the chunks themselves.
+
+    InputError where the graph is none of theirs, or the chunks do not lie beside it. A chunk that the graph names and
+    nobody has, and a chunk without a text, are failures.
+    """
+    graph = parse_graphml(file)
+    if not is_rag(graph):
+        raise InputError(f"{file} does not say which chunks it comes from: bring it with --kg")
+    chunks = _store(file.with_name(CHUNKS))
+    if chunks is None:
+        raise InputError(f"{file} has no {CHUNKS} beside it, which has the texts: bring it with --kg")
+    full = _store(file.with_name(DOCUMENTS)) or {}
+    texts = {id_: clean(row["content"]) for id_, row in full.items() if isinstance(row.get("content"), str)}
+    found, failures = _stated(graph, chunks, file)
+    passages: list[Passage] = []
+    documents: dict[str, Document] = {}
+    for id_, row in chunks.items():
+        content = row.get("content")
+        if not isinstance(content, str) or not content.strip():
+            failures.append(Failure(EXTRACT, f"{CHUNKS}#{id_}", "a chunk without a text"))
+            continue
+        text, whole = clean(content), row.get("full_doc_id")
+        within = whole if isinstance(whole, str) and text.strip() in texts.get(whole, "") else ""
+        name = within or id_
+        if name not in documents:
+            documents[name] = _document(name, texts[within] if within else text, row)
+        passages.append(Passage(f"{CHUNKS}#{id_}", text, found.get(id_, OpenExtraction()), name))
+    return OpenResults(passages, failures, [documents[name] for name in sorted(documents)])
+
+
+def _store(file: Path) -> Mapping[str, Mapping[str, Any]] | None:
+    """Return what a key-value file holds, None where there is none."""
+    if not file.is_file():
+        return None
+    try:
+        found = json.loads(file.read_bytes().decode("utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{file} cannot be read: {error}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{file} holds no keys and values")
+    return {clean(id_): row for id_, row in found.items() if isinstance(row, dict)}
+
+
+def _document(id_: str, text: str, row: Mapping[str, Any]) -> Document:
+    path = row.get("file_path")
+    path = clean(path).strip() if isinstance(path, str) else ""
+    known = path and path != "unknown_source"  # what LightRAG writes where it was told of no file
+    return Document(id_, Path(path).stem if known else "", path if known else id_, text, {}, len(text), digest(text))
+
+
+def _stated(
+    graph: Graphml, chunks: Mapping[str, Mapping[str, Any]], file: Path
+) -> tuple[dict[str, OpenExtraction], list[Failure]]:
+    """Return what is stated of each chunk, and the chunks that the graph names and nobody has."""
+    entities: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    triples: defaultdict[str, dict[OpenTriple, None]] = defaultdict(dict)
+    name_of: dict[str, str] = {}
+    for node in graph.nodes:
+        name = unquoted(clean(node.id))
+        if name_key(name):
+            name_of[node.id] = name
+            for id_ in _sources(node):
+                entities[id_].setdefault(name)
+    for edge in graph.edges:
+        source, target = name_of.get(edge.source), name_of.get(edge.target)
+        if source and target and entity_key(source) != entity_key(target):
+            triple = OpenTriple(source, predicate_of_keywords(edge.attributes.get(KEYWORDS, "")), target)
+            for id_ in _sources(edge):
+                triples[id_].setdefault(triple)
+    named = entities.keys() | triples.keys()
+    missing = [
+        Failure(EXTRACT, f"{file.name}#{id_}", "a chunk that nobody has") for id_ in sorted(named - chunks.keys())
+    ]
+    return {id_: OpenExtraction(tuple(entities[id_]), tuple(triples[id_])) for id_ in named}, missing
+
+
+def _sources(item: GraphmlItem) -> list[str]:
+    return [each.strip() for each in clean(item.attributes.get("source_id", "")).split(SEPARATOR) if each.strip()]

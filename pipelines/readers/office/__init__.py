@@ -1,0 +1,1 @@
+"""Microsoft Office files: documents, presentations and workbooks."""
