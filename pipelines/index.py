@@ -23,7 +23,7 @@ from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
 from conspectus.pipelines.steps.vectors import Embedding, texts_of_chunks
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.prompts.replies.reask import Retried
+from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
 from conspectus.storage.manifest import MEMO
 from conspectus.storage.memo import Memo

@@ -1,4 +1,4 @@
-"""What a language model is to everything else: a request in, a reply out, whatever serves it."""
+"""The interface to language models: a request in, a reply out, whatever serves it."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -17,12 +17,17 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of a model.
+    """A request to a model.
 
-    `step` names the work it is part of, for accounting. `schema` asks for JSON of that form. `max_tokens` bounds
-    the answer, None for `llm.max_output_tokens`. `sample` numbers the samples where several are drawn of one
-    prompt. `sources` are the hashes of the chunks that the messages were made from: what a remembered reply
-    depends on. `fresh` asks the server even where a reply is remembered, and leaves that one in its place.
+    Attributes:
+        messages: The conversation.
+        step: Name of the step that asks, for accounting and for `llm.step_models`.
+        schema: A pydantic model whose JSON schema the reply must follow; None for free text.
+        max_tokens: Bound on the reply; None for `llm.max_output_tokens`.
+        temperature: Sampling temperature.
+        sample: Number of the sample, if several are drawn for one prompt.
+        sources: Hashes of the chunks that the messages were made from; a remembered reply depends on them.
+        fresh: Ask the server even if a reply is remembered, and do not replace that one.
     """
 
     messages: tuple[Message, ...]
@@ -37,11 +42,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model answered.
+    """A model's reply.
 
-    `finish` is why it ended: "stop", "length" (cut off at max_tokens) or what else the server says. The tokens are
-    the server's own count (`estimated` where it gives none). A remembered reply cost nothing this time; its tokens
-    are those of the first time.
+    Attributes:
+        text: Its text.
+        model: Name of the model.
+        finish: Why it ended: "stop", "length" (cut off at `max_tokens`), or what else the server says.
+        prompt_tokens: Tokens of the prompt by the server's count.
+        completion_tokens: Tokens of the reply by the server's count.
+        estimated: The token counts are estimates, since the server reports none.
+        remembered: The reply was remembered and cost nothing; its token counts are those of the first time.
     """
 
     text: str
@@ -54,12 +64,18 @@ class Reply:
 
 
 class LanguageModel(Protocol):
-    """Anything that answers requests."""
+    """Anything that answers requests: `ModelClient`, or `conspectus.prompts.fake.ScriptedModel` in tests."""
 
     async def complete(self, request: Request) -> Reply:
-        """Return the reply; ModelRefused, ModelUnavailable or BudgetReached where there is none."""
+        """Return the reply to a request.
+
+        Raises:
+            ModelRefused: The model refuses the request.
+            ModelUnavailable: The model gives no reply.
+            BudgetReached: The budget does not allow the call.
+        """
         ...
 
     def stream(self, request: Request) -> AsyncIterator[str]:
-        """Yield the reply piece by piece as it is made; the pieces together are the text of `complete`."""
+        """Yield the reply piece by piece; the pieces together are the text of `complete`. It raises the same errors."""
         ...

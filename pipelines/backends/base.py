@@ -10,7 +10,7 @@ from conspectus.pipelines.steps.communities import Division, Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel
-from conspectus.prompts.replies.reask import Retried
+from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Failure, Relation, Report
 from conspectus.storage.settings import Settings

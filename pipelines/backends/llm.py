@@ -20,7 +20,7 @@ from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all, wait_for
 from conspectus.prompts.client.usage import Meter, Spending
 from conspectus.prompts.model import LanguageModel
-from conspectus.prompts.replies.reask import Remembering, Retried, Retrying
+from conspectus.prompts.replies.structured import Remembering, Retried, Retrying
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Report

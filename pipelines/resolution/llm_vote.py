@@ -10,8 +10,7 @@ from conspectus.pipelines.runner import Progress
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.reask import Outcome, least_lost
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Failure, Mention
@@ -118,7 +117,7 @@ async def _ask(batch: Sequence[Pair], shown: "_Shown", model: LanguageModel) -> 
     )
     request = Request((Message("user", prompt),), STAGE, sources=shown.sources(batch))
 
-    async def exchange(model: LanguageModel) -> Outcome[dict[int, bool]]:
+    async def exchange(model: LanguageModel) -> ExchangeResult[dict[int, bool]]:
         answer = await ask_for(model, request, Votes)
         said: dict[int, bool] = {}
         for each in answer.votes:
@@ -127,7 +126,7 @@ async def _ask(batch: Sequence[Pair], shown: "_Shown", model: LanguageModel) -> 
                 said[each.pair] = said.get(each.pair, each.same) and each.same
         if not said:
             raise BadAnswer("no vote on any of the pairs", answer.model_dump_json())
-        return Outcome(said, len(said), len(batch) - len(said))
+        return ExchangeResult(said, len(said), len(batch) - len(said))
 
     return await least_lost(model, exchange)
 

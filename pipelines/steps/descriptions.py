@@ -8,8 +8,7 @@ from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.embedding.windows import cut_windows
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.reask import Outcome, least_lost
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Entity, Failure
 from conspectus.storage.settings import DescriptionSettings
@@ -149,9 +148,9 @@ async def _one(name: str, batch: Sequence[str], model: LanguageModel, words: int
     prompt = render("index/summarise", words=str(words), thing=name, descriptions=listed)
     request = Request((Message("user", prompt),), "summarise", sources=sources)
 
-    async def exchange(model: LanguageModel) -> Outcome[str]:
+    async def exchange(model: LanguageModel) -> ExchangeResult[str]:
         answer = await ask_for(model, request, DescriptionAnswer)
-        return Outcome(" ".join(answer.description.split()))
+        return ExchangeResult(" ".join(answer.description.split()))
 
     return await least_lost(model, exchange)
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from conspectus.pipelines.steps.extract.validate import flaw, name_key
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.record_writer import Record, is_writable, write_records
-from conspectus.prompts.replies.records import EntityRecord, Records, read_records
+from conspectus.prompts.replies.records import EntityRecord, Record, Records, is_writable, read_records, write_records
 from conspectus.storage.errors import ModelError
 
 STEP = "tune"

@@ -30,7 +30,7 @@ from conspectus.pipelines.tuning.sample import Embed, excerpt, sample
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.delimiters import fence_for, fenced
+from conspectus.prompts.delimiters import delimited, delimiter_for
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
@@ -174,17 +174,17 @@ async def _ask(
     shown = shown[:_EXAMPLES]
     tell = _counter(progress, 3 + len(shown) * (2 if settings.claims else 1))
 
-    prompt = render("index/tune_domain", sample=fenced(texts))
+    prompt = render("index/tune_domain", sample=delimited(texts))
     domain = await ask_for(model, _request(prompt), DomainAnswer)
     tell()
     prompt = render(
-        "index/tune_persona", domain=domain.domain, fence=fence_for([domain.domain]), language=domain.language
+        "index/tune_persona", domain=domain.domain, fence=delimiter_for([domain.domain]), language=domain.language
     )
     persona = await ask_for(model, _request(prompt), PersonaAnswer)
     tell()
     prompt = render(
         "index/tune_entity_types",
-        sample=fenced([domain.domain, *texts]),
+        sample=delimited([domain.domain, *texts]),
         fewest=str(FEWEST_TYPES),
         most=str(MOST_TYPES),
         language=domain.language,
@@ -231,7 +231,7 @@ class _Examples:
             entity_types=", ".join(self.types),
             language=self.language,
             examples=prompt_text("index/extract_examples"),
-            text=fenced([text]),
+            text=delimited([text]),
         )
         return await make_example(self.model, text, prompt, elements_in(text, self.types))
 
@@ -243,7 +243,7 @@ class _Examples:
             entity_types=", ".join(self.types),
             language=self.language,
             examples=prompt_text("index/claims_examples"),
-            text=fenced([text]),
+            text=delimited([text]),
         )
         return await make_example(self.model, text, prompt, claims_in(text))
 

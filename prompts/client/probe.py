@@ -1,4 +1,4 @@
-"""What a configured model can do, found out by asking it: a few calls of a few tokens."""
+"""Find out what a configured model can do, with a few calls of a few tokens: for `conspectus doctor`."""
 
 import json
 import time
@@ -15,21 +15,28 @@ from conspectus.storage.settings import LlmSettings
 from pydantic import BaseModel
 
 _SHORT = 256
-"""Tokens of an answer: enough for a model that thinks before it says a word."""
+"""Tokens per answer: enough for a model that thinks first."""
 
 
 class Planet(BaseModel):
-    """The answer that is asked for as JSON: one that nobody gives as JSON unless asked."""
+    """An answer requested as JSON, which no model gives as JSON unprompted."""
 
     planet: str
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
-    """What was found. `listed` names the models that the server says it has, None where it does not say.
+class ModelProbe:
+    """The findings; fields not reached because of a `problem` are None.
 
-    `structured_output` is how JSON can be asked for, "ignored" where the server takes a schema and does not keep to
-    it. `problem` is why no reply came, "" where one did; the other fields then hold what was found before.
+    Attributes:
+        server: The server's address.
+        listed: Models that the server lists; None if it lists none.
+        seconds: Time to the first reply.
+        structured_output: How JSON can be requested; "ignored" if the server accepts a schema but ignores it.
+        streams: Whether the server streams.
+        tells_usage: Whether the server reports token counts.
+        tokens: Tokens spent on finding out.
+        problem: Why there was no reply, "" if there was one.
     """
 
     server: str
@@ -42,10 +49,12 @@ class Probe:
     problem: str = field(default="")
 
 
-async def probe(settings: LlmSettings) -> Probe:
-    """Ask the model of the settings for a reply, a stream and JSON, and return what came.
+async def probe(settings: LlmSettings) -> ModelProbe:
+    """Ask the model of the settings for a reply, a stream and JSON.
 
-    Raises NeedsModel or SettingsError where there is nothing to ask.
+    Raises:
+        NeedsModel: The settings name no model.
+        SettingsError: A key is missing, or the address is invalid.
     """
     settings = settings.model_copy(update={"attempts": 1, "timeout": min(settings.timeout, 60.0)})
     client = ModelClient(settings)
@@ -58,8 +67,8 @@ async def probe(settings: LlmSettings) -> Probe:
         structured_output = await _structured_output(client, settings.model)
         streams = await _streams(client)
     except ModelError as error:
-        return Probe(server, listed, tokens=_tokens(client), problem=str(error))
-    return Probe(server, listed, seconds, structured_output, streams, not first.estimated, _tokens(client))
+        return ModelProbe(server, listed, tokens=_tokens(client), problem=str(error))
+    return ModelProbe(server, listed, seconds, structured_output, streams, not first.estimated, _tokens(client))
 
 
 async def _structured_output(client: ModelClient, model: str) -> str:
@@ -75,7 +84,7 @@ async def _structured_output(client: ModelClient, model: str) -> str:
 async def _streams(client: ModelClient) -> bool:
     try:
         return bool([piece async for piece in client.stream(_request("doctor/stream"))])
-    except ModelError:  # it has just answered the same way without a stream
+    except ModelError:  # the same request without a stream has just been answered
         return False
 
 
@@ -87,7 +96,7 @@ async def _listed(settings: LlmSettings) -> tuple[str, ...] | None:
         client = open_server(llm_address(settings)).openai
         response = await client.get("/models", cast_to=httpx2.Response, options={"timeout": 10})
         listed = json.loads(response.content)["data"]
-        return tuple(sorted(each["id"] for each in listed if isinstance(each["id"], str)))
+        return tuple(sorted(model["id"] for model in listed if isinstance(model["id"], str)))
     except (openai.APIError, ValueError, TypeError, LookupError, RecursionError):
         return None  # a list of models is not what matters
 

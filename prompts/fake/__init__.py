@@ -12,9 +12,10 @@
 """
 
 from conspectus.prompts.fake.faults import FaultKind, Faults, Limits
+from conspectus.prompts.fake.records import FakeProcess, Measures, Recorded, fake_process
 from conspectus.prompts.fake.replies import FakeReply, FakeRequest, Replies, Rule, made_up, prose
 from conspectus.prompts.fake.scripted import ScriptedModel
-from conspectus.prompts.fake.server import FakeProcess, FakeServer, Measures, Recorded, fake_process
+from conspectus.prompts.fake.server import FakeServer
 
 __all__ = [
     "FakeProcess",

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from conspectus.prompts.fake.replies import FakeRequest, count_tokens, embed
+from conspectus.prompts.fake.replies import FakeRequest, embed, fake_token_count
 
 Feature = Literal[
     "json_schema", "json_object", "max_tokens", "max_completion_tokens", "temperature", "stream_options", "usage"
@@ -25,7 +25,7 @@ _PATH = re.compile(r"(?:/openai)?/v1/(.+?)/?|/openai/deployments/([^/]+)/(.+?)/?
 
 
 @dataclass(slots=True)
-class Reply:
+class HttpReply:
     """A reply as it is sent: `parts` one by one, `gap` seconds apart, after `wait` seconds."""
 
     status: int
@@ -44,7 +44,7 @@ class Refused(Exception):
     ) -> None:
         kind = "server_error" if status >= 500 else "invalid_request_error"
         error = {"message": message, "type": kind, "param": None, "code": code}
-        self.reply = Reply(status, [json.dumps({"error": error}).encode()], headers or {})
+        self.reply = HttpReply(status, [json.dumps({"error": error}).encode()], headers or {})
         super().__init__(message)
 
 
@@ -80,7 +80,9 @@ def without_features(body: Mapping[str, Any], lacking: Collection[Feature], *, i
     return understood
 
 
-def completion(request: FakeRequest, text: str | None, finish: str, usage: dict[str, int] | None, piece: int) -> Reply:
+def completion(
+    request: FakeRequest, text: str | None, finish: str, usage: dict[str, int] | None, piece: int
+) -> HttpReply:
     """Return a chat completion, streamed in pieces of `piece` characters if the request wants that."""
     usage_fields = {} if usage is None else {"usage": usage}
     head = {"id": f"chatcmpl-{request.digest}{request.number:06x}", "created": 0, "model": request.model}
@@ -88,7 +90,7 @@ def completion(request: FakeRequest, text: str | None, finish: str, usage: dict[
         message = {"role": "assistant", "content": text, "refusal": None}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish}
         whole = {**head, "object": "chat.completion", "choices": [choice], **usage_fields}
-        return Reply(200, [json.dumps(whole).encode()])
+        return HttpReply(200, [json.dumps(whole).encode()])
     text = text or ""
     deltas = [{"role": "assistant", "content": ""}]
     deltas += [{"content": text[start : start + piece]} for start in range(0, len(text), piece)]
@@ -99,7 +101,7 @@ def completion(request: FakeRequest, text: str | None, finish: str, usage: dict[
         chunks.append({"choices": [], **usage_fields})
     chunks = [{**head, "object": "chat.completion.chunk", **chunk} for chunk in chunks]
     events = [*map(json.dumps, chunks), "[DONE]"]
-    return Reply(200, [f"data: {event}\n\n".encode() for event in events], kind="text/event-stream")
+    return HttpReply(200, [f"data: {event}\n\n".encode() for event in events], kind="text/event-stream")
 
 
 def embedding_inputs(request: FakeRequest, largest_batch: int) -> list[str]:
@@ -113,7 +115,7 @@ def embedding_inputs(request: FakeRequest, largest_batch: int) -> list[str]:
     return texts
 
 
-def embeddings(request: FakeRequest, texts: Sequence[str], dimensions: int, *, usage: bool) -> Reply:
+def embeddings(request: FakeRequest, texts: Sequence[str], dimensions: int, *, usage: bool) -> HttpReply:
     """Return embeddings as floats or in base64 (little-endian float32), as requested."""
     vectors = [embed(text, request.body.get("dimensions") or dimensions) for text in texts]
     if request.body.get("encoding_format") == "base64":
@@ -123,6 +125,6 @@ def embeddings(request: FakeRequest, texts: Sequence[str], dimensions: int, *, u
     data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(coded)]
     body: dict[str, Any] = {"object": "list", "data": data, "model": request.model}
     if usage:
-        tokens = sum(map(count_tokens, texts))
+        tokens = sum(map(fake_token_count, texts))
         body["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
-    return Reply(200, [json.dumps(body).encode()])
+    return HttpReply(200, [json.dumps(body).encode()])

@@ -19,19 +19,19 @@ _UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _TOKEN = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+|[^\w\s]")
 
 
-def count_tokens(text: str) -> int:
+def fake_token_count(text: str) -> int:
     """Return the number of words, punctuation marks and Chinese or Japanese characters.
 
-    >>> count_tokens('Marley was dead: to begin with.'), count_tokens('北京 2008')
+    >>> fake_token_count('Marley was dead: to begin with.'), fake_token_count('北京 2008')
     (8, 3)
     """
     return len(_TOKEN.findall(text))
 
 
-def first_tokens(text: str, limit: int) -> str:
+def truncated(text: str, limit: int) -> str:
     """Return the longest beginning of the text with at most `limit` tokens.
 
-    >>> first_tokens('Marley was dead: to begin with.', 3)
+    >>> truncated('Marley was dead: to begin with.', 3)
     'Marley was dead'
     """
     ends = [match.end() for match in _TOKEN.finditer(text)]
@@ -177,7 +177,7 @@ class Replies:
         """
         try:
             lines = path.read_text("utf-8").splitlines()
-            return cls([_Line.model_validate_json(line).rule() for line in lines if line.strip()])
+            return cls([_ScriptLine.model_validate_json(line).rule() for line in lines if line.strip()])
         except (OSError, UnicodeDecodeError, ValidationError, re.error) as error:
             raise InputError(f"cannot read the script {path}: {error}") from error
 
@@ -200,7 +200,7 @@ ReplyScript = Replies | Mapping[str, Maker] | Sequence[Rule] | Maker | None
 """What `Replies.of` accepts."""
 
 
-class _Line(BaseModel):
+class _ScriptLine(BaseModel):
     """One line of a script file."""
 
     model_config = ConfigDict(extra="forbid")

@@ -4,7 +4,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from conspectus.prompts.client.usage import Spending, record
-from conspectus.prompts.fake.replies import count_tokens, first_tokens
+from conspectus.prompts.fake.replies import fake_token_count, truncated
 from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import ModelError
 
@@ -82,8 +82,8 @@ class ScriptedModel:
 
     def _as_reply(self, text: str, request: Request) -> Reply:
         """Return a text as a reply, cut at the request's `max_tokens`."""
-        prompt_tokens = sum(count_tokens(message.content) for message in request.messages)
+        prompt_tokens = sum(fake_token_count(message.content) for message in request.messages)
         limit = request.max_tokens
-        if limit is not None and count_tokens(text) > limit:
-            return Reply(first_tokens(text, limit), "scripted", "length", prompt_tokens, limit)
-        return Reply(text, "scripted", "stop", prompt_tokens, count_tokens(text))
+        if limit is not None and fake_token_count(text) > limit:
+            return Reply(truncated(text, limit), "scripted", "length", prompt_tokens, limit)
+        return Reply(text, "scripted", "stop", prompt_tokens, fake_token_count(text))

@@ -3,15 +3,11 @@
 import asyncio
 import json
 import math
-import subprocess
-import sys
 import threading
 import time
-import urllib.request
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import parse_qs
@@ -19,15 +15,16 @@ from urllib.parse import parse_qs
 from conspectus.prompts.fake.faults import Faults, Limiter, Limits
 from conspectus.prompts.fake.protocol import (
     Feature,
+    HttpReply,
     Refused,
-    Reply,
     completion,
     embedding_inputs,
     embeddings,
     route,
     without_features,
 )
-from conspectus.prompts.fake.replies import FakeRequest, Replies, ReplyScript, count_tokens, first_tokens
+from conspectus.prompts.fake.records import Measures, Recorded
+from conspectus.prompts.fake.replies import FakeRequest, Replies, ReplyScript, fake_token_count, truncated
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGIReceiveCallable, ASGISendCallable, HTTPScope
@@ -36,74 +33,6 @@ Latency = float | Callable[[FakeRequest], float]
 
 _PAGE = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 _SLOW_PARTS = 10
-
-
-@dataclass(slots=True)
-class Recorded:
-    """One request and its outcome.
-
-    `bearer` is the API key that was sent. Times are seconds since the epoch; `replied` is when the last byte was about
-    to be sent, or the client had gone. `status` stays None where no reply was sent. `fault` was injected, `rejected`
-    is the rate limit that was reached. `attempt` counts earlier requests with the same body.
-    """
-
-    number: int
-    path: str
-    body: Mapping[str, Any] | None
-    bearer: str | None
-    arrived: float
-    attempt: int
-    replied: float | None = None
-    status: int | None = None
-    fault: str | None = None
-    rejected: str | None = None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Measures:
-    """Totals over all requests so far.
-
-    `statuses` counts by status, "none" where nothing was sent yet or ever. `second_429` counts the 429s sent to bodies
-    that had got one before. `in_flight` counts requests under way, its mean weighted by time over `seconds`.
-    """
-
-    requests: int = 0
-    statuses: Mapping[str, int] = field(default_factory=dict)
-    faults: Mapping[str, int] = field(default_factory=dict)
-    second_429: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    in_flight: int = 0
-    in_flight_peak: int = 0
-    in_flight_mean: float = 0.0
-    seconds: float = 0.0
-
-    @classmethod
-    def of(cls, rows: Sequence[Recorded]) -> "Measures":
-        """Return the totals over requests."""
-        changes = sorted([(row.arrived, 1) for row in rows] + [(row.replied, -1) for row in rows if row.replied])
-        in_flight = peak = 0
-        area = last = 0.0
-        for at, change in changes:
-            area, last = area + in_flight * (at - last), at
-            in_flight += change
-            peak = max(peak, in_flight)
-        seconds = last - changes[0][0] if changes else 0.0
-        refused = Counter(json.dumps(row.body) for row in rows if row.status == 429)
-        return cls(
-            requests=len(rows),
-            statuses=dict(Counter("none" if row.status is None else str(row.status) for row in rows)),
-            faults=dict(Counter(row.fault for row in rows if row.fault is not None)),
-            second_429=refused.total() - len(refused),
-            prompt_tokens=sum(row.prompt_tokens for row in rows),
-            completion_tokens=sum(row.completion_tokens for row in rows),
-            in_flight=in_flight,
-            in_flight_peak=peak,
-            in_flight_mean=area / seconds if seconds > 0 else 0.0,
-            seconds=seconds,
-        )
 
 
 class FakeServer:
@@ -313,7 +242,7 @@ class FakeServer:
         self._in_flight -= 1
         row.status, row.replied = status, time.monotonic() + self._epoch
 
-    async def _send(self, client: "_Client", row: Recorded, reply: Reply) -> None:
+    async def _send(self, client: "_Client", row: Recorded, reply: HttpReply) -> None:
         """Send a reply as its fault leaves it; the outcome is recorded before the last byte is sent."""
         if reply.wait > 0 and await client.leaves_within(reply.wait):
             return self._finished(row, None)
@@ -337,14 +266,14 @@ class FakeServer:
             await client.disconnect(flush=True)
         return None
 
-    def _reply(self, method: str, row: Recorded) -> Reply:
+    def _reply(self, method: str, row: Recorded) -> HttpReply:
         """Return the reply to a request: checks, then limits, then faults, then what the rules say."""
         try:
             endpoint, request = self._checked(method, row)
             texts = [text for _, text in request.messages]
             if endpoint == "embeddings":
                 texts = embedding_inputs(request, self._largest_batch)
-            row.prompt_tokens = sum(map(count_tokens, texts))
+            row.prompt_tokens = sum(map(fake_token_count, texts))
             self._limit(row)
             wait = self._latency(request) if callable(self._latency) else self._latency
             row.fault = self._faults.draw(request, self._seed)
@@ -388,18 +317,18 @@ class FakeServer:
         headers["retry-after"] = f"{math.ceil(rejection.retry_after * 1000) / 1000:g}"
         raise Refused(429, f"Rate limit reached on {row.rejected}.", "rate_limit_exceeded", headers)
 
-    def _instead(self, fault: str | None) -> Reply | None:
+    def _instead(self, fault: str | None) -> HttpReply | None:
         """Return what is sent instead of a reply; None for no fault, and for one that spoils the reply itself."""
         if fault == "html_502":
-            return Reply(502, [_PAGE], kind="text/html")
+            return HttpReply(502, [_PAGE], kind="text/html")
         if fault in ("timeout", "drop"):
-            return Reply(0, [])
+            return HttpReply(0, [])
         if fault is None or not fault.isdecimal():
             return None
         headers = {} if fault == "500" else {"retry-after": f"{self._faults.retry_after:g}"}
         return Refused(int(fault), "The server had an error, or is overloaded.", None, headers).reply
 
-    def _spoilt(self, reply: Reply, fault: str | None) -> Reply:
+    def _spoilt(self, reply: HttpReply, fault: str | None) -> HttpReply:
         """Return the reply as the fault leaves it."""
         whole = b"".join(reply.parts) if fault in ("bad_json", "slow") else b""
         if fault == "bad_json":
@@ -410,7 +339,7 @@ class FakeServer:
             reply.gap = self._faults.slow_seconds / max(1, len(reply.parts) - 1)
         return reply
 
-    def _completion(self, request: FakeRequest, row: Recorded, wait: float) -> Reply:
+    def _completion(self, request: FakeRequest, row: Recorded, wait: float) -> HttpReply:
         scripted = self._replies.answer(request)
         wait = wait if scripted.latency is None else scripted.latency
         text, finish = scripted.text, scripted.finish
@@ -421,9 +350,9 @@ class FakeServer:
         if row.fault in self._faults.spoilers and text is not None:
             text = self._faults.spoilers[str(row.fault)](text)
         limit = request.max_tokens
-        if text and limit is not None and count_tokens(text) > limit:
-            text, finish = first_tokens(text, limit), finish or "length"
-        row.completion_tokens = count_tokens(text or "")
+        if text and limit is not None and fake_token_count(text) > limit:
+            text, finish = truncated(text, limit), finish or "length"
+        row.completion_tokens = fake_token_count(text or "")
         self._limiter.completed(time.monotonic(), row.completion_tokens)
         usage = {"prompt_tokens": row.prompt_tokens, "completion_tokens": row.completion_tokens}
         reply = completion(request, text, finish or "stop", None if "usage" in self._without else usage, self._piece)
@@ -485,46 +414,3 @@ class _Client:
         """Send a whole reply."""
         await self.start(200, {"content-type": "application/json"})
         await self.write(json.dumps(payload).encode(), more=False)
-
-
-@dataclass(frozen=True, slots=True)
-class FakeProcess:
-    """A fake server in another process: its base URL and the process."""
-
-    url: str
-    process: subprocess.Popen[str]
-
-    def requests(self, start: int = 0) -> list[Recorded]:
-        """Return the requests from number `start` on."""
-        return [Recorded(**row) for row in self._recorded(start)["records"]]
-
-    def measures(self) -> Measures:
-        """Return the totals over all requests so far."""
-        return Measures(**self._recorded(sys.maxsize)["measures"])
-
-    def _recorded(self, start: int) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.url}/fake/requests?from={start}", timeout=60) as reply:  # noqa: S310
-            recorded: dict[str, Any] = json.load(reply)
-        return recorded
-
-
-@contextmanager
-def fake_process(*arguments: str) -> Iterator[FakeProcess]:
-    """Run `python -m conspectus.prompts.fake` with these arguments until the block ends.
-
-        with fake_process("--latency", "0.2", "--rpm", "600") as server:
-            ...  # server.url, server.measures()
-
-    Raises:
-        ChildProcessError: It did not start; the reason is on stderr.
-    """
-    command = [sys.executable, "-m", "conspectus.prompts.fake", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 - our own command
-        assert process.stdout is not None
-        try:
-            url = process.stdout.readline().strip()
-            if not url:
-                raise ChildProcessError(f"the fake server did not start; it ended with status {process.wait()}")
-            yield FakeProcess(url, process)
-        finally:
-            process.terminate()

@@ -1,8 +1,8 @@
-"""The tokens of a text that means to be JSON.
+"""A lexer for almost-JSON.
 
-Wider than JSON in what a token may look like (single and typographic quotes, bare words, comments, quotes
-inside a string that nobody escaped), and strict in what it makes of one: a text has one sequence of tokens, or
-is "wrong". Nothing is guessed, so what a repair makes of the same text can be held against it.
+It accepts more tokens than JSON (single and typographic quotes, bare words, comments, unescaped quotes inside a string)
+but is strict about their meaning: a text has one sequence of tokens, or is "wrong". Nothing is guessed, so that a
+repair of the text can be checked against its tokens.
 """
 
 import json
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 DEEPEST = 64
-"""Brackets inside brackets beyond this are wrong."""
+"""Most levels of nested brackets."""
 
 Kind = Literal["{", "}", "[", "]", ":", ",", "string", "word"]
 
@@ -33,10 +33,9 @@ _TO_ESCAPE = re.compile(r"\\x([0-9A-Fa-f]{2})|\\(.)|\"", re.DOTALL)
 
 
 class Token(NamedTuple):
-    """A mark (`kind` is the mark), a string (`text` is what it says, unescaped) or a bare word (`text` as it stands).
+    """A punctuation mark (`kind` is the mark), a string (`text` is unescaped) or a bare word.
 
-    `start` and `end` are offsets in the text. `plain` is false for a string with quotes inside that should have
-    been escaped.
+    `start` and `end` are offsets in the text. `plain` is false for a string with unescaped quotes inside.
     """
 
     kind: Kind
@@ -50,9 +49,9 @@ class Token(NamedTuple):
 class Lexed:
     """The tokens of one bracketed value.
 
-    `state` is "closed" (its last bracket is there), "cut" (the text, or the fence around it, ends before) or
-    "wrong" (`why` says what). `unclosed` holds the positions, in `tokens`, of the brackets still open, outermost
-    first. `end` is the offset after the last token; `whole` is false if the text ends inside a token.
+    `state` is "closed" (with its last bracket), "cut" (the text, or the fence around it, ends earlier) or "wrong"
+    (`why` says how). `unclosed` holds the positions in `tokens` of the brackets still open, outermost first. `end` is
+    the offset after the last token; `whole` is false if the text ends inside a token.
     """
 
     tokens: tuple[Token, ...]
@@ -68,7 +67,7 @@ class Lexed:
 
 
 class _WrongError(Exception):
-    """The text has no certain tokens."""
+    """The tokens of the text are uncertain."""
 
 
 class _CutError(Exception):
@@ -94,17 +93,17 @@ def lex(text: str, start: int) -> Lexed:
         state, whole = "cut", False
     except _WrongError as wrong:
         state, why = "wrong", str(wrong)
-    # A comment that holds half a pair of quotes is more likely part of a string whose own quote was lost.
+    # A comment with an odd number of quotes is more likely part of a string whose own quote was lost.
     quotes = {'"'} | {text[token.start] for token in tokens if token.kind == "string"}
     if any(comment.count(quote) % 2 for comment in comments for quote in quotes):
-        state, why = "wrong", "a comment in it holds a single quotation mark"
+        state, why = "wrong", "a comment in it has an odd number of quotation marks"
     return Lexed(tuple(tokens), state, tuple(unclosed), whole, why)
 
 
 def _collect(
     text: str, at: int, tokens: list[Token], unclosed: list[int], comments: list[str]
 ) -> Literal["closed", "cut"]:
-    """Add what is found to the three lists, and say how it ended."""
+    """Append tokens, open brackets and comments to the lists, and return how it ended."""
     while (match := _TOKEN.match(text, at)) is not None:
         at, group = match.end(), match.lastgroup
         if group == "mark":
@@ -127,7 +126,7 @@ def _collect(
         else:
             return "cut"
     if text[at:].strip():
-        raise _WrongError(f"{text[at:].strip()[0]!r} stands where JSON has no such character")
+        raise _WrongError(f"{text[at:].strip()[0]!r} where JSON allows no such character")
     return "cut"
 
 
@@ -140,7 +139,7 @@ def _nest(mark: Token, tokens: list[Token], unclosed: list[int]) -> bool:
     elif mark.kind in "}]" and _BRACKETS[tokens[unclosed.pop()].kind] != mark.kind:
         raise _WrongError("its brackets do not match")
     elif mark.kind == ":" and not tokens[-1].plain:
-        raise _WrongError("a key in it holds quotation marks")
+        raise _WrongError("a key in it contains quotation marks")
     tokens.append(mark)
     return not unclosed
 
@@ -148,8 +147,8 @@ def _nest(mark: Token, tokens: list[Token], unclosed: list[int]) -> bool:
 def _string(text: str, start: int) -> Token:
     """Return the string that opens at `start`.
 
-    A quotation mark ends it where JSON goes on after it. Those inside have to come as pairs that look like
-    quoted words: one lost mark then never makes another string, for it leaves an odd number of them.
+    A quotation mark ends it if JSON continues after it. Quotation marks inside must come in pairs that look like quoted
+    words: then a single lost mark cannot make another string, since it leaves an odd number of them.
     """
     opening = text[start]
     inner, at = 0, start + 1
@@ -179,14 +178,14 @@ def _looks_paired(before: str, after: str, *, opens: bool) -> bool:
 
 
 def _unescaped(body: str) -> str:
-    """Return what the inside of a string says; an escape that neither JSON nor Python knows is wrong."""
+    """Return the body of a string unescaped; an escape that neither JSON nor Python knows is wrong."""
     if "\\" not in body:
         return body
     try:
-        said: str = json.loads('"' + _TO_ESCAPE.sub(_as_json, body) + '"', strict=False)
+        text: str = json.loads('"' + _TO_ESCAPE.sub(_as_json, body) + '"', strict=False)
     except json.JSONDecodeError as error:
         raise _WrongError("an escape sequence in it does not exist") from error
-    return said
+    return text
 
 
 def _as_json(match: re.Match[str]) -> str:

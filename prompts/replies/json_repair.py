@@ -1,4 +1,4 @@
-"""The JSON values in a model's reply, strict where it is strict and mended where only punctuation is wrong."""
+"""The JSON values in a model's reply: parsed strictly, or repaired if only their punctuation is wrong."""
 
 import json
 import math
@@ -6,12 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from conspectus.prompts.replies.json_lexer import Lexed, Token, lex
 
-LONGEST_MENDED = 500_000
-"""Characters: a longer text that is not strict JSON is not searched for what is wrong with it."""
+Decoded = TypeVar("Decoded")
+
+LONGEST_REPAIRED = 500_000
+"""Characters: a longer text that is not strict JSON is not repaired."""
 MOST_VALUES = 200
 """A reply with more values than this is not an answer."""
 
@@ -36,14 +38,14 @@ _SURROGATE = re.compile(
 )
 _HAS_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]|[\ud800-\udfff]")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
-_ASTRAY = "it cannot be told what of it is thinking"
+_ASTRAY = "it is unclear which part of it is thinking"
 _BRACKET = (Token("}", "}", 0, 0),)
 _LITERALS = {"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One JSON value of a reply; `alone` if nothing but a fence stands around it."""
+    """One JSON value of a reply; `alone` if nothing but a fence surrounds it."""
 
     content: object
     alone: bool
@@ -53,9 +55,9 @@ class Value:
 class Cut:
     """A value that is not closed.
 
-    `complete` is the value made of what is certainly complete: of the outermost list the elements before the cut,
-    or else of the outermost object its members. `closed` is all of it, where nothing is missing but the brackets
-    of objects; `path` then holds the keys that lead from the outermost to the innermost of these.
+    `complete` is the value of what is certainly complete: the elements of the outermost list before the cut, or else
+    the members of the outermost object. `closed` is the whole value if only closing braces are missing; `path` then
+    holds the keys from the outermost to the innermost of these objects.
     """
 
     complete: Value | None = None
@@ -64,8 +66,8 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """What a reply holds: its values in order, what is cut (None: nothing), why it cannot be trusted ("": it can)."""
+class JsonReading:
+    """The values of a reply in order, what is cut off (None: nothing), and why it cannot be trusted ("": it can)."""
 
     values: tuple[Value, ...] = ()
     cut: Cut | None = None
@@ -73,34 +75,34 @@ class Reading:
 
 
 class _UnreadableError(ValueError):
-    """A value is there but cannot be read for certain; `end` is where it ends, None where that is not known."""
+    """There is a value but its reading is uncertain; `end` is where it ends, None if unknown."""
 
     def __init__(self, reason: str, end: int | None = None) -> None:
         super().__init__(reason)
         self.end = end
 
 
-def read_values(reply: str) -> Reading:
-    """Return the JSON values of a reply, thinking, prose and fences around them left out.
+def read_values(reply: str) -> JsonReading:
+    """Return the JSON values of a reply, without the thinking, prose and fences around them.
 
-    A value that is not strict JSON is mended only if its contents stay exactly what the reply spells. Half of a
-    surrogate pair, which no file can hold, is read as U+FFFD.
+    A value that is not strict JSON is repaired only if its content stays exactly the same. Half of a surrogate pair,
+    which no file can store, is read as U+FFFD.
 
     >>> read_values("Here you are: {'a': [1, 2,]} Anything else?").values[0].content
     {'a': [1, 2]}
     """
     text = _without_lone_surrogates(reply.strip().removeprefix("\ufeff").strip())
     try:
-        return Reading((Value(_decode(text), alone=True),))
+        return JsonReading((Value(_decode(text), alone=True),))
     except json.JSONDecodeError:
         pass
     except _UnreadableError as unreadable:
-        return Reading(flaw=str(unreadable))
+        return JsonReading(flaw=str(unreadable))
     answer = _without_thinking(text)
     if answer is None:
-        return Reading(cut=Cut())
+        return JsonReading(cut=Cut())
     if _HTML.match(answer):
-        return Reading(flaw="an HTML page, not JSON")
+        return JsonReading(flaw="an HTML page, not JSON")
     return _read_all(answer)
 
 
@@ -127,30 +129,30 @@ def _without_thinking(text: str) -> str | None:
     return _END_OF_TURN.split(text[end:], maxsplit=1)[0]
 
 
-def _read_all(text: str) -> Reading:
+def _read_all(text: str) -> JsonReading:
     found: list[tuple[int, int, object]] = []
     flaw = ""
     at = 0
     while (match := _START.search(text, at)) is not None:
         start = match.start()
         if _THINKING.search(text, at, start):
-            return Reading(flaw=_ASTRAY)
+            return JsonReading(flaw=_ASTRAY)
         if len(found) == MOST_VALUES:
-            return Reading(flaw=f"more than {MOST_VALUES} JSON values")
+            return JsonReading(flaw=f"more than {MOST_VALUES} JSON values")
         try:
             value = _value_at(text, start, at)
         except _UnreadableError as unreadable:
             if match[0] == "{" or unreadable.end is None:
-                return Reading(flaw=str(unreadable))
+                return JsonReading(flaw=str(unreadable))
             flaw, at = flaw or str(unreadable), unreadable.end  # brackets in prose may hold anything
             continue
         if isinstance(value, Lexed):
-            return Reading(_placed(text, found), _cut(text, start, value))
+            return JsonReading(_placed(text, found), _cut(text, start, value))
         content, at = value
         found.append((start, at, content))
     if found and _THINKING.search(text, at):
-        return Reading(flaw=_ASTRAY)
-    return Reading(_placed(text, found), flaw="" if found else flaw)
+        return JsonReading(flaw=_ASTRAY)
+    return JsonReading(_placed(text, found), flaw="" if found else flaw)
 
 
 def _placed(text: str, found: list[tuple[int, int, object]]) -> tuple[Value, ...]:
@@ -161,26 +163,26 @@ def _placed(text: str, found: list[tuple[int, int, object]]) -> tuple[Value, ...
 
 
 def _value_at(text: str, start: int, before: int) -> tuple[object, int] | Lexed:
-    """Return the value that begins at `start` and where it ends, or its tokens if it is cut."""
+    """Return the value that starts at `start` and where it ends, or its tokens if it is cut."""
     try:
-        content, end = _checked(_DECODER.raw_decode, text, start)
+        content, end = _checked(lambda: _DECODER.raw_decode(text, start))
     except json.JSONDecodeError:
-        if len(text) - start > LONGEST_MENDED:
-            raise _UnreadableError("not JSON, and too long to be mended") from None
+        if len(text) - start > LONGEST_REPAIRED:
+            raise _UnreadableError("not JSON, and too long to be repaired") from None
         lexed = lex(text, start)
         if lexed.state == "wrong":
             raise _UnreadableError(f"not JSON: {lexed.why}") from None
         if lexed.state == "cut":
             return lexed
         end = lexed.end
-        content = _mended(lexed.tokens, end)
+        content = _repaired(lexed.tokens, end)
     if _INSIDE_BEFORE.search(text[max(before, start - 40) : start]) or _INSIDE_AFTER.match(text, end):
-        raise _UnreadableError("not JSON: a value in it is part of a larger one that is not whole", end)
+        raise _UnreadableError("not JSON: a value in it is part of a larger one that is incomplete", end)
     return content, end
 
 
 def _cut(text: str, start: int, lexed: Lexed) -> Cut:
-    """Return what can be said of a value that is not closed."""
+    """Return what is known of a value that is not closed."""
     tokens, unclosed = lexed.tokens, lexed.unclosed
     if _INSIDE_BEFORE.search(text[max(0, start - 40) : start]) or not all(token.plain for token in tokens):
         return Cut()
@@ -189,7 +191,7 @@ def _cut(text: str, start: int, lexed: Lexed) -> Cut:
     path: tuple[str, ...] = ()
     if lexed.whole and _is_complete(tokens[-1]) and all(tokens[i].kind == "{" for i in unclosed):
         try:
-            closed = Value(_mended((*tokens, *_BRACKET * len(unclosed)), None), alone)
+            closed = Value(_repaired((*tokens, *_BRACKET * len(unclosed)), None), alone)
             path = tuple(tokens[i - 2].text for i in unclosed[1:])
         except _UnreadableError:
             closed = None
@@ -209,7 +211,7 @@ def _complete_part(text: str, start: int, lexed: Lexed, alone: bool) -> Value | 
         return None
     again = lex(part, 0)
     try:
-        return Value(_mended(again.tokens, None), alone) if again.state == "closed" else None
+        return Value(_repaired(again.tokens, None), alone) if again.state == "closed" else None
     except _UnreadableError:
         return None
 
@@ -230,29 +232,29 @@ def _last_member_end(lexed: Lexed, level: int) -> int:
 
 
 def _is_complete(token: Token) -> bool:
-    """Return whether the text may end here: a number may be half of a longer one."""
+    """Return whether the token is certainly complete: a number may be half of a longer one."""
     return token.kind in ("string", "}", "]") or token.text in _LITERALS
 
 
-def _mended(tokens: Sequence[Token], end: int | None) -> object:
-    """Return the value that the tokens spell; no token is dropped, changed or added except what `written` says."""
+def _repaired(tokens: Sequence[Token], end: int | None) -> object:
+    """Return the value of the tokens; none is dropped, changed or added except as `as_json` says."""
     for token, after in zip_longest(tokens, tokens[1:]):
         is_key = after is not None and after.kind == ":"
         if token.kind == "word" and not (is_key or token.text in _LITERALS or _NUMBER.fullmatch(token.text)):
             raise _UnreadableError(f"not JSON: {token.text[:50]!r} in it is not in quotation marks", end)
     try:
-        return _decode(written(tokens))
+        return _decode(as_json(tokens))
     except json.JSONDecodeError as error:
-        raise _UnreadableError("not JSON, and cannot be mended for certain", end) from error
+        raise _UnreadableError("not JSON, and cannot be repaired with certainty", end) from error
 
 
-def written(tokens: Sequence[Token]) -> str:
-    """Return the tokens as JSON writes them, one for one; whether that is JSON remains to be seen.
+def as_json(tokens: Sequence[Token]) -> str:
+    """Return the tokens in JSON's spelling, one for one; the result may still not be JSON.
 
-    Keys and strings get its quotation marks, Python's literals its names. A comma goes before a closing bracket and
-    comes next to a bracket where one is missing; nothing else is a comma's work.
+    Keys and strings get double quotes, Python's literals JSON's names. A comma is dropped before a closing bracket, and
+    added beside a bracket if one is missing there.
 
-    >>> written(lex("[{'a': True,} {b: 'c'}]", 0).tokens)
+    >>> as_json(lex("[{'a': True,} {b: 'c'}]", 0).tokens)
     '[ { "a" : true } , { "b" : "c" } ]'
     """
     parts: list[str] = []
@@ -272,22 +274,18 @@ def written(tokens: Sequence[Token]) -> str:
 
 
 def _decode(text: str) -> object:
-    """Return strict JSON's value; raw line breaks in strings, which can mean one thing only, are allowed."""
-    return _checked(_decode_whole, text, 0)[0]
+    """Return the value of strict JSON; raw line breaks in strings, which are unambiguous, are allowed."""
+    return _checked(lambda: _DECODER.decode(text))
 
 
-def _decode_whole(text: str, start: int) -> tuple[object, int]:
-    return _DECODER.decode(text), len(text)
-
-
-def _checked(decode: Callable[[str, int], tuple[object, int]], text: str, start: int) -> tuple[object, int]:
+def _checked(decode: Callable[[], Decoded]) -> Decoded:
     try:
-        return decode(text, start)
+        return decode()
     except (json.JSONDecodeError, _UnreadableError):
         raise
     except RecursionError as error:
         raise _UnreadableError("it is nested too deeply") from error
-    except ValueError as error:  # an integer of more digits than Python reads
+    except ValueError as error:  # an integer with more digits than Python reads
         raise _UnreadableError("it holds a number that is too long") from error
 
 

@@ -1,13 +1,13 @@
-"""Replies in the record format of GraphRAG's extraction prompts, read record by record.
+"""The record format of GraphRAG's extraction prompts, read record by record, and written.
 
 A record is ("entity"<|>NAME<|>TYPE<|>DESCRIPTION), ("relationship"<|>SOURCE<|>TARGET<|>DESCRIPTION<|>STRENGTH) or
-("claim"<|>SUBJECT<|>OBJECT<|>TYPE<|>STATUS<|>START<|>END<|>DESCRIPTION<|>QUOTE); records are set apart by ## and the
-last is followed by <|COMPLETE|>. Each stands alone: one that is spoilt takes no other with it, and is told. Replies
-are read one by one and never joined: joined, the last record of one and the first of the next become one (a defect
-that Microsoft GraphRAG 3.1 has).
+("claim"<|>SUBJECT<|>OBJECT<|>TYPE<|>STATUS<|>START<|>END<|>DESCRIPTION<|>QUOTE); records are separated by ##
+and <|COMPLETE|> follows the last. A malformed record is reported and harms no other. Replies are read one by one and
+never joined: in joined replies the last record of one and the first of the next become one (a defect of Microsoft
+GraphRAG 3.1).
 
-A record ends at a bracket that ## or <|COMPLETE|> follows. Where a model forgets these, its last field must be whole
-(both its quotation marks, or a number) and the line must end, so that a bracket inside a description ends nothing.
+A record ends at a bracket followed by ## or <|COMPLETE|>. If a model forgets these, the last field must be complete
+(both quotation marks, or a number) and the line must end, so that a bracket inside a description ends nothing.
 """
 
 import json
@@ -24,11 +24,11 @@ COMPLETE = "<|COMPLETE|>"
 
 _OPENING = re.compile(r"""\(\s*\\?["“”']?\s*(entity|relationship|relation|claim)\s*\\?["“”']?\s*</?\|>""", re.I)
 _OTHER = re.compile(r"""(?:^|\#\#)[\s\d.*`>-]*(\(\s*["“”']\s*([^"“”'<|()\n]{1,40}?)\s*["“”']\s*<\|>)""", re.M)
-"""What opens a record of a kind that there is not: only where a record can begin."""
+"""Opens a record of an unknown kind; matched only where a record can begin."""
 _BEGUN = re.compile(r"""\#\#[\s\d.*`>-]*(\(\s*["“”']?\w{0,15}["“”']?\s*(?:<\|?)?)[\s.…]*$""")
 """A record that breaks off before its first field."""
 _FIELD = re.compile(r"""<\|>|(?<=["”])\s*<?/?\|>""")
-"""The delimiter, also where its first sign was lost or doubled behind a closing quote (GPT-4o does both)."""
+"""The delimiter, also with its first character lost or doubled after a closing quote (GPT-4o does both)."""
 _FOLLOWED = re.compile(r"""[\s.,;*`]*(?:\#\#|<\|\s*complete)""", re.I)
 _LINE_ENDS = re.compile(r"[ \t.,;*`]*(?:\n|$)")
 _COMPLETE = re.compile(r"<\|\s*complete\s*\|>", re.I)
@@ -36,9 +36,9 @@ _QUOTES = (('"', '"'), ("“", "”"), ("”", "”"), ("“", "“"), ("'", "'"
 _MARKS = tuple('"“”')
 _ESCAPED = re.compile(r"""\\(["'])""")
 _NUMBER = re.compile(r"""["“”]?\s*(\d{1,9}(?:\.\d+)?)(?:\s*/\s*10)?\s*["“”]?""", re.A)
-_NOTHING = {"", "none", "null", "n/a", "unknown"}
+_ABSENT = {"", "none", "null", "n/a", "unknown"}
 _SHOWN = 300
-"""Characters shown of what is lost where nothing says how far it goes."""
+"""Characters shown of a lost record whose end is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class EntityRecord:
 
 @dataclass(frozen=True, slots=True)
 class RelationRecord:
-    """A relationship as a model states it; `strength` is None where it states none that is a number."""
+    """A relationship as a model states it; `strength` is None unless it is a number."""
 
     source: str
     target: str
@@ -62,7 +62,7 @@ class RelationRecord:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRecord:
-    """A claim as a model states it; what it leaves open is None."""
+    """A claim as a model states it; unknown fields are None."""
 
     subject: str
     object: str | None
@@ -76,7 +76,7 @@ class ClaimRecord:
 
 @dataclass(frozen=True, slots=True)
 class LostRecord:
-    """A record that could not be read: its text, and why."""
+    """A record that could not be read: its text and the reason."""
 
     text: str
     reason: str
@@ -84,7 +84,7 @@ class LostRecord:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What one reply states, each in the order of the reply."""
+    """The records of one reply, in its order."""
 
     entities: tuple[EntityRecord, ...] = ()
     relations: tuple[RelationRecord, ...] = ()
@@ -93,11 +93,22 @@ class Records:
 
 
 def read_records(reply: str, *, cut_off: bool = False) -> Records:
-    """Return the records of one reply. `cut_off`: the server stopped it, so its last record may lack its end.
+    """Return the records of one reply.
 
-    Around records may stand anything: thinking, numbers, headings, fences, prose, JSON with the reply in it. A reply
-    that is cut off is always told among the lost, and so is one without any record that does not say that it is
-    complete.
+    Anything may surround records: thinking, numbers, headings, fences, prose, JSON with the reply in it.
+
+    Args:
+        reply: The text of the reply.
+        cut_off: The server stopped the reply at `max_tokens`, so its last record may be incomplete.
+
+    Returns:
+        The records. `lost` always has an entry if the reply was cut off, or if it has no record and does not say
+        that it is complete.
+
+    Example:
+        >>> reply = '("entity"<|>"ADA"<|>"person"<|>"Ada wrote programs.")##<|COMPLETE|>'
+        >>> read_records(reply).entities
+        (EntityRecord(name='ADA', type='person', description='Ada wrote programs.'),)
     """
     text = _plain(reply)
     complete = _COMPLETE.search(text) is not None
@@ -113,14 +124,14 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
     begun = None if complete else _BEGUN.search(text)
     if begun:
         lost.append(LostRecord(begun[1], _NOT_CLOSED))
-    if cut_off and not complete and not any(each.reason == _NOT_CLOSED for each in lost):
+    if cut_off and not complete and not any(record.reason == _NOT_CLOSED for record in lost):
         lost.append(LostRecord(text[-_SHOWN:].strip(), "the reply was cut off"))
     if not (pieces or complete or lost):
         lost.append(LostRecord(reply.strip()[:_SHOWN], "it holds no record"))
     return Records(
-        tuple(each for each in found if isinstance(each, EntityRecord)),
-        tuple(each for each in found if isinstance(each, RelationRecord)),
-        tuple(each for each in found if isinstance(each, ClaimRecord)),
+        tuple(record for record in found if isinstance(record, EntityRecord)),
+        tuple(record for record in found if isinstance(record, RelationRecord)),
+        tuple(record for record in found if isinstance(record, ClaimRecord)),
         tuple(lost),
     )
 
@@ -129,7 +140,7 @@ _NOT_CLOSED = "it is not closed"
 
 
 def _plain(reply: str) -> str:
-    """Return the reply without thinking, and out of the JSON string that some models put it into."""
+    """Return the reply without thinking, and without the JSON string that some models put it in."""
     text = without_thinking(reply).strip()
     if text.startswith(('"', "{")) and '\\"' in text:
         try:
@@ -137,13 +148,13 @@ def _plain(reply: str) -> str:
         except ValueError:
             return text
         values = list(value.values()) if isinstance(value, dict) else [value]
-        return "\n".join(each for each in values if isinstance(each, str))
+        return "\n".join(text for text in values if isinstance(text, str))
     return text
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A reply from where a record opens until the next one does: `body` is what follows the kind."""
+    """A reply from the start of one record to the start of the next; `body` is what follows the kind."""
 
     kind: str
     start: int
@@ -152,9 +163,9 @@ class _Piece:
 
 
 def _pieces(text: str) -> Iterator[_Piece]:
-    known = [(each.start(), each.end(), each[1].lower()) for each in _OPENING.finditer(text)]
+    known = [(match.start(), match.end(), match[1].lower()) for match in _OPENING.finditer(text)]
     taken = {start for start, _, _ in known}
-    other = [(each.start(1), each.end(1), each[2]) for each in _OTHER.finditer(text) if each.start(1) not in taken]
+    other = [(m.start(1), m.end(1), m[2]) for m in _OTHER.finditer(text) if m.start(1) not in taken]
     openings = sorted(known + other)
     for (start, begins, kind), (end, _, _) in pairwise([*openings, (len(text), 0, "")]):
         yield _Piece(kind, start, text[begins:end], begins - start)
@@ -163,39 +174,36 @@ def _pieces(text: str) -> Iterator[_Piece]:
 def _read(piece: _Piece, *, last: bool, cut_off: bool) -> EntityRecord | RelationRecord | ClaimRecord | str:
     reader = _READERS.get(piece.kind)
     if reader is None:
-        return f"there is no record of the kind {piece.kind!r}"
+        return f"there are no records of the kind {piece.kind!r}"
     end = _closing(piece, last=last, cut_off=cut_off)
     return _NOT_CLOSED if end is None else reader(_fields(piece.body[:end]))
 
 
 def _length(piece: _Piece) -> int:
-    end = next((each.start() + 1 for each in _brackets(piece.body) if _FOLLOWED.match(piece.body, each.end())), None)
+    brackets = re.finditer(r"\)", piece.body)
+    end = next((match.start() + 1 for match in brackets if _FOLLOWED.match(piece.body, match.end())), None)
     return piece.opening + (end if end is not None else min(len(piece.body), _SHOWN))
 
 
-def _brackets(body: str) -> Iterator[re.Match[str]]:
-    return re.finditer(r"\)", body)
-
-
 def _closing(piece: _Piece, *, last: bool, cut_off: bool) -> int | None:
-    """Return where in the body the bracket stands that closes the record, None where none does for certain."""
+    """Return the offset in the body of the bracket that closes the record, None if that is uncertain."""
     body = piece.body
-    for each in _brackets(body):
-        if _FOLLOWED.match(body, each.end()):
-            return each.start()
-        line_end = _LINE_ENDS.match(body, each.end())
-        # A reply that was cut off may have been going on behind this bracket.
-        if line_end and not (last and cut_off and "\n" not in line_end[0]) and _is_whole(piece, each.start()):
-            return each.start()
+    for bracket in re.finditer(r"\)", body):
+        if _FOLLOWED.match(body, bracket.end()):
+            return bracket.start()
+        line_end = _LINE_ENDS.match(body, bracket.end())
+        # A reply that was cut off may have gone on after this bracket.
+        if line_end and not (last and cut_off and "\n" not in line_end[0]) and _is_whole(piece, bracket.start()):
+            return bracket.start()
     return None if last or ")" not in body else body.rindex(")")
 
 
 def _is_whole(piece: _Piece, end: int) -> bool:
-    """Return whether the fields before a bracket look like all of a record, so that it may be the closing one."""
+    """Return whether the fields before a bracket are a complete record, so that it may be the closing one."""
     inside = piece.body[:end]
     if inside.count("(") != inside.count(")"):
         return False
-    fields = [each.strip() for each in _FIELD.split(inside)]
+    fields = [field.strip() for field in _FIELD.split(inside)]
     final = fields[-1]
     if not fields[0].startswith(_MARKS):
         return True
@@ -205,7 +213,7 @@ def _is_whole(piece: _Piece, end: int) -> bool:
 
 
 def _fields(body: str) -> list[str]:
-    return [_unquoted(" ".join(each.split())) for each in _FIELD.split(body)]
+    return [_unquoted(" ".join(field.split())) for field in _FIELD.split(body)]
 
 
 def _unquoted(text: str) -> str:
@@ -213,7 +221,7 @@ def _unquoted(text: str) -> str:
     for first, last in _QUOTES:
         if len(text) > 1 and text.startswith(first) and text.endswith(last):
             return text[1:-1].strip()
-    if text.count('"') == 1:  # one of the two marks around it was forgotten
+    if text.count('"') == 1:  # the model forgot one of the two
         return text.strip('"').strip()
     return text
 
@@ -242,12 +250,57 @@ def _claim(fields: Sequence[str]) -> ClaimRecord | str:
         return f"a claim has 8 fields, not {len(fields)}"
     subject, target, kind, status, start, end, description, quote = fields
     if not (subject and description):
-        return "the claim lacks its subject or what it says"
+        return "the claim lacks its subject or description"
     return ClaimRecord(subject, _known(target), kind, status, _known(start), _known(end), description, _known(quote))
 
 
 def _known(text: str) -> str | None:
-    return None if text.lower() in _NOTHING else text
+    return None if text.lower() in _ABSENT else text
 
 
 _READERS = {"entity": _entity, "relationship": _relation, "relation": _relation, "claim": _claim}
+
+
+_NONE = "NONE"
+_RESERVED = (RECORD, FIELD[:2], FIELD[-2:], "\n")
+
+Record = EntityRecord | RelationRecord | ClaimRecord
+
+
+def write_records(records: Records) -> str:
+    """Return entities, relationships and claims as text, one per line, and the completion mark.
+
+    `read_records` reads the same records from it if each of them `is_writable`.
+    """
+    every: list[Record] = [*records.entities, *records.relations, *records.claims]
+    lines = [_written(record) + RECORD for record in every]
+    return "\n".join([*lines, COMPLETE])
+
+
+def is_writable(record: Record) -> bool:
+    """Return whether a record survives writing and reading: no field contains a delimiter."""
+    if any(mark in field for field in _written_fields(record) for mark in _RESERVED):
+        return False
+    text = _written(record)
+    read = read_records(f"{text}{RECORD}\n{COMPLETE}")
+    return not read.lost and [*read.entities, *read.relations, *read.claims] == [record]
+
+
+def _written(record: Record) -> str:
+    kind = {EntityRecord: "entity", RelationRecord: "relationship", ClaimRecord: "claim"}[type(record)]
+    return f'("{kind}"{FIELD}{FIELD.join(_written_fields(record))})'
+
+
+def _written_fields(record: Record) -> list[str]:
+    match record:
+        case EntityRecord():
+            texts: list[str | None] = [record.name, record.type, record.description]
+        case RelationRecord():
+            texts = [record.source, record.target, record.description]
+        case ClaimRecord():
+            texts = [record.subject, record.object, record.type, record.status]
+            texts += [record.start_date, record.end_date, record.description, record.quote]
+    fields = [f'"{_NONE if text is None else text}"' for text in texts]
+    if isinstance(record, RelationRecord) and record.strength is not None:
+        fields.append(f"{record.strength:g}")
+    return fields

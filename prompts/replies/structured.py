@@ -1,40 +1,64 @@
-"""Asking for a typed answer: what a model gets wrong once, it is told and asked again."""
+"""Asking for structured answers, and asking again.
 
-from collections.abc import Sequence
-from dataclasses import replace
+`ask_for` shows a model its bad answer and asks again. A step that reads more than one answer from a conversation wraps
+it in an *exchange*: one call, or a bad reply and the answer to the complaint about it. With an ordinary model it takes
+place once. With a `Retrying` model it takes place again if a remembered reply lost something, and the better outcome is
+kept and remembered. A step needs to know nothing else about retrying.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from conspectus.prompts.client.capabilities import schema_text
 from conspectus.prompts.model import LanguageModel, Message, Reply, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.typed import read_answer, read_choice
-from conspectus.storage.errors import BadAnswer
+from conspectus.storage.errors import BadAnswer, ModelError
 from pydantic import BaseModel, create_model
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
 async def ask_for(model: LanguageModel, request: Request, schema: type[Answer], *, again: int = 1) -> Answer:
-    """Return the model's answer as a `schema`; after a bad one the model is shown it and asked again.
+    """Return a model's answer as an instance of `schema`.
 
-    Raises BadAnswer, with the last reply, where that one is bad too, and what `complete` raises.
+    Args:
+        model: The model to ask.
+        request: The request; its schema is set here.
+        schema: A pydantic model.
+        again: How often a bad answer is shown to the model, with the reason, and asked for again.
+
+    Raises:
+        BadAnswer: The last answer is bad too; it holds the reply.
+        ModelError: What `complete` raises.
+
+    Example:
+        >>> import asyncio
+        >>> from conspectus.prompts.fake import ScriptedModel
+        >>> class Person(BaseModel):
+        ...     name: str
+        >>> request = Request((Message("user", "Who wrote the first program?"),), step="answer")
+        >>> asyncio.run(ask_for(ScriptedModel(["Ada", '{"name": "Ada"}']), request, Person))
+        Person(name='Ada')
     """
-    asked = replace(request, schema=schema)
+    request = replace(request, schema=schema)
     while True:
-        reply = await model.complete(asked)
+        reply = await model.complete(request)
         try:
             return read_answer(reply.text, schema, cut_off=reply.finish == "length")
         except BadAnswer as bad:
             if not again:
                 raise
-            asked, again = _complained(asked, reply, bad, schema), again - 1
+            request, again = _with_complaint(request, reply, bad, schema), again - 1
 
 
-async def choose(model: LanguageModel, request: Request, choices: Sequence[str]) -> str:
-    """Return the one of `choices` that the model picks: a forced choice, the yes or no of a gleaning.
+async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[str]) -> str:
+    """Return the choice that a model picks: a forced choice, such as the yes or no of a gleaning.
 
-    Servers that know JSON schemas cannot answer anything else; of others a word in plain text is taken too.
+    Servers with JSON schemas cannot answer anything else; from others a word in plain text is accepted too. Raises
+    BadAnswer if the reply names none of the choices, or several.
     """
     try:
         picked: str = (await ask_for(model, request, _form(tuple(choices)), again=0)).answer  # type: ignore[attr-defined]
@@ -45,11 +69,137 @@ async def choose(model: LanguageModel, request: Request, choices: Sequence[str])
 
 @cache
 def _form(choices: tuple[str, ...]) -> type[BaseModel]:
-    """Return the form of a choice: one class for all who have the same."""
+    """Return the schema of a choice: one class per set of choices."""
     one_of_them: Any = Literal[choices]
     return create_model("Choice", answer=(one_of_them, ...))
 
 
-def _complained(asked: Request, reply: Reply, bad: BadAnswer, schema: type[BaseModel]) -> Request:
+def _with_complaint(request: Request, reply: Reply, bad: BadAnswer, schema: type[BaseModel]) -> Request:
     complaint = Message("user", render("form/again", reason=bad.reason, schema=schema_text(schema)))
-    return replace(asked, messages=(*asked.messages, Message("assistant", reply.text), complaint))
+    return replace(request, messages=(*request.messages, Message("assistant", reply.text), complaint))
+
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangeResult(Generic[Value]):
+    """The value of an exchange, and how many of its parts (records, findings) could be read and were lost."""
+
+    value: Value
+    read: int = 1
+    lost: int = 0
+
+
+Exchange = Callable[[LanguageModel], Awaitable[ExchangeResult[Value]]]
+"""Asks a model; raises BadAnswer if the reply cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """Exchanges that were asked again, those that then lost nothing, and those without a reply."""
+
+    asked: int = 0
+    healed: int = 0
+    unanswered: int = 0
+
+
+class Remembering(LanguageModel, Protocol):
+    """A model that remembers its replies."""
+
+    async def remember(self, request: Request, reply: Reply) -> None:
+        """Remember a reply as the one to this request, replacing the remembered one."""
+        ...
+
+
+async def least_lost(model: LanguageModel, exchange: Exchange[Value]) -> Value:
+    """Return the value of an exchange; a `Retrying` model is asked again if a remembered reply lost something."""
+    if isinstance(model, Retrying):
+        return await model.least_lost(exchange)
+    return (await exchange(model)).value
+
+
+class Retrying:
+    """A `LanguageModel` that is asked once more for remembered replies that lost something.
+
+    Failed calls are not remembered, so asking is trying again. `retried` counts the exchanges so far.
+    """
+
+    def __init__(self, model: Remembering) -> None:
+        self._model = model
+        self.retried = Retried()
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the reply of the model."""
+        return await self._model.complete(request)
+
+    def stream(self, request: Request) -> AsyncIterator[str]:
+        """Return the reply of the model piece by piece."""
+        return self._model.stream(request)
+
+    async def least_lost(self, exchange: Exchange[Value]) -> Value:
+        """Return the better of the remembered outcome and a new one, which is then remembered.
+
+        The better one lost nothing; else had more parts read; else lost fewer; else is the remembered one, so that
+        what followed from it stays valid. If the model gives no reply, the remembered one counts.
+        """
+        before = _Recorder(self._model, fresh=False)
+        first = await _tried(exchange, before)
+        if not _is_lossy(first) or not any(reply.remembered for _, reply in before.replies):
+            return _value(first)
+        now = _Recorder(self._model, fresh=True)
+        try:
+            second = await _tried(exchange, now)
+        except ModelError:
+            self._count(unanswered=1)
+            return _value(first)
+        self._count(healed=not _is_lossy(second))
+        if _quality(second) <= _quality(first):
+            return _value(first)
+        for request, reply in now.replies:
+            await self._model.remember(request, reply)
+        return _value(second)
+
+    def _count(self, healed: int = 0, unanswered: int = 0) -> None:
+        so_far = self.retried
+        self.retried = Retried(so_far.asked + 1, so_far.healed + healed, so_far.unanswered + unanswered)
+
+
+class _Recorder:
+    """A model that records its replies to one exchange."""
+
+    def __init__(self, model: LanguageModel, fresh: bool) -> None:
+        self._model = model
+        self._fresh = fresh
+        self.replies: list[tuple[Request, Reply]] = []
+
+    async def complete(self, request: Request) -> Reply:
+        reply = await self._model.complete(replace(request, fresh=self._fresh))
+        self.replies.append((request, reply))
+        return reply
+
+    def stream(self, request: Request) -> AsyncIterator[str]:
+        return self._model.stream(request)
+
+
+async def _tried(exchange: Exchange[Value], model: LanguageModel) -> ExchangeResult[Value] | BadAnswer:
+    try:
+        return await exchange(model)
+    except BadAnswer as bad:
+        return bad
+
+
+def _is_lossy(outcome: ExchangeResult[Value] | BadAnswer) -> bool:
+    return isinstance(outcome, BadAnswer) or outcome.lost > 0
+
+
+def _quality(outcome: ExchangeResult[Value] | BadAnswer) -> tuple[bool, int, int]:
+    if isinstance(outcome, BadAnswer):
+        return (False, 0, -1)
+    return (not outcome.lost, outcome.read, -outcome.lost)
+
+
+def _value(outcome: ExchangeResult[Value] | BadAnswer) -> Value:
+    if isinstance(outcome, BadAnswer):
+        raise outcome
+    return outcome.value

@@ -1,4 +1,4 @@
-"""From the text of a model's reply to a typed record, or an error that holds the reply: never to a wrong record."""
+"""Parse a model's reply into a typed record, or an error that holds the reply: never into a wrong record."""
 
 import math
 import re
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
-from conspectus.prompts.replies.json_repair import Cut, Reading, Value, read_values, without_thinking
+from conspectus.prompts.replies.json_repair import Cut, JsonReading, Value, read_values, without_thinking
 from conspectus.storage.errors import BadAnswer
 from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
 
@@ -14,7 +14,7 @@ T = TypeVar("T", bound=BaseModel)
 
 CUT_OFF = "cut off"
 LONGEST_CHOICE = 500
-"""Characters: a forced choice is a word or a sentence; an error page or an essay is none."""
+"""Characters: a forced choice is a word or a sentence, not an error page or an essay."""
 
 _WRAPPERS = {"answer", "result", "output", "response", "data", "json", "reply", "object"}
 _SPELLED_OUT = ("yes", "no", "true", "false")
@@ -23,17 +23,29 @@ _LISTS = (list, tuple, set, frozenset, Sequence)
 
 
 def read_answer(text: str, schema: type[T], *, cut_off: bool = False) -> T:
-    """Return the record that a reply holds.
+    """Return the record in a reply.
 
-    A reply that is JSON is taken as it stands. One that is not may have thinking, prose, fences or the schema around
-    it, and wrong punctuation inside: it is mended if what it says (every key, string, number and literal, in order)
-    stays exactly the same. A bare list is read as the schema's only list; an object under a single key that is the
-    schema's name or a word like "result" as the record. Keys that the schema does not know are no matter only beside
-    all that it knows: any other could be one of these, misspelt. `cut_off` tells that the server stopped it ("length").
+    Strict JSON is parsed as it is. Otherwise thinking, prose, fences or the schema may surround the JSON, and its
+    punctuation may be wrong: it is repaired if its content (every key, string, number and literal, in order) stays
+    exactly the same. A bare list is read as the schema's only list, and an object under a single key that is the
+    schema's name or a word like "result" as the record. Unknown keys are accepted only beside all known ones, since
+    any other could be a known one, misspelt.
 
-    Raises BadAnswer: where there is no such record, more than one, or any doubt which. Its `reason` is "cut off" where
-    the reply ends too early; `salvaged` is then the record of what was complete before (of the outermost list its
-    complete elements), None if the schema wants more.
+    Args:
+        text: The text of the reply.
+        schema: A pydantic model.
+        cut_off: The server stopped the reply at `max_tokens`.
+
+    Raises:
+        BadAnswer: There is no such record, more than one, or doubt which. The `reason` is "cut off" if the reply ends
+            too early; `salvaged` is then the record of what is certainly complete (the complete elements of the
+            outermost list), None if the schema requires more.
+
+    Example:
+        >>> class Person(BaseModel):
+        ...     name: str
+        >>> read_answer("Here it is: {'name': 'Ada',}", Person)
+        Person(name='Ada')
     """
     try:
         return _read(text, schema, cut_off)
@@ -61,11 +73,11 @@ def _read(text: str, schema: type[T], cut_off: bool) -> T:
 
 
 def read_choice(text: str, choices: Sequence[str]) -> str:
-    """Return the one of the choices that a reply names, whatever case, punctuation or thinking is around it.
+    """Return the choice that a reply names, whatever the case, punctuation or thinking around it.
 
-    A choice is named as a whole word. A single word or letter may also be short for a choice, or spell one out ("Y"
-    for "Yes", "Yes" for "Y"). Raises BadAnswer where it is none or more than one, and where anything is negated
-    beside it ("not yes", "there is no doubt").
+    A choice is named as a whole word. A single word or letter may also abbreviate a choice, or spell one out ("Y" for
+    "Yes", "Yes" for "Y"). Raises BadAnswer if the reply names none or several, or contains a negation beside it ("not
+    yes", "there is no doubt").
 
     >>> read_choice("**Yes.**", ("Yes", "No")), read_choice("n", ("YES", "NO"))
     ('Yes', 'NO')
@@ -73,7 +85,9 @@ def read_choice(text: str, choices: Sequence[str]) -> str:
     answer = without_thinking(text).strip().casefold()
     if len(answer) > LONGEST_CHOICE:
         raise BadAnswer("too long for a choice", text)
-    any_choice = re.compile("|".join(_as_a_word(each.casefold()) for each in sorted(choices, key=len, reverse=True)))
+    any_choice = re.compile(
+        "|".join(_as_a_word(choice.casefold()) for choice in sorted(choices, key=len, reverse=True))
+    )
     found = any_choice.findall(answer)
     named = [choice for choice in choices if choice.casefold() in found]
     words = re.findall(r"\w+", re.sub(r"^(?:```|~~~)\w*\n", "", answer))
@@ -82,13 +96,13 @@ def read_choice(text: str, choices: Sequence[str]) -> str:
     elif _NEGATION.search(any_choice.sub(" ", answer)):
         raise BadAnswer("a negation in it leaves the choice in doubt", text)
     if len(named) != 1:
-        said = " and ".join(map(repr, named)) if named else "none"
-        raise BadAnswer(f"{said} of the choices {', '.join(choices)}", text)
+        names = " and ".join(map(repr, named)) if named else "none"
+        raise BadAnswer(f"{names} of the choices {', '.join(choices)}", text)
     return named[0]
 
 
 def _as_a_word(choice: str) -> str:
-    """Return the pattern of the choice as a word of its own: not in "no-one", "y'all", "n/a", "3.5" or "no doubt"."""
+    """Return a pattern for the choice as a whole word: not in "no-one", "y'all", "n/a", "3.5" or "no doubt"."""
     after = r"(?!\w|['’\-/]\w|\.\d)" + (r"(?![ \t]+\w)" if choice == "no" else "")
     return rf"(?<!\w)(?<!\w['’\-/])(?<!\d\.){re.escape(choice)}{after}"
 
@@ -101,7 +115,7 @@ def _is_short_for(choice: str, word: str) -> bool:
 
 
 def _records(schema: type[T], values: Sequence[Value], reasons: list[str]) -> list[T]:
-    """Return the different records among the values; `reasons` gets why a value is none."""
+    """Return the different records among the values; `reasons` collects why the other values are not records."""
     records: list[T] = []
     for value in values:
         record = _fitted(schema, value, reasons)
@@ -124,7 +138,7 @@ def _fitted(schema: type[T], value: Value, reasons: list[str]) -> T | None:
 
 
 def _plain(name: str) -> str:
-    """Return a name without what differs between MyName, my_name and "my name"."""
+    """Return a name without the differences between MyName, my_name and "my name"."""
     return re.sub(r"[\W_]", "", name).casefold()
 
 
@@ -155,7 +169,7 @@ def _validated(schema: type[T], content: object, alone: bool, reasons: list[str]
 
 
 def _closed(schema: type[T], cut: Cut) -> T | None:
-    """Return the record of a value that lacks only the brackets of objects, if these can have held nothing more."""
+    """Return the record of a value that lacks only closing braces, if the objects cannot have had more members."""
     if cut.closed is None:
         return None
     record = _validated(schema, cut.closed.content, cut.closed.alone, [])
@@ -171,7 +185,7 @@ def _closed(schema: type[T], cut: Cut) -> T | None:
     return record
 
 
-def _salvaged(schema: type[T], reading: Reading) -> T | None:
+def _salvaged(schema: type[T], reading: JsonReading) -> T | None:
     if reading.flaw:
         return None
     if reading.cut:
@@ -181,7 +195,7 @@ def _salvaged(schema: type[T], reading: Reading) -> T | None:
 
 
 def _names_of(schema: type[BaseModel]) -> frozenset[str]:
-    """Return the keys that its objects can have; empty for a schema that is not an object."""
+    """Return the keys of a schema's objects; empty for a schema that is not an object."""
     if issubclass(schema, RootModel):
         return frozenset()
     names = set(schema.model_fields)
@@ -204,7 +218,7 @@ def _is_list(annotation: object) -> bool:
 
 
 def _unknown_key(record: BaseModel) -> str:
-    """Return what is wrong where an object has a key that the schema does not know and lacks one that it knows."""
+    """Return what is wrong if an object has an unknown key and lacks a known one."""
     for part in _parts(record):
         if not isinstance(part, BaseModel) or part.model_config.get("extra") == "allow":
             continue
@@ -215,7 +229,7 @@ def _unknown_key(record: BaseModel) -> str:
 
 
 def _parts(record: BaseModel) -> Iterator[object]:
-    """Yield the record and all that is in it."""
+    """Yield the record and everything inside it."""
     pending: list[object] = [record]
     while pending:
         part = pending.pop()

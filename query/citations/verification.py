@@ -11,7 +11,7 @@ import regex
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.structured import choose
+from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answering import measured
 from conspectus.query.citations.entailment import Source, closeness, missing, names_alone, quotes
@@ -122,7 +122,7 @@ async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: 
     passages = {each.number: each for each in answer.citations}
     chunks = [passages[number].document_id for number in cited.place.numbers if number in passages]
     request = Request((Message("user", prompt),), STEP, sources=_hashes(context, chunks))
-    return await choose(model, request, ["Yes", "No"])
+    return await ask_choice(model, request, ["Yes", "No"])
 
 
 def _hashes(context: Context, document_ids: Sequence[str]) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.probe import probe
 from conspectus.prompts.fake import FakeServer
 from conspectus.prompts.model import Message, Request
-from conspectus.prompts.replies.structured import ask_for, choose
+from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.storage.errors import BadAnswer, BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
@@ -104,7 +104,7 @@ def test_json_is_a_record_or_a_bad_answer(server: Server) -> None:
 
 def test_a_choice_is_one_of_the_choices_or_a_bad_answer(server: Server) -> None:
     try:
-        choice = asyncio.run(choose(server.client(), ask("Is water wet? Y or N."), ["Y", "N"]))
+        choice = asyncio.run(ask_choice(server.client(), ask("Is water wet? Y or N."), ["Y", "N"]))
     except BadAnswer:
         return
     assert choice in {"Y", "N"}

@@ -27,7 +27,7 @@ def test_every_prompt_is_filled_in_whole() -> None:
 
 @pytest.mark.parametrize("values", [{}, {"schema": "x", "more": "y"}, {"shema": "x"}])
 def test_a_place_without_a_value_and_a_value_without_a_place_are_refused(values: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="has the places"):
+    with pytest.raises(ValueError, match="has the placeholders"):
         render("form/json", **values)
 
 

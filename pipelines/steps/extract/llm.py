@@ -14,9 +14,8 @@ from conspectus.pipelines.steps.extract.validate import flaw
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.model import LanguageModel, Message, Reply, Request
 from conspectus.prompts.render import prompt_text, render
-from conspectus.prompts.replies.reask import Outcome, least_lost
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, Records, RelationRecord, read_records
-from conspectus.prompts.replies.structured import choose
+from conspectus.prompts.replies.structured import ExchangeResult, ask_choice, least_lost
 from conspectus.storage.errors import BudgetReached, ModelError, ModelRefused, ModelUnavailable
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Chunk, Failure
@@ -167,12 +166,12 @@ class _Conversation:
             self._messages = (*self._messages, Message("user", text))
         request = Request(self._messages, step, sources=self._sources)
 
-        async def exchange(model: LanguageModel) -> Outcome[tuple[Reply, Records]]:
+        async def exchange(model: LanguageModel) -> ExchangeResult[tuple[Reply, Records]]:
             reply = await model.complete(request)
             records = read_records(reply.text, cut_off=reply.finish == "length")
             usable = [not flaw(each) for kind in (records.entities, records.relations, records.claims) for each in kind]
             lost = len(records.lost) + usable.count(False)
-            return Outcome((reply, records), kept=usable.count(True), lost=lost)
+            return ExchangeResult((reply, records), read=usable.count(True), lost=lost)
 
         try:
             reply, records = await least_lost(self._model, exchange)
@@ -189,8 +188,8 @@ class _Conversation:
         """Return whether the model says yes to a question, which is then forgotten."""
         request = Request((*self._messages, Message("user", question)), step, sources=self._sources)
 
-        async def exchange(model: LanguageModel) -> Outcome[str]:
-            return Outcome(await choose(model, request, ("Yes", "No")))
+        async def exchange(model: LanguageModel) -> ExchangeResult[str]:
+            return ExchangeResult(await ask_choice(model, request, ("Yes", "No")))
 
         try:
             return await least_lost(self._model, exchange) == "Yes"

@@ -20,8 +20,7 @@ from conspectus.pipelines.steps.extract.merge import Knowledge, Statement, knowl
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
-from conspectus.prompts.replies.reask import Outcome, least_lost
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.prompts.replies.typed import CUT_OFF
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
@@ -254,7 +253,7 @@ async def _part(
 ) -> tuple[OpenExtraction, list[Loss]]:
     """Return what can be used of a reply, and what was lost of it."""
 
-    async def exchange(model: LanguageModel) -> Outcome[tuple[OpenExtraction, list[Loss]]]:
+    async def exchange(model: LanguageModel) -> ExchangeResult[tuple[OpenExtraction, list[Loss]]]:
         answer: BaseModel
         losses = []
         try:
@@ -267,7 +266,7 @@ async def _part(
         found, wrong = _usable(answer)
         losses += [Loss(LOST_RECORD, each) for each in wrong]
         kept = len(found.entities) + len(found.triples)
-        return Outcome((found, losses), kept=kept, lost=len(losses))
+        return ExchangeResult((found, losses), read=kept, lost=len(losses))
 
     try:
         return await least_lost(model, exchange)

@@ -26,8 +26,7 @@ from conspectus.pipelines.steps.reports.prompt import (
 from conspectus.prompts.client.event_loop import gather_all
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.reask import Outcome, least_lost
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Community, Failure, Report
@@ -157,7 +156,7 @@ class _Writing:
         sources = self._elements.sources(community.chunk_ids)
         request = Request((Message("user", prompt.strip()),), "report", sources=sources)
 
-        async def exchange(model: LanguageModel) -> Outcome[_Answered]:
+        async def exchange(model: LanguageModel) -> ExchangeResult[_Answered]:
             failures = []
             try:
                 answer = await ask_for(model, request, ReportAnswer)
@@ -169,7 +168,7 @@ class _Writing:
             found = supported(answer, cited, self._elements.chunks)
             failures += _losses(community, found)
             n_lost = len(failures) or int(not found.findings)
-            return Outcome((answer, found, failures), kept=len(found.findings), lost=n_lost)
+            return ExchangeResult((answer, found, failures), read=len(found.findings), lost=n_lost)
 
         return await least_lost(self._model, exchange)
 

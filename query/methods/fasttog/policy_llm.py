@@ -5,7 +5,7 @@ from string import ascii_uppercase
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.structured import ask_for, choose
+from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.query.abstention import is_unknown
 from conspectus.query.methods.fasttog.chains import Grown, Outcome, Picked
 from conspectus.query.methods.fasttog.community_text import Community2Text, Statement, whole_text
@@ -99,7 +99,7 @@ class ModelDecider:
         self, question: str, premise: str, selections: str, letters: Sequence[str], rows: Sequence[int]
     ) -> Picked:
         prompt = render("query/fasttog_step", question=question, premise=premise, selections=selections)
-        picked = await choose(self._model, self._request(PRUNE, prompt, rows), [*letters, NONE])
+        picked = await ask_choice(self._model, self._request(PRUNE, prompt, rows), [*letters, NONE])
         if picked == NONE:
             return Picked((), "the model chose none", calls=1)
         return Picked((letters.index(picked),), "", calls=1)

@@ -12,7 +12,7 @@ import numpy as np
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.structured import choose
+from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.hierarchy import Descent, Hierarchy, hierarchy_of
 from conspectus.query.methods.graphrag.map_input import Selected, accounted, passages_instead
@@ -57,7 +57,7 @@ class ModelRater:
     async def _rated(self, question: str, unit: Unit) -> float:
         message = Message("user", render("query/rate", report=unit.text, question=question))
         request = Request((message,), STEP, sources=sources(self.context, [unit]))
-        return float(await choose(self.model, request, [str(each) for each in range(_BEST + 1)]))
+        return float(await ask_choice(self.model, request, [str(each) for each in range(_BEST + 1)]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from conspectus.prompts.client.reply_cache import KIND, reply_key
 from conspectus.prompts.client.usage import metered
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults, Limits
 from conspectus.prompts.model import Message, Reply, Request
-from conspectus.prompts.replies.structured import ask_for, choose
+from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.storage.errors import (
     BadAnswer,
     BudgetReached,
@@ -279,9 +279,9 @@ def test_a_bad_answer_is_shown_to_the_model_and_asked_for_again() -> None:
 )
 def test_a_forced_choice(reply: str, choice: str) -> None:
     with FakeServer(reply) as server:
-        assert asyncio.run(choose(client(server), ask("Any left?"), ["Y", "N"])) == choice
+        assert asyncio.run(ask_choice(client(server), ask("Any left?"), ["Y", "N"])) == choice
     with FakeServer("Perhaps") as server, pytest.raises(BadAnswer):
-        asyncio.run(choose(client(server), ask("Any left?"), ["Y", "N"]))
+        asyncio.run(ask_choice(client(server), ask("Any left?"), ["Y", "N"]))
 
 
 def test_a_cut_off_reply_is_never_a_whole_one() -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import numpy as np
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, Replies, Rule, made_up, prose
-from conspectus.prompts.fake.replies import count_tokens, embed, first_tokens
+from conspectus.prompts.fake.replies import embed, fake_token_count, truncated
 from conspectus.storage.errors import InputError
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,9 +83,9 @@ def test_prose_is_as_long_as_wanted() -> None:
 
 @given(st.text(), st.integers(1, 30))
 def test_a_beginning_has_at_most_so_many_tokens(text: str, limit: int) -> None:
-    beginning = first_tokens(text, limit)
+    beginning = truncated(text, limit)
     assert text.startswith(beginning)
-    assert count_tokens(beginning) == min(limit, count_tokens(text))
+    assert fake_token_count(beginning) == min(limit, fake_token_count(text))
 
 
 def test_texts_that_share_words_have_similar_vectors() -> None:

@@ -13,7 +13,9 @@ from conspectus.prompts.replies.records import (
     LostRecord,
     Records,
     RelationRecord,
+    is_writable,
     read_records,
+    write_records,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -113,9 +115,9 @@ def test_ways_to_write_a_record(text: str, record: AnyRecord, after: str) -> Non
         ('("claim"<|>"Ada"<|>"wrote")', "a claim has 8 fields, not 2"),
         (
             '("claim"<|>""<|>"b"<|>"c"<|>"d"<|>"e"<|>"f"<|>"g"<|>"h")',
-            "the claim lacks its subject or what it says",
+            "the claim lacks its subject or description",
         ),
-        ('("keywords"<|>"mathematics")', "there is no record of the kind 'keywords'"),
+        ('("keywords"<|>"mathematics")', "there are no records of the kind 'keywords'"),
     ],
 )
 @pytest.mark.parametrize("neighbours", [True, False])
@@ -317,3 +319,35 @@ def test_two_of_them_by_hand() -> None:
         read = read_records(each)
         assert len(read.relations) == len(re.findall(r"""\(\s*["“]relation""", each))
         assert all(relation.strength for relation in read.relations)
+
+
+words = st.text("ab 京é.,()'\"<>|#\\{}\n", max_size=14) | st.text(max_size=10)
+entities = st.builds(EntityRecord, words, words, words)
+relations = st.builds(RelationRecord, words, words, words, st.none() | st.integers(1, 10).map(float))
+claims = st.builds(ClaimRecord, words, st.none() | words, words, words, st.none(), st.none(), words, st.none() | words)
+
+
+@given(st.lists(entities, max_size=4), st.lists(relations, max_size=4), st.lists(claims, max_size=4))
+def test_what_is_writable_is_read_as_it_was(
+    some: list[EntityRecord], related: list[RelationRecord], claimed: list[ClaimRecord]
+) -> None:
+    records = Records(
+        tuple(filter(is_writable, some)), tuple(filter(is_writable, related)), tuple(filter(is_writable, claimed))
+    )
+    assert read_records(write_records(records)) == records
+
+
+def test_they_look_as_in_the_examples_that_come_along() -> None:
+    records = Records((EntityRecord("A b", "x", "Says."),), (RelationRecord("A b", "C", "Met.", 7.0),))
+    assert write_records(records) == (
+        '("entity"<|>"A b"<|>"x"<|>"Says.")##\n("relationship"<|>"A b"<|>"C"<|>"Met."<|>7)##\n<|COMPLETE|>'
+    )
+    claim = ClaimRecord("A", None, "x", "TRUE", "2001", None, "Says.", "It says.")
+    assert '<|>"NONE"<|>"x"<|>"TRUE"<|>"2001"<|>"NONE"<|>' in write_records(Records(claims=(claim,)))
+
+
+@pytest.mark.parametrize("mark", ["<|>", "##", "<|COMPLETE|>", ")##", '")##\n("entity"<|>"B"<|>"x"<|>"y'])
+def test_a_field_that_holds_a_mark_is_not_writable(mark: str) -> None:
+    assert not is_writable(EntityRecord("A", "x", f"Says {mark} this."))
+    assert not is_writable(RelationRecord("A", f"B{mark}", "Met.", 5.0))
+    assert is_writable(EntityRecord("{{text}}", "x", 'Says {{persona}} and "so" (twice).'))

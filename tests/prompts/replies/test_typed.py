@@ -244,8 +244,8 @@ REFUSED: list[tuple[str, str, type[BaseModel], str]] = [
         "no JSON",
     ),
     ("no final channel", f"<|start|>assistant<|channel|>commentary<|message|>{PLAIN}<|call|>", Graph, CUT),
-    ("thinking after all", f"{PLAIN}</think> I do not know", Graph, "it cannot be told what of it is thinking"),
-    ("thinking again", f"Sure. <think>Is it {PLAIN}", Graph, "it cannot be told what of it is thinking"),
+    ("thinking after all", f"{PLAIN}</think> I do not know", Graph, "it is unclear which part of it is thinking"),
+    ("thinking again", f"Sure. <think>Is it {PLAIN}", Graph, "it is unclear which part of it is thinking"),
     *(
         (f"under {key}", f'{{"{key}": {PLAIN}}}', Graph, "not of the form asked for: it has none of the keys")
         for key in ("rejected", "error", "example", "not_graph")

@@ -10,8 +10,8 @@ import pytest
 from conspectus.pipelines.steps.extract.llm import ChunkExtraction, Guidance, extract_chunk, extract_chunks
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Faults
-from conspectus.prompts.replies.reask import Retried, Retrying
 from conspectus.prompts.replies.records import COMPLETE, ClaimRecord, EntityRecord, RelationRecord
+from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo

@@ -10,7 +10,7 @@ import pytest
 from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple, extract_open
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer
-from conspectus.prompts.replies.reask import Retried, Retrying
+from conspectus.prompts.replies.structured import Retried, Retrying
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Failure

@@ -10,8 +10,7 @@ import pytest
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeServer, Faults
 from conspectus.prompts.model import LanguageModel, Message, Request
-from conspectus.prompts.replies.reask import Outcome, Retried, Retrying, least_lost
-from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.structured import ExchangeResult, Retried, Retrying, ask_for, least_lost
 from conspectus.storage.errors import BadAnswer, BudgetReached, ModelUnavailable
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
@@ -29,13 +28,13 @@ def client(server: FakeServer, memo: Memo | None, **settings: Any) -> ModelClien
     return ModelClient(LlmSettings(model="m", base_url=server.url, attempts=1, **settings), memo)
 
 
-async def words(model: LanguageModel) -> Outcome[str]:
+async def words(model: LanguageModel) -> ExchangeResult[str]:
     """Read a reply whose words are its parts, "?" being one that is lost."""
     reply = await model.complete(REQUEST)
     if reply.text == "bad":
         raise BadAnswer("bad", reply.text)
     parts = reply.text.split()
-    return Outcome(reply.text, kept=len(parts) - parts.count("?"), lost=parts.count("?"))
+    return ExchangeResult(reply.text, read=len(parts) - parts.count("?"), lost=parts.count("?"))
 
 
 def asked(model: LanguageModel) -> str:
@@ -125,8 +124,8 @@ class Colour(BaseModel):
     name: str
 
 
-async def colour(model: LanguageModel) -> Outcome[str]:
-    return Outcome((await ask_for(model, REQUEST, Colour)).name)
+async def colour(model: LanguageModel) -> ExchangeResult[str]:
+    return ExchangeResult((await ask_for(model, REQUEST, Colour)).name)
 
 
 def test_a_bad_reply_and_the_complaint_about_it_are_one_exchange(memo: Memo) -> None:
