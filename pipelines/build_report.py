@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.replies.reask import Retried
+from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Failure

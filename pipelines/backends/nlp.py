@@ -12,7 +12,7 @@ from conspectus.pipelines.steps.reports.extractive import report_communities
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel
-from conspectus.prompts.replies.reask import Retried
+from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Community, Document
 from conspectus.storage.settings import Settings

@@ -19,7 +19,7 @@ from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction,
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.client.usage import Spending
-from conspectus.prompts.replies.reask import Retried
+from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Failure, Mention
 from conspectus.storage.settings import Settings, read_tuned

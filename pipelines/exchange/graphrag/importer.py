@@ -27,7 +27,7 @@ from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.reports.prompt import Cited
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel
-from conspectus.prompts.replies.reask import Retried
+from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.errors import UsageError
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Chunk, Claim, Community, Document, Failure, Mention
