@@ -14,8 +14,8 @@ from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.plan import Source, plan_build, source_of
 from conspectus.pipelines.publish import VersionWriter, Writer
+from conspectus.pipelines.resolution.cluster import Deciding, Marks, kept_marks
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
-from conspectus.pipelines.resolution.undo_log import Deciding, Marks, kept_marks
 from conspectus.pipelines.runner import Overlap, Progress, RunHere, Runner, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided

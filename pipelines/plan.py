@@ -11,7 +11,7 @@ from typing import Any
 from conspectus.pipelines.backends.base import Backend
 from conspectus.pipelines.build_report import can_be_retried
 from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
-from conspectus.pipelines.resolution.undo_log import Deciding, Marks, fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.resolution.cluster import Deciding, Marks, fingerprinted, kept_marks, merges_of
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import InputError, UsageError

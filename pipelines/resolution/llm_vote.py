@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from conspectus.pipelines.resolution.candidate_pair import Pair
 from conspectus.pipelines.resolution.features import Known
+from conspectus.pipelines.resolution.pairs import Pair
 from conspectus.pipelines.runner import Progress
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request

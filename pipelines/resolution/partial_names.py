@@ -7,12 +7,70 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
-from conspectus.pipelines.resolution.features import Known, share_of_documents
-from conspectus.pipelines.resolution.name_index import Names, is_name
-from conspectus.pipelines.resolution.person_names import agree, person_of
-from conspectus.pipelines.resolution.place_names import places, thing
-from conspectus.pipelines.resolution.wordlists import COUPLE, FEMALE, WITH_FIRST_NAME
+from conspectus.pipelines.resolution.features import Known, Names, Neighbours, is_name, share_of_documents
+from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.person_names import Person, agree, person_of
+from conspectus.pipelines.resolution.wordlists import COUPLE, FEMALE, NO_FIRST_NAMES, WITH_FIRST_NAME
+from conspectus.storage.text.normalise import entity_key
+
+_OFTEN = 3
+"""Chunks from which on a word that is no person's name counts as one."""
+
+
+def places(known: Sequence[Known]) -> Iterator[Pair]:
+    """Yield "Leland" with "Leland, North Carolina" where no other Leland is near."""
+    qualified: defaultdict[str, list[Known]] = defaultdict(list)
+    for each in known:
+        if _is_qualified(each) and not _is_persons(each):
+            qualified[_before_comma(each)].append(each)
+    for short in known:
+        form = short.form
+        if form.after_comma or form.qualifier or form.ranks or _is_persons(short) or short.titles:
+            continue
+        found = qualified.get(entity_key(" ".join(form.surfaces)), ())
+        near = [each for each in found if each.documents.keys() & short.documents.keys()]
+        if len({each.form.words for each in near}) == 1:
+            for each in near:
+                if share_of_documents(short, each) == 1:
+                    reason = "the place without what it lies in; its documents name no other"
+                    yield pair_of(short.id, each.id, reason, 0.8)
+
+
+def _is_persons(each: Known) -> bool:
+    return "person" in each.kinds and each.form.words[0] not in NO_FIRST_NAMES
+
+
+def _before_comma(each: Known) -> str:
+    return entity_key(" ".join(each.form.surfaces[: len(each.form.words) - len(each.form.after_comma)]))
+
+
+def _is_qualified(each: Known) -> bool:
+    words = each.form.words
+    return bool(each.form.after_comma) and len(words) > len(each.form.after_comma) and not {"and", "of"} & set(words)
+
+
+def thing(short: Known, names: Names) -> Iterator[Pair]:
+    """Yield "Lion" with "Cowardly Lion", where its documents have no other name with that word in it."""
+    word = short.form.words[0]
+    held = [each for each in names.holding.get(word, ()) if each.documents.keys() & short.documents.keys()]
+    most = max((each.entity.frequency for each in held), default=0)
+    held = [each for each in held if each.entity.frequency > 1 or most < _OFTEN]  # what a recogniser cut wrongly
+    if len({each.form.words for each in held}) != 1 or short.form.ranks or short.form.epithets:
+        return
+    for long in held:
+        often = min(short.entity.frequency, long.entity.frequency) >= _OFTEN
+        if often and _is_head(word, long) and share_of_documents(short, long) == 1:
+            reason = "its main word alone; its documents have no other name with that word"
+            yield pair_of(short.id, long.id, reason, 0.77, short=short.id)
+
+
+def _is_head(word: str, long: Known) -> bool:
+    """Return whether a word is what a name of two words says its bearer is."""
+    form = long.form
+    if form.after_comma or form.numbers or form.form is not None or long.titles or form.surfaces[0][:1].islower():
+        return False
+    return len(form.words) == 2 and form.words[1] == word
+
 
 _LEAST_SHARE = 0.8
 _FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "household"})
@@ -176,3 +234,68 @@ def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:
 def _sexes_differ(each: Known, one: Known, other: Known) -> bool:
     sexes = {found.gender for found in (each, one, other) if found.form.ranks and found.gender}
     return len(sexes) > 1
+
+
+def initialled(names: Names, neighbours: Neighbours) -> Iterator[Pair]:
+    """Yield two names of one family that may be one person's: by initials, nicknames, names left out."""
+    for group in names.persons.values():
+        if len(group) > 200:
+            continue
+        for place, (left, mine) in enumerate(group):
+            for right, yours in group[place + 1 :]:
+                how = agree(mine, yours)
+                if not how or left.form.words == right.form.words:
+                    continue
+                rivals = _third(left, right, group)
+                yield _two_of_family(left, right, how, rivals, neighbours)
+
+
+def _third(left: Known, right: Known, group: Sequence[tuple[Known, Person]]) -> list[Known]:
+    """Return who may be the one and cannot be the other."""
+    found = []
+    mine, yours = person_of(left.form), person_of(right.form)
+    if not mine or not yours:
+        return []
+    for other, person in group:
+        if other.id not in {left.id, right.id} and bool(agree(mine, person)) != bool(agree(yours, person)):
+            found.append(other)
+    return found
+
+
+def _two_of_family(left: Known, right: Known, how: str, rivals: Sequence[Known], neighbours: Neighbours) -> Pair:
+    shared = left.documents.keys() & right.documents.keys()
+    near = len(shared) >= 0.5 * min(len(left.documents), len(right.documents))
+    if any(each.documents.keys() & (left.documents.keys() | right.documents.keys()) for each in rivals):
+        score = 0.4
+    else:
+        base = {"equal": 0.66, "nickname": 0.6, "initial": 0.56, "called": 0.5}[how]
+        together = min(neighbours.shared(left.id, right.id), 3)
+        # Who is told apart by a whole name between in one text is often another: John Adams, John Quincy Adams.
+        doubt = how == "equal" and _full_between(left) != _full_between(right)
+        score = base + (0.2 if near and not doubt else 0.05 * together) - 0.08 * bool(rivals)
+        if not doubt:
+            score += 0.07 * bool(shared & (left.titles | right.titles))
+        elif near and _in_full(left, right):
+            score += 0.09
+        if left.gender and right.gender and left.gender != right.gender:
+            score -= 0.2
+    reasons = {
+        "equal": "the same first and family name, with and without another name between",
+        "nickname": "the same family name, and a usual short form of the first name",
+        "initial": "the same family name, and the first name's initial",
+        "called": "the same family name, and one of the first names",
+    }
+    return pair_of(left.id, right.id, reasons[how], score)
+
+
+def _in_full(left: Known, right: Known) -> bool:
+    """Return whether the one with more names is told with dates, as a name in full, and is no title: there the usual
+    name stands.
+    """
+    longer = max((left, right), key=lambda each: (_full_between(each), each.id))
+    return longer.introduced and not longer.titles
+
+
+def _full_between(each: Known) -> int:
+    person = person_of(each.form)
+    return sum(len(name) > 1 for name in person.given[1:]) if person else 0

@@ -1,18 +1,20 @@
 """Names of one thing made one entity: found, voted on, merged and written down."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from conspectus.pipelines.backends.base import Extraction
+from conspectus.pipelines.resolution.alias_patterns import acronyms, stated, titled
 from conspectus.pipelines.resolution.apply import applied, claims_applied
-from conspectus.pipelines.resolution.candidate_pair import Pair, pair_of
-from conspectus.pipelines.resolution.candidates import candidates, with_cosines
-from conspectus.pipelines.resolution.cluster import Alias, grouped
-from conspectus.pipelines.resolution.features import Known, known_of
+from conspectus.pipelines.resolution.cluster import Alias, Marks, grouped, split
+from conspectus.pipelines.resolution.features import Known, Neighbours, Placed, known_of, names_of
 from conspectus.pipelines.resolution.llm_vote import voted
-from conspectus.pipelines.resolution.undo_log import Marks, split
+from conspectus.pipelines.resolution.pairs import Pair, barred, best_of, pair_of
+from conspectus.pipelines.resolution.partial_names import initialled, parts
+from conspectus.pipelines.resolution.spelling import slips, spelt_alike
 from conspectus.pipelines.runner import Progress, no_progress
+from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.synonyms import find_synonyms
 from conspectus.prompts.client.event_loop import wait_for
 from conspectus.prompts.model import LanguageModel
@@ -21,6 +23,64 @@ from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document, Failure, Merge
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import sorted_by_id
+
+LEAST = 0.3
+"""Score below which a pair is not worth a thought."""
+
+_SPELT = 0.9
+_KINDS_AGREE, _KINDS_DIFFER = 0.02, 0.06
+_NEAR, _NEAR_FROM = 0.02, 0.8
+
+
+def candidates(
+    documents: Sequence[Document],
+    known: Sequence[Known],
+    placed: Placed,
+    found: Knowledge,
+    brought: Collection[str],
+    near: Iterable[Pair] = (),
+) -> list[Pair]:
+    """Return the pairs, sorted by their ends, that nothing keeps apart and something speaks for.
+
+    `brought` are the ids of entities that a graph has which was brought along: it says itself which of them are one.
+    `near` are more pairs, of names near in meaning.
+    """
+    of_id = {each.id: each for each in known}
+    names = names_of(known)
+    told, apart = stated(known, placed)
+    neighbours = Neighbours(known, found)
+    proposed = [*told, *titled(known, placed, documents), *spelt_alike(known, neighbours), *acronyms(known)]
+    proposed += [*slips(known), *near, *initialled(names, neighbours)]
+    proposed += parts(known, names)
+    kept = []
+    for each in proposed:
+        left, right = of_id[each.left], of_id[each.right]
+        if barred(left, right, told=each.told) or (each.left in brought and each.right in brought):
+            continue
+        if (each.left, each.right) in apart and not each.told and each.score < _SPELT:
+            continue
+        kept.append(_of_kinds(each, left, right))
+    best = (each for each in best_of(kept).values() if each.score >= LEAST)
+    return sorted(best, key=lambda each: (each.left, each.right))
+
+
+def _of_kinds(pair: Pair, left: Known, right: Known) -> Pair:
+    """Return a pair with what types add to what its rule says."""
+    if pair.told or not left.kinds or not right.kinds:
+        return pair
+    change = _KINDS_AGREE if left.kinds & right.kinds else -_KINDS_DIFFER
+    return replace(pair, score=round(min(pair.score + change, 1.0), 4))
+
+
+def with_cosines(pairs: Sequence[Pair], cosines: Mapping[tuple[str, str], float]) -> list[Pair]:
+    """Return pairs with what the cosines of their names add, the weakest of the signs."""
+    return [
+        replace(each, score=round(min(each.score + _NEAR, 1.0), 4))
+        if cosines.get((each.left, each.right), 0.0) >= _NEAR_FROM
+        else each
+        for each in pairs
+    ]
+
 
 Embed = Callable[[Sequence[str]], Vectors]
 """Gives unit vectors (n, d) of n texts."""

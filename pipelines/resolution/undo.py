@@ -8,7 +8,7 @@ from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.incremental import held_documents
 from conspectus.pipelines.index import build_from
 from conspectus.pipelines.plan import Source
-from conspectus.pipelines.resolution.undo_log import Mark, Marks, kept_marks
+from conspectus.pipelines.resolution.cluster import Mark, Marks, kept_marks
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import Index

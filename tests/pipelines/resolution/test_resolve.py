@@ -4,9 +4,9 @@ import random
 from collections.abc import Sequence
 
 import pytest
+from conspectus.pipelines.resolution.cluster import Mark, kept_marks
 from conspectus.pipelines.resolution.llm_vote import Votes
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
-from conspectus.pipelines.resolution.undo_log import Mark, kept_marks
 from conspectus.prompts.model import Reply, Request
 from conspectus.storage.errors import ModelUnavailable
 from conspectus.storage.records import Merge
