@@ -48,12 +48,12 @@ def prefect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]
 
 
 @contextmanager
-def in_background(environment: dict[str, str], *words: str) -> Iterator[Path]:
+def in_background(environment: dict[str, str], *words: str, folder: Path = ROOT) -> Iterator[Path]:
     """Run a command meanwhile; give the file that it writes to."""
     log = Path(environment["PREFECT_HOME"]) / f"{time.monotonic_ns()}.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(
-            words, env=environment, cwd=ROOT, stdout=stream, stderr=stream, start_new_session=True
+            words, env=environment, cwd=folder, stdout=stream, stderr=stream, start_new_session=True
         )
         try:
             yield log
@@ -78,8 +78,10 @@ def wait_until_healthy(url: str, log: Path) -> None:
     pytest.fail(f"the Prefect server did not start: {log.read_text()}")
 
 
-def run(environment: dict[str, str], *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(words, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=120)
+def run(
+    environment: dict[str, str], *words: str, status: int = 0, folder: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(words, env=environment, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == status, f"{words}\n{done.stdout}\n{done.stderr}"
     return done
 
@@ -170,6 +172,40 @@ def test_deployment_run_by_a_worker(prefect: dict[str, str], corpus: Path, tmp_p
     assert {each["state"]["type"] for each in tasks} == {"COMPLETED"}
     assert complaints(prefect, latest) == []
     assert pickled(prefect) == []
+
+
+OWN_YAML = """
+deployments:
+  - name: own
+    entrypoint: conspectus.pipelines.tasks:index
+    work_pool:
+      name: own
+"""
+BY_MODULE = """
+from conspectus.pipelines.tasks import index
+from prefect.deployments.runner import EntrypointType
+
+index.deploy(name="module", work_pool_name="own", entrypoint_type=EntrypointType.MODULE_PATH, ignore_warnings=True)
+"""
+
+
+def test_it_is_deployed_without_a_checkout(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
+    """In an empty folder a prefect.yaml of six lines suffices, or one call in Python: the flow is found by its module."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    (folder / "prefect.yaml").write_text(OWN_YAML, "utf-8")
+    run(prefect, *PREFECT, "work-pool", "create", "--type", "process", "own", folder=folder)
+    run(prefect, *PREFECT, "--no-prompt", "deploy", "--name", "own", folder=folder)
+    run(prefect, sys.executable, "-c", BY_MODULE, folder=folder)
+    found = {each["name"]: each for each in ask_api(prefect, "deployments/filter")}
+    assert found["own"]["entrypoint"] == "conspectus.pipelines.tasks:index"
+    assert found["module"]["entrypoint"] == "conspectus.pipelines.tasks.index"
+    with in_background(prefect, *PREFECT, "worker", "start", "--pool", "own", folder=folder):
+        for name in ("own", "module"):
+            words = deployment_run(corpus, tmp_path / name)
+            words[words.index("index/index")] = f"index/{name}"
+            run(prefect, *words, folder=folder)
+            assert verify(Index.open(tmp_path / name)) == []
 
 
 def test_a_flow_that_is_served_runs_what_is_deployed(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
