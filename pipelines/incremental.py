@@ -1,6 +1,6 @@
-"""Single documents added to an index, or removed from it: the build of what the current version holds, changed so.
+"""Add documents to an index, remove some, or try again what failed, without the files it was made from.
 
-The texts are in the index, so the files that it was made from are not needed.
+Each of these builds the index from the texts that the version in force contains.
 """
 
 import difflib
@@ -30,20 +30,33 @@ def add_documents(
     run: Runner | None = None,
     progress: Progress = no_progress,
 ) -> BuildReport:
-    """Add the documents of the inputs to an index, in the place of those with the same ids, and return what was done.
+    """Add documents to an index, in the place of those with the same ids; the result is that of indexing all together.
 
-    The result is that of indexing all of them together. Names are those of `conspectus index` with these inputs.
-    IndexNotFound where there is no index yet, UsageError where it was made with other settings; the rest is as for
-    `build_index`.
+    Args:
+        inputs: Files, folders, globs and URLs; documents are named as `conspectus index` names them.
+        index: The folder of the index.
+        settings: The settings that the index was made with.
+        run: What runs the shards of a step; by default this process.
+        progress: Called as work goes on.
+
+    Returns:
+        What was done, with all failures of the new version.
+
+    Raises:
+        IndexNotFound: There is no index.
+        UsageError: The index was made with other settings, or imported from another program.
+        InputError, NeedsModel, IndexBusy, BudgetReached: As for `build_index`.
     """
 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         held, lost = held_documents(index, current, settings)
         new, failures = read_documents(inputs, settings.input)
-        of_id = {each.id: each for each in (*held, *new)}
-        read_now = {*(each.uri for each in new), *(each.item_id for each in failures)}
-        failures += [each for each in lost if not any(_lies_in(uri, each.item_id) for uri in read_now)]
-        return [of_id[id_] for id_ in sorted(of_id)], sorted(failures, key=lambda each: (each.item_id, each.reason))
+        of_id = {document.id: document for document in (*held, *new)}
+        read_now = {*(each.uri for each in new), *(failure.item_id for failure in failures)}
+        failures += [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]
+        return [of_id[id_] for id_ in sorted(of_id)], sorted(
+            failures, key=lambda failure: (failure.item_id, failure.reason)
+        )
 
     current_version(index)  # before a folder is made for what is no index
     return build_from(Source(read), index, settings, run, progress)
@@ -56,11 +69,22 @@ def remove_documents(
     run: Runner | None = None,
     progress: Progress = no_progress,
 ) -> BuildReport:
-    """Remove documents from an index and return what was done.
+    """Remove documents from an index.
 
-    A name is the id of a document, its uri, or that of a file or folder, for all that lies in it. UsageError, which
-    says the nearest known name, where one names nothing, and where no document would be left; the rest is as for
-    `add_documents`.
+    Args:
+        names: For each document its id, its uri, or the uri of the file or folder that contains it.
+        index: The folder of the index.
+        settings: The settings that the index was made with.
+        run: What runs the shards of a step; by default this process.
+        progress: Called as work goes on.
+
+    Returns:
+        What was done, with all failures of the new version.
+
+    Raises:
+        UsageError: A name names nothing (the message says the nearest known name), no document would be left, or as
+            for `add_documents`.
+        IndexNotFound, IndexBusy: As for `add_documents`.
     """
 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
@@ -68,19 +92,46 @@ def remove_documents(
         named: set[str] = set()
         forgotten: set[str] = set()
         for name in names:
-            those = {each.id for each in held if name == each.id or _lies_in(each.uri, name)}
-            unread = {each.item_id for each in lost if _lies_in(each.item_id, name)}
+            those = {document.id for document in held if name == document.id or _lies_in(document.uri, name)}
+            unread = {failure.item_id for failure in lost if _lies_in(failure.item_id, name)}
             if not those and not unread:
                 raise UsageError(f"no document of {index} is called {name!r}{_nearest(name, held)}")
             named |= those
             forgotten |= unread
-        kept = [each for each in held if each.id not in named]
+        kept = [document for document in held if document.id not in named]
         if not kept:
             raise UsageError(f"this would leave no document; to be rid of the index delete the folder {index}")
-        return kept, [each for each in lost if each.item_id not in forgotten]
+        return kept, [failure for failure in lost if failure.item_id not in forgotten]
 
     current_version(index)
     return build_from(Source(read), index, settings, run, progress)
+
+
+def retry_failed(
+    index: Path, settings: Settings, run: Runner | None = None, progress: Progress = no_progress
+) -> BuildReport:
+    """Try again what had failed in an index, and ask the model again for replies that lost something.
+
+    What could not be read is not tried: that needs the files, as `build_index(..., retry_failed=True)` has them.
+
+    Args:
+        index: The folder of the index.
+        settings: The settings that the index was made with.
+        run: What runs the shards of a step; by default this process.
+        progress: Called as work goes on.
+
+    Returns:
+        What was done; `retried` says what came of asking again.
+
+    Raises:
+        IndexNotFound, UsageError, IndexBusy, BudgetReached: As for `add_documents`.
+    """
+
+    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
+        return held_documents(index, current, settings)
+
+    current_version(index)
+    return build_from(Source(read), index, settings, run, progress, retry_failed=True)
 
 
 def held_documents(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:
@@ -90,7 +141,7 @@ def held_documents(index: Path, current: Manifest | None, settings: Settings) ->
     check_built_here(index, current)
     _check_settings(index, current.settings, settings.of_the_index())
     opened = Index(index, current)
-    lost = [each for each in opened.rows(Failure) if each.stage == STAGE]
+    lost = [failure for failure in opened.rows(Failure) if failure.stage == STAGE]
     return list(opened.rows(Document)), lost
 
 
@@ -121,6 +172,6 @@ def _lies_in(uri: str, name: str) -> bool:
 
 
 def _nearest(name: str, held: Sequence[Document]) -> str:
-    known = [text for each in held for text in (each.id, each.uri)]
+    known = [text for document in held for text in (document.id, document.uri)]
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
     return f"; did you mean {nearest[0]!r}?" if nearest else ""

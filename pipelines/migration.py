@@ -126,6 +126,6 @@ def _built(root: Path, found: Manifest, settings: Settings, progress: Progress) 
     failures = [each for each in read_older_table(folder / "failures.parquet", Failure) if each.stage == STAGE]
 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
-        return documents, sorted(failures, key=lambda each: (each.item_id, each.reason))
+        return documents, sorted(failures, key=lambda failure: (failure.item_id, failure.reason))
 
     return build_from(Source(read), root, settings, RunHere(progress), progress).version

@@ -53,7 +53,7 @@ def purge(root: Path, settings: Settings) -> Purged:
 
 
 def _forget(index: Index, memo: Memo, settings: Settings) -> dict[str, int]:
-    held = {digest(each.text) for each in index.rows(Chunk)}
+    held = {digest(chunk.text) for chunk in index.rows(Chunk)}
     vectors = set(_embedded(index, settings))
     forgotten = {}
     for kind in memo.kinds():
@@ -62,7 +62,7 @@ def _forget(index: Index, memo: Memo, settings: Settings) -> dict[str, int]:
         elif kind == EXTRACT:
             forgotten[kind] = memo.forget_made_from_others(kind, held)
         elif kind == REPLY:
-            steps = {step_source(each) for each in INDEXING}
+            steps = {step_source(step) for step in INDEXING}
             forgotten[kind] = memo.forget_made_from_others(kind, held, steps)
         else:
             raise IndexUnusable(f"the memo {memo.path} holds {kind!r}, which this program does not know; delete it")
@@ -80,10 +80,10 @@ def _embedded(index: Index, settings: Settings) -> Iterator[str]:
 
 
 def _texts(index: Index) -> Iterator[str]:
-    document_of = {each.id: each for each in index.rows(Document)}
+    document_of = {document.id: document for document in index.rows(Document)}
     entities: Sequence[Entity] = index.rows(Entity)
     relations: Sequence[Relation] = index.rows(Relation)
-    name_of = {each.id: each.name for each in entities}
+    name_of = {entity.id: entity.name for entity in entities}
     for chunk in index.rows(Chunk):
         yield chunk_text(chunk, document_of[chunk.document_id])
     for entity in entities:

@@ -96,7 +96,7 @@ def run_flow(
 
     UsageError for a URL that holds a password: Prefect keeps and shows what a flow is given.
     """
-    if any(urlsplit(str(each)).password for each in inputs):
+    if any(urlsplit(str(name)).password for name in inputs):
         raise UsageError(
             "an input's URL holds a password, which Prefect would show; "
             "give it by the environment (as s3fs and others read it), or unset PREFECT_API_URL"
@@ -109,7 +109,7 @@ def run_flow(
                 f"start it with `prefect server start`, or unset the variable to index without Prefect"
             )
     done = index(
-        [str(each) for each in inputs],
+        [str(name) for name in inputs],
         str(index_folder),
         settings=settings.model_dump(mode="json"),
         retry_failed=retry_failed,

@@ -189,9 +189,9 @@ class _SummedUp(Pending[Descriptions]):
 def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[Annotation]:
     """Return the names in each chunk as an annotation: the first name of an untitled text stands for it."""
     named: dict[str, list[tuple[int, int, str]]] = {}
-    for each in mentions:
-        if each.entity_id and each.start is not None and each.end is not None:
-            named.setdefault(each.chunk_id, []).append((each.start, each.end, each.surface))
+    for mention in mentions:
+        if mention.entity_id and mention.start is not None and mention.end is not None:
+            named.setdefault(mention.chunk_id, []).append((mention.start, mention.end, mention.surface))
     return [
         Annotation(
             tuple(
@@ -206,11 +206,11 @@ def name_phrases(chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> list[A
 
 def _sources(mentions: Sequence[Mention], chunks: Sequence[Chunk]) -> Mapping[str, tuple[str, ...]]:
     """Return the digests of the chunk texts that each entity or relation is mentioned in."""
-    digest_of = {each.id: digest(each.text) for each in chunks}
+    digest_of = {chunk.id: digest(chunk.text) for chunk in chunks}
     found: dict[str, set[str]] = {}
-    for each in mentions:
-        owner = each.entity_id or each.relation_id or ""
-        found.setdefault(owner, set()).add(digest_of[each.chunk_id])
+    for mention in mentions:
+        owner = mention.entity_id or mention.relation_id or ""
+        found.setdefault(owner, set()).add(digest_of[mention.chunk_id])
     return {owner: tuple(sorted(texts)) for owner, texts in found.items()}
 
 

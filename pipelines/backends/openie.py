@@ -97,11 +97,11 @@ class OpenieFileBackend(NlpBackend):
 def _names(knowledge: Knowledge) -> list[Mention]:
     """Return the mentions of names, which a text may begin with: neither concepts nor bare numbers and years."""
     named = {
-        each.id
-        for each in knowledge.entities
-        if any(kind != CONCEPT for kind in each.types) and any(sign.isalpha() for sign in each.name)
+        entity.id
+        for entity in knowledge.entities
+        if any(kind != CONCEPT for kind in entity.types) and any(sign.isalpha() for sign in entity.name)
     }
-    return [each for each in knowledge.mentions if each.entity_id in named]
+    return [mention for mention in knowledge.mentions if mention.entity_id in named]
 
 
 def _read(
@@ -112,15 +112,15 @@ def _read(
     if results is not None:
         found = placed(results, documents, chunks)
         return found.stated, found.failures, _note(file, "chunks", len(found.stated), len(chunks), settings)
-    read = read_open(file, {each.id for each in documents})
+    read = read_open(file, {document.id for document in documents})
     chunks_of: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         chunks_of.setdefault(chunk.document_id, []).append(chunk)
     stated: dict[str, OpenExtraction] = {}
     for id_ in read.of_document.keys() & chunks_of.keys():
         own = chunks_of[id_]
-        stated.update(zip((each.id for each in own), by_chunk(read.of_document[id_], own), strict=True))
-    named = sum(each.id in read.of_document for each in documents)
+        stated.update(zip((chunk.id for chunk in own), by_chunk(read.of_document[id_], own), strict=True))
+    named = sum(document.id in read.of_document for document in documents)
     return stated, read.failures, _note(file, "documents", named, len(documents), settings)
 
 

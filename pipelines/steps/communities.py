@@ -124,7 +124,7 @@ def _updated(
 
 def _labels(row_of: Mapping[str, int], communities: Sequence[Community]) -> list[Labels]:
     """Return the labels of each level by the rows of the entities, -1 for those that were not there."""
-    deepest = max(each.level for each in communities)
+    deepest = max(community.level for community in communities)
     labels = [np.full(len(row_of), -1, np.int64) for _ in range(deepest + 1)]
     for label, community in enumerate(communities):
         rows = [row_of[id_] for id_ in community.entity_ids if id_ in row_of]
@@ -143,7 +143,7 @@ def not_divided(relations: Sequence[Relation], settings: CommunitySettings) -> t
 def _dividing(relations: Sequence[Relation], settings: CommunitySettings) -> Sequence[Relation]:
     if len(relations) <= settings.most_relations:
         return relations
-    return [each for each in relations if each.chunk_ids]
+    return [relation for relation in relations if relation.chunk_ids]
 
 
 def edges_of(
@@ -164,7 +164,7 @@ def edges_of(
                 shared.append(1 / (len(members) - 1))
     pairs = np.array(ends, np.int64).reshape(-1, 2)
     sources, targets = _ends(row_of, relations)
-    weights = np.fromiter((each.weight for each in relations), np.float64, len(relations))
+    weights = np.fromiter((relation.weight for relation in relations), np.float64, len(relations))
     return (
         np.concatenate([sources, pairs[:, 0]]),
         np.concatenate([targets, pairs[:, 1]]),
@@ -176,8 +176,8 @@ def _ends(row_of: Mapping[str, int], relations: Sequence[Relation]) -> tuple[Row
     """Return the rows of the entities that each relation joins."""
     n = len(relations)
     return (
-        np.fromiter((row_of[each.source_id] for each in relations), np.int64, n),
-        np.fromiter((row_of[each.target_id] for each in relations), np.int64, n),
+        np.fromiter((row_of[relation.source_id] for relation in relations), np.int64, n),
+        np.fromiter((row_of[relation.target_id] for relation in relations), np.int64, n),
     )
 
 

@@ -27,8 +27,6 @@ def describe(entities: Sequence[Entity], sentences: Sentences, settings: Descrip
     return descriptions
 
 
-# ---- """What an entity or a relation is, from the descriptions that a model gave it in each chunk: one text.
-
 STAGE = "summarise"
 
 _LINE = "- "
@@ -81,8 +79,8 @@ class DescriptionWriter:
         waited_for = [self._tasks[id_] for id_ in ids if id_ in self._tasks]
         if waited_for:
             await asyncio.wait(waited_for)
-            for each in waited_for:
-                each.result()
+            for task in waited_for:
+                task.result()
 
     async def all(self) -> list[Failure]:
         """Wait for all, and return a failure for each that the model did not give, sorted by id.
@@ -90,7 +88,7 @@ class DescriptionWriter:
         BudgetReached is passed on, when the calls under way have ended.
         """
         await gather_all(self._tasks.values())
-        return sorted(self._failures, key=lambda each: each.item_id)
+        return sorted(self._failures, key=lambda failure: failure.item_id)
 
     async def _sum_up(self, id_: str, writing: Awaitable[str | ModelError], told: Sequence[str]) -> None:
         text = await writing
@@ -101,13 +99,13 @@ class DescriptionWriter:
 
 
 def _distinct(descriptions: Iterable[str]) -> list[str]:
-    return sorted({" ".join(each.split()) for each in descriptions} - {""})
+    return sorted({" ".join(description.split()) for description in descriptions} - {""})
 
 
 def _joined(descriptions: Sequence[str]) -> str:
     if len(descriptions) < 2:
         return "".join(descriptions)
-    return " ".join(f"{each}." if each[-1].isalnum() else each for each in descriptions)
+    return " ".join(f"{description}." if description[-1].isalnum() else description for description in descriptions)
 
 
 def _whole(descriptions: Sequence[str], most: int) -> list[str]:
@@ -118,7 +116,7 @@ def _whole(descriptions: Sequence[str], most: int) -> list[str]:
         if tokens < room or (tokens == room and not each[-1].isalnum()):  # a full stop may be put behind it
             kept.append(each)
             room -= tokens + each[-1].isalnum()
-    return kept or [min(descriptions, key=lambda each: (len(each), each))]
+    return kept or [min(descriptions, key=lambda description: (len(description), description))]
 
 
 async def _written(
@@ -130,12 +128,12 @@ async def _written(
 ) -> str | ModelError:
     # Two always fit into a batch, so that every round leaves fewer.
     most = settings.max_input_tokens // 2 - _LINE_TOKENS
-    texts = [piece for each in descriptions for piece in _pieces(each, most)]
+    texts = [piece for description in descriptions for piece in _pieces(description, most)]
     try:
         while len(texts) > 1:
             batches = list(_batches(texts, settings.max_input_tokens))
             replies = await gather_all(_one(name, batch, model, settings.summary_words, sources) for batch in batches)
-            texts = replies if len(replies) == 1 else [_pieces(each, most)[0] for each in replies]
+            texts = replies if len(replies) == 1 else [_pieces(reply, most)[0] for reply in replies]
     except ModelError as error:
         return error
     return texts[0]

@@ -35,7 +35,7 @@ def join(found: Knowledge, graph: ImportedGraph) -> Knowledge:
 def _relations(
     stated: Sequence[Relation], graph: ImportedGraph, keys: Sequence[str], ids: Sequence[str]
 ) -> list[Relation]:
-    known = {each.id for each in stated}
+    known = {relation.id for relation in stated}
     predicates = graph.predicates
     # short_id("relation", source, predicate, target): the predicate as it stands, so that two which differ in the case
     # of their letters are two.
@@ -56,10 +56,10 @@ def _relations(
         for row, (source, said, target) in enumerate(rows)
     )
     if not told:
-        return sorted_by_id([*stated, *(each for each in added if each.id not in known)])
-    by_id = {each.id: each for each in stated}
-    for each in added:
-        by_id[each.id] = _stated_too(by_id[each.id], each) if each.id in by_id else each
+        return sorted_by_id([*stated, *(relation for relation in added if relation.id not in known)])
+    by_id = {relation.id: relation for relation in stated}
+    for relation in added:
+        by_id[relation.id] = _stated_too(by_id[relation.id], relation) if relation.id in by_id else relation
     return sorted_by_id(by_id.values())
 
 
@@ -75,20 +75,22 @@ def _stated_too(stated: Relation, brought: Relation) -> Relation:
 
 def _entities(found: Knowledge, graph: ImportedGraph, ids: Sequence[str]) -> list[Entity]:
     seen = found.entities
-    row_of = {id_: row for row, id_ in enumerate(dict.fromkeys([*(each.id for each in seen), *ids]))}
-    rows = np.array([row_of[each] for each in ids], np.int64)
-    stated = np.array([(row_of[each.source_id], row_of[each.target_id]) for each in found.relations], np.int64)
+    row_of = {id_: row for row, id_ in enumerate(dict.fromkeys([*(entity.id for entity in seen), *ids]))}
+    rows = np.array([row_of[id_] for id_ in ids], np.int64)
+    stated = np.array(
+        [(row_of[relation.source_id], row_of[relation.target_id]) for relation in found.relations], np.int64
+    )
     ends = np.concatenate([stated.reshape(-1, 2), np.stack([rows[graph.sources], rows[graph.targets]], axis=1)])
     pairs = np.unique(np.concatenate([ends @ [len(row_of), 1], ends @ [1, len(row_of)]]))
     degrees = np.bincount(pairs // len(row_of), minlength=len(row_of)).tolist()
     place_of = {id_: place for place, id_ in enumerate(ids)}
     both = [
-        _told_too(replace(each, degree=degrees[row_of[each.id]]), graph.things.get(place_of[each.id]))
-        if each.id in place_of
-        else each
-        for each in seen
+        _told_too(replace(entity, degree=degrees[row_of[entity.id]]), graph.things.get(place_of[entity.id]))
+        if entity.id in place_of
+        else entity
+        for entity in seen
     ]
-    seen_ids = {each.id for each in seen}
+    seen_ids = {entity.id for entity in seen}
     alone = [
         _told_alone(Entity(id_, name, NAME, (NAME,), "", 0, degrees[row_of[id_]]), graph.things.get(place))
         for place, (id_, name) in enumerate(zip(ids, graph.names, strict=True))
@@ -114,7 +116,7 @@ def _told_alone(entity: Entity, told: ToldThing | None) -> Entity:
 
 def _types(types: tuple[str, ...], brought: tuple[str, ...]) -> tuple[str, ...]:
     """Return the types of an entity that a graph has too: it is a thing with a name, whatever phrase the texts use."""
-    return types if any(each != CONCEPT for each in types) else (*(brought or (NAME,)), *types)
+    return types if any(kind != CONCEPT for kind in types) else (*(brought or (NAME,)), *types)
 
 
 def origins(graph: ImportedGraph, found: Knowledge) -> list[Origin]:
@@ -123,17 +125,17 @@ def origins(graph: ImportedGraph, found: Knowledge) -> list[Origin]:
     `found` is what became of them: rows are named that are in it.
     """
     keys = [entity_key(name) for name in graph.names]
-    entities, relations = {each.id for each in found.entities}, {each.id for each in found.relations}
+    entities, relations = {entity.id for entity in found.entities}, {relation.id for relation in found.relations}
     made: dict[str, Origin] = {}
     for place, thing in graph.things.items():
         item = short_id("entity", keys[place])
         if item in entities:
-            made |= {each.id: each for each in _origins("entities", item, thing.rows)}
+            made |= {origin.id: origin for origin in _origins("entities", item, thing.rows)}
     for place, triple in graph.told.items():
         ends = keys[graph.sources[place]], keys[graph.targets[place]]
         item = short_id("relation", ends[0], graph.predicates[graph.stated[place]], ends[1])
         if item in relations:
-            made |= {each.id: each for each in _origins("relations", item, triple.rows)}
+            made |= {origin.id: origin for origin in _origins("relations", item, triple.rows)}
     return sorted_by_id(made.values())
 
 

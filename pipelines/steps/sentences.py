@@ -89,7 +89,7 @@ def place_sentences(documents: Sequence[Document], chunks: Sequence[Chunk], ment
         chunks_of[chunk.document_id].append(chunk)
     for document in documents:
         own = sorted(chunks_of[document.id], key=lambda each: each.start)
-        chunk_starts = [each.start for each in own]
+        chunk_starts = [chunk.start for chunk in own]
         first_row[document.id] = len(spans)
         starts[document.id] = []
         for start, end in sentence_spans(document.text):
@@ -99,7 +99,7 @@ def place_sentences(documents: Sequence[Document], chunks: Sequence[Chunk], ment
                 spans.append(Span(document.id, chunk.id, start, end))
                 texts.append(document.text[start:end])
 
-    document_of = {each.id: each.document_id for each in chunks}
+    document_of = {chunk.id: chunk.document_id for chunk in chunks}
     of_entity: defaultdict[str, set[int]] = defaultdict(set)
     of_relation: defaultdict[str, set[int]] = defaultdict(set)
     for mention in mentions:

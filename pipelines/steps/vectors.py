@@ -77,7 +77,7 @@ class Embedding:
         """
         embedder = open_embedder(self.model, self.server)
         pieces = [embedder.windows(text) for text in texts]
-        rows = np.repeat(np.arange(len(texts), dtype=np.int64), [len(each) for each in pieces])
+        rows = np.repeat(np.arange(len(texts), dtype=np.int64), [len(piece) for piece in pieces])
         flat = [piece for each in pieces for piece in each]
         # Where there is no text, the empty one tells how long a vector is.
         return Windows(self._embed(flat or [""], embedder.name, step)[: len(flat)], rows)

@@ -77,7 +77,7 @@ def elements_in(text: str, types: Sequence[str]) -> Checked:
 
     Types and names are spelt as they are given, and as the entities are.
     """
-    spelt = {each.casefold(): each for each in types}
+    spelt = {kind.casefold(): kind for kind in types}
     held = _plain(text)
 
     def checked(read: Records) -> Records:
@@ -87,10 +87,10 @@ def elements_in(text: str, types: Sequence[str]) -> Checked:
             if kind and entity.description and _plain(entity.name) in held and _fits(entity):
                 entities.setdefault(name_key(entity.name), replace(entity, type=kind))
         relations = []
-        for each in read.relations:
-            source, target = entities.get(name_key(each.source)), entities.get(name_key(each.target))
-            if source and target and each.description and _is_strength(each.strength) and _fits(each):
-                relations.append(replace(each, source=source.name, target=target.name))
+        for relation in read.relations:
+            source, target = entities.get(name_key(relation.source)), entities.get(name_key(relation.target))
+            if source and target and relation.description and _is_strength(relation.strength) and _fits(relation):
+                relations.append(replace(relation, source=source.name, target=target.name))
         return Records(tuple(entities.values()), tuple(relations))
 
     return checked
@@ -109,7 +109,7 @@ def claims_in(text: str) -> Checked:
             named = all(_plain(name) in held for name in (claim.subject, claim.object) if name)
             if quoted and named and claim.type and claim.status in _STATUS and all(map(_DATE.fullmatch, dates)):
                 kept.append(claim)
-        return Records(claims=tuple(each for each in kept if _fits(each)))
+        return Records(claims=tuple(row for row in kept if _fits(row)))
 
     return checked
 
@@ -150,7 +150,7 @@ async def counted(work: Awaitable[Made], tell: Callable[[], None]) -> Made:
 
 
 def _kept(made: Sequence[Made]) -> list[tuple[str, Records]]:
-    return [(each.text, each.records) for each in made if each.records is not None]
+    return [(example.text, example.records) for example in made if example.records is not None]
 
 
 def _size(records: Records) -> int:

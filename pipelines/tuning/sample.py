@@ -91,5 +91,5 @@ def _pool(documents: Sequence[Document], settings: ChunkSettings, most: int, see
 
 
 def _shuffled(chunks: Sequence[Chunk], dice: np.random.Generator) -> Iterator[Chunk]:
-    telling = [each for each in chunks if each.n_tokens >= _LEAST_TOKENS] or list(chunks)
+    telling = [chunk for chunk in chunks if chunk.n_tokens >= _LEAST_TOKENS] or list(chunks)
     return iter([telling[place] for place in dice.permutation(len(telling))])

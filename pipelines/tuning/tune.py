@@ -161,7 +161,7 @@ def _embedding(settings: Settings) -> Embed | None:
     embedder = open_embedder(settings.embedding, settings.embedding_server)
 
     def embed(texts: Sequence[str]) -> Vectors:
-        return embedder.embed([embedder.windows(each)[0] for each in texts])
+        return embedder.embed([embedder.windows(text)[0] for text in texts])
 
     return embed
 
@@ -169,8 +169,8 @@ def _embedding(settings: Settings) -> Embed | None:
 async def _ask(
     model: ModelClient, chosen: Sequence[Chunk], settings: ExtractionSettings, unread: int, progress: Progress
 ) -> Tuning:
-    texts = [excerpt(each.text, _SAMPLE_TOKENS // len(chosen)) for each in chosen]
-    shown = [" ".join(excerpt(each.text, _EXAMPLE_TOKENS).split()) for each in chosen if can_be_shown(each.text)]
+    texts = [excerpt(chunk.text, _SAMPLE_TOKENS // len(chosen)) for chunk in chosen]
+    shown = [" ".join(excerpt(chunk.text, _EXAMPLE_TOKENS).split()) for chunk in chosen if can_be_shown(chunk.text)]
     shown = shown[:_EXAMPLES]
     tell = _counter(progress, 3 + len(shown) * (2 if settings.claims else 1))
 
@@ -197,18 +197,18 @@ async def _ask(
     works = [ask.elements(each) for each in shown]
     if settings.claims:
         works += [ask.claims(each) for each in shown]
-    made = await gather_all(counted(each, tell) for each in works)
+    made = await gather_all(counted(work, tell) for work in works)
     elements, claims = made[: len(shown)], made[len(shown) :]
     return Tuning(
         domain.language,
         types,
         TunedPrompts(told, persona.extraction, persona.reports, written(elements, types), written_claims(claims)),
-        documents=len({each.document_id for each in chosen}),
+        documents=len({chunk.document_id for chunk in chosen}),
         chunks=len(chosen),
-        examples=sum(each.records is not None for each in elements),
-        claims_examples=sum(each.records is not None for each in claims),
-        thrown_away=tuple(reason for each in made for reason in each.thrown_away),
-        left_out=sum(each.left_out for each in made),
+        examples=sum(element.records is not None for element in elements),
+        claims_examples=sum(claim.records is not None for claim in claims),
+        thrown_away=tuple(reason for example in made for reason in example.thrown_away),
+        left_out=sum(example.left_out for example in made),
         unread=unread,
         spending=model.meter.spending(),
     )

@@ -106,9 +106,9 @@ def own_sightings(chunk: Chunk, key: str, name: str, folded: str, type_: str | N
     matches = []
     if all(word.key in folded for word in words(name)):  # looking for it properly costs far more
         matches = NameMatcher({name: key}).find(chunk.text)
-    for each in matches:
-        surface = chunk.text[each.start : each.end]
-        yield Sighting(chunk, key, surface, type_, chunk.start + each.start, chunk.start + each.end, "exact")
+    for match in matches:
+        surface = chunk.text[match.start : match.end]
+        yield Sighting(chunk, key, surface, type_, chunk.start + match.start, chunk.start + match.end, "exact")
     if not matches:
         yield Sighting(chunk, key, name, type_, None, None, "chunk")
 

@@ -109,10 +109,10 @@ async def extract_chunk(
         works.append(_claims(text, model, settings, guided))
     parts = await gather_all(works)
     return ChunkExtraction(
-        tuple(each for part in parts for each in part.entities),
-        tuple(each for part in parts for each in part.relations),
-        tuple(each for part in parts for each in part.claims),
-        tuple(each for part in parts for each in part.losses),
+        tuple(entity for part in parts for entity in part.entities),
+        tuple(relation for part in parts for relation in part.relations),
+        tuple(claim for part in parts for claim in part.claims),
+        tuple(loss for part in parts for loss in part.losses),
     )
 
 
@@ -180,7 +180,7 @@ class _Conversation:
             return
         self._messages = (*self._messages, Message("assistant", reply.text))
         self._records.append(records)
-        self._losses += [Loss(LOST_RECORD, f"{each.reason}: {each.text}") for each in records.lost]
+        self._losses += [Loss(LOST_RECORD, f"{failure.reason}: {failure.text}") for failure in records.lost]
         # Many servers refuse a conversation in which the model said nothing.
         self.is_open = bool(reply.text.strip())
 
@@ -200,9 +200,9 @@ class _Conversation:
     def extraction(self) -> ChunkExtraction:
         """Return what all replies together state."""
         return ChunkExtraction(
-            tuple(each for one in self._records for each in one.entities),
-            tuple(each for one in self._records for each in one.relations),
-            tuple(each for one in self._records for each in one.claims),
+            tuple(entity for one in self._records for entity in one.entities),
+            tuple(relation for one in self._records for relation in one.relations),
+            tuple(claim for one in self._records for claim in one.claims),
             tuple(self._losses),
         )
 
@@ -210,8 +210,6 @@ class _Conversation:
         self.is_open = False
         self._losses.append(loss_of(step, error))
 
-
-# ---- """Asking a model about every chunk, each distinct text once."""
 
 Result = TypeVar("Result")
 

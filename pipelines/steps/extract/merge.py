@@ -37,10 +37,10 @@ def merge(
 ) -> Knowledge:
     """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`)."""
     phrases = (phrase for annotation in annotations for phrase in annotation.phrases)
-    known = known_names(documents, (each.text for each in phrases if each.type != CONCEPT), settings)
+    known = known_names(documents, (phrase.text for phrase in phrases if phrase.type != CONCEPT), settings)
     matcher = NameMatcher(known)
     seen = [see(chunk, annotation, matcher) for chunk, annotation in zip(chunks, annotations, strict=True)]
-    sightings = [each for one in seen for each in one.sightings]
+    sightings = [sighting for one in seen for sighting in one.sightings]
     sightings += title_sightings(documents, chunks, known)
     return knowledge_of(sightings, list(statements(seen, annotations)))
 
@@ -49,7 +49,7 @@ def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["Statement"]) -
     """Return the entities that were seen, what is stated of those worth a node, and the mentions of both."""
     kept = _kept_keys(sightings, stated)
     relations, relation_mentions = _relations(stated, kept)
-    entities, entity_mentions = entities_of((each for each in sightings if each.key in kept), relations)
+    entities, entity_mentions = entities_of((sighting for sighting in sightings if sighting.key in kept), relations)
     return Knowledge(entities, relations, sorted_by_id([*entity_mentions, *relation_mentions]))
 
 
@@ -107,11 +107,11 @@ def _kept_keys(sightings: Iterable[Sighting], stated: Iterable[Statement]) -> se
     """Return the keys worth a node: all names, and noun phrases that a statement or a second place uses."""
     names: set[str] = set()
     places: defaultdict[str, set[tuple[str, int | None]]] = defaultdict(set)
-    for each in sightings:
-        if each.type != CONCEPT:
-            names.add(each.key)
-        places[each.key].add((each.chunk.document_id, each.start))
-    used = {key for each in stated for key in (each.source, each.target)}
+    for sighting in sightings:
+        if sighting.type != CONCEPT:
+            names.add(sighting.key)
+        places[sighting.key].add((sighting.chunk.document_id, sighting.start))
+    used = {key for statement in stated for key in (statement.source, statement.target)}
     return {key for key in names | used | {key for key, spans in places.items() if len(spans) > 1} if key in places}
 
 
@@ -135,17 +135,17 @@ def entities_of(
     mentions: dict[str, Mention] = {}
     spans: set[tuple[str, str, int | None, int | None]] = set()
     typed: set[tuple[str, str, int | None, int | None, str]] = set()
-    for each in sightings:
-        vote = votes[each.key]
-        vote.chunks.add(each.chunk.id)
-        span = (each.key, each.chunk.document_id, each.start, each.end)
-        if each.match != "alias" and span not in spans:
-            vote.surfaces[" ".join(each.surface.split())] += 1
+    for sighting in sightings:
+        vote = votes[sighting.key]
+        vote.chunks.add(sighting.chunk.id)
+        span = (sighting.key, sighting.chunk.document_id, sighting.start, sighting.end)
+        if sighting.match != "alias" and span not in spans:
+            vote.surfaces[" ".join(sighting.surface.split())] += 1
             spans.add(span)
-        if each.type is not None and (*span, each.type) not in typed:
-            vote.types[each.type] += 1
-            typed.add((*span, each.type))
-        mention = _entity_mention(each)
+        if sighting.type is not None and (*span, sighting.type) not in typed:
+            vote.types[sighting.type] += 1
+            typed.add((*span, sighting.type))
+        mention = _entity_mention(sighting)
         mentions.setdefault(mention.id, mention)
     degrees = degrees_of(relations)
     entities = [_entity(key, vote, degrees.get(entity_id(key), 0), untyped) for key, vote in votes.items()]
@@ -165,7 +165,7 @@ def _entity(key: str, vote: _Votes, degree: int, untyped: Callable[[str], str]) 
 
 
 def _ranked(votes: Counter[str]) -> list[tuple[str, int]]:
-    return sorted(votes.items(), key=lambda each: (-each[1], each[0]))
+    return sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
 
 
 def _relations(stated: Iterable[Statement], kept: set[str]) -> tuple[list[Relation], list[Mention]]:
@@ -178,23 +178,23 @@ def _relations(stated: Iterable[Statement], kept: set[str]) -> tuple[list[Relati
     for (source, predicate, target), group in sorted(grouped.items()):
         relation = _relation(source, predicate, target, group)
         relations.append(relation)
-        for each in group:
-            mention = _relation_mention(relation.id, each)
+        for instance in group:
+            mention = _relation_mention(relation.id, instance)
             mentions.setdefault(mention.id, mention)
     return sorted_by_id(relations), list(mentions.values())
 
 
 def _relation(source: str, predicate: str, target: str, group: Sequence[Statement]) -> Relation:
-    sentences = {each.sentence for each in group} - {""} or {each.told for each in group}
+    sentences = {instance.sentence for instance in group} - {""} or {instance.told for instance in group}
     shortest = min(sentences, key=lambda text: (len(text), text))
     return Relation(
         id=short_id("relation", source, predicate, target),
         source_id=entity_id(source),
         target_id=entity_id(target),
-        predicate=min(each.predicate for each in group),
+        predicate=min(instance.predicate for instance in group),
         description=" ".join(shortest.split()),
-        weight=float(len({each.place for each in group})),
-        chunk_ids=tuple(sorted({each.chunk.id for each in group})),
+        weight=float(len({instance.place for instance in group})),
+        chunk_ids=tuple(sorted({instance.chunk.id for instance in group})),
     )
 
 
@@ -207,6 +207,6 @@ def _relation_mention(relation_id: str, each: Statement) -> Mention:
 def with_descriptions(entities: Iterable[Entity], descriptions: dict[str, str]) -> list[Entity]:
     """Return the entities with their descriptions (by entity id) filled in, after what a graph says of them."""
     return [
-        replace(each, description=" ".join(filter(None, (each.description, descriptions.get(each.id, "")))))
-        for each in entities
+        replace(entity, description=" ".join(filter(None, (entity.description, descriptions.get(entity.id, "")))))
+        for entity in entities
     ]

@@ -73,18 +73,18 @@ def merge_extractions(
         seen = _seen(one, matcher)
         sightings += seen
         instances += _instances(one, seen)
-        claims += (_claim(one.chunk, each) for each in one.claims)
+        claims += (_claim(one.chunk, claim) for claim in one.claims)
     sightings += title_sightings(documents, [chunk for chunk, _ in pairs], known)
 
     relations, relation_mentions, relation_descriptions = _relations(instances)
-    titles = {entity_key(each.title) for each in documents}
+    titles = {entity_key(document.title) for document in documents}
     entities, mentions = entities_of(sightings, relations, lambda key: TITLE if key in titles else "")
     entity_descriptions = _entity_descriptions(stated)
-    described = [replace(each, description=_joined(entity_descriptions, each.id)) for each in entities]
+    described = [replace(entity, description=_joined(entity_descriptions, entity.id)) for entity in entities]
     told = [*_with_descriptions(mentions, stated), *relation_mentions]
     return ModelKnowledge(
         Knowledge(described, relations, sorted_by_id(told)),
-        sorted_by_id({each.id: each for each in claims}.values()),
+        sorted_by_id({claim.id: claim for claim in claims}.values()),
         entity_descriptions,
         relation_descriptions,
         sorted_by_id(failure for one in stated for failure in one.failures),
@@ -134,9 +134,9 @@ def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
     """Return where known names stand in a chunk, and for each of its own names at least that it is of this chunk."""
     found = list(see(one.chunk, Annotation((), ()), matcher).sightings)
     first: dict[str, Sighting] = {}
-    for each in found:
-        if each.match == "exact":
-            first.setdefault(each.key, each)
+    for sighting in found:
+        if sighting.match == "exact":
+            first.setdefault(sighting.key, sighting)
     folded = entity_key(one.chunk.text) if one.names.keys() - first.keys() else ""
     for key, name in one.names.items():
         if key not in first:
@@ -168,16 +168,16 @@ def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[_Instance]:
     if not one.relations:
         return
     starts: defaultdict[str, list[int]] = defaultdict(list)
-    for each in seen:
-        if each.start is not None:
-            starts[each.key].append(each.start - one.chunk.start)
+    for sighting in seen:
+        if sighting.start is not None:
+            starts[sighting.key].append(sighting.start - one.chunk.start)
     sentences = sentence_spans(one.chunk.text)
     ends = [end for _, end in sentences]
     naming = {key: {bisect_right(ends, start) for start in found} for key, found in starts.items()}
     for relation in one.relations:
         source, target = entity_key(relation.source), entity_key(relation.target)
         both = sorted(naming.get(source, set()) & naming.get(target, set()))
-        span = _best(one.chunk, [sentences[each] for each in both], relation.description) if both else None
+        span = _best(one.chunk, [sentences[place] for place in both], relation.description) if both else None
         start, end = (one.chunk.start + span[0], one.chunk.start + span[1]) if span else (None, None)
         yield _Instance(one.chunk, source, target, relation.description, relation.strength, start, end)
 
@@ -192,24 +192,24 @@ def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], description: str) -> t
 
 def _relations(instances: Iterable[_Instance]) -> tuple[list[Relation], list[Mention], dict[str, list[str]]]:
     of_pair: defaultdict[tuple[str, str], list[_Instance]] = defaultdict(list)
-    for each in instances:
-        of_pair[each.pair].append(each)
+    for instance in instances:
+        of_pair[instance.pair].append(instance)
     relations: list[Relation] = []
     mentions: dict[str, Mention] = {}
     descriptions: dict[str, list[str]] = {}
     for pair, group in of_pair.items():
         id_ = short_id("relation", pair[0], "", pair[1])
-        own = {mention.id: mention for mention in (_relation_mention(id_, each) for each in group)}
-        descriptions[id_] = _distinct(each.description for each in group)
+        own = {mention.id: mention for mention in (_relation_mention(id_, instance) for instance in group)}
+        descriptions[id_] = _distinct(instance.description for instance in group)
         mentions.update(own)
         relations.append(_relation(id_, group, descriptions[id_]))
     return sorted_by_id(relations), list(mentions.values()), descriptions
 
 
 def _relation(id_: str, group: Sequence[_Instance], descriptions: Sequence[str]) -> Relation:
-    ways = Counter((each.source, each.target) for each in group)
+    ways = Counter((instance.source, instance.target) for instance in group)
     source, target = min(ways, key=lambda way: (-ways[way], way))
-    strengths = [each.strength for each in group if each.strength is not None]
+    strengths = [instance.strength for instance in group if instance.strength is not None]
     return Relation(
         id=id_,
         source_id=entity_id(source),
@@ -217,7 +217,7 @@ def _relation(id_: str, group: Sequence[_Instance], descriptions: Sequence[str])
         predicate="",
         description=" ".join(descriptions),
         weight=float(_weight(group)),
-        chunk_ids=tuple(sorted({each.chunk.id for each in group})),
+        chunk_ids=tuple(sorted({instance.chunk.id for instance in group})),
         strength=sum(sorted(strengths)) / len(strengths) if strengths else None,
     )
 
@@ -226,9 +226,13 @@ def _weight(group: Iterable[_Instance]) -> int:
     """Return the number of instances; of one sentence that several chunks hold, the most that one of them states."""
     of_place: defaultdict[tuple[str, int | None, int | None], defaultdict[str, set[str]]]
     of_place = defaultdict(lambda: defaultdict(set))
-    for each in group:
-        place = (each.chunk.document_id if each.start is not None else each.chunk.id, each.start, each.end)
-        of_place[place][each.chunk.id].add(each.description)
+    for instance in group:
+        place = (
+            instance.chunk.document_id if instance.start is not None else instance.chunk.id,
+            instance.start,
+            instance.end,
+        )
+        of_place[place][instance.chunk.id].add(instance.description)
     return sum(max(len(told) for told in of_chunk.values()) for of_chunk in of_place.values())
 
 
@@ -247,11 +251,11 @@ def _with_descriptions(mentions: Iterable[Mention], stated: Iterable[_Stated]) -
         for key, description in one.descriptions:
             told[one.chunk.id, entity_id(key)].append(description)
     described = []
-    for each in sorted(
-        mentions, key=lambda each: (each.start is None, each.start or 0, each.match != "exact", each.id)
+    for mention in sorted(
+        mentions, key=lambda mention: (mention.start is None, mention.start or 0, mention.match != "exact", mention.id)
     ):
-        descriptions = told.pop((each.chunk_id, each.entity_id or ""), [])
-        described.append(replace(each, description="\n".join(_distinct(descriptions))) if descriptions else each)
+        descriptions = told.pop((mention.chunk_id, mention.entity_id or ""), [])
+        described.append(replace(mention, description="\n".join(_distinct(descriptions))) if descriptions else mention)
     return described
 
 

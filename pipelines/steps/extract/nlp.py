@@ -79,10 +79,10 @@ def _encode(annotation: Annotation) -> bytes:
     """Write phrases once and triples by position: [[phrases], [[subject, predicate, object, start, end]]]."""
     position = {phrase: i for i, phrase in enumerate(annotation.phrases)}
     triples = [
-        [position[each.subject], each.predicate, position[each.object], each.start, each.end]
-        for each in annotation.triples
+        [position[triple.subject], triple.predicate, position[triple.object], triple.start, triple.end]
+        for triple in annotation.triples
     ]
-    return json.dumps([[astuple(each) for each in annotation.phrases], triples], ensure_ascii=False).encode()
+    return json.dumps([[astuple(phrase) for phrase in annotation.phrases], triples], ensure_ascii=False).encode()
 
 
 def _decode(data: bytes) -> Annotation:

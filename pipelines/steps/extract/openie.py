@@ -107,7 +107,7 @@ def _triple(found: object) -> OpenTriple | str:
 
 def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settings: NameSettings) -> Knowledge:
     """Return the knowledge of all chunks, whatever their order."""
-    found = sorted(found, key=lambda each: each.chunk.id)
+    found = sorted(found, key=lambda one: one.chunk.id)
     known = known_names(documents, _names(found), settings)
     matcher = NameMatcher(known)
     sightings: list[Sighting] = []
@@ -132,9 +132,9 @@ def _names(found: Sequence[Annotated]) -> Iterator[str]:
 def _seen(one: Annotated, seen: Sequence[Sighting]) -> list[Sighting]:
     """Return where the names and phrases of a chunk's extraction stand in it, beside the known names `seen` there."""
     first: dict[str, Sighting] = {}
-    for each in seen:
-        if each.match == "exact":
-            first.setdefault(each.key, each)
+    for sighting in seen:
+        if sighting.match == "exact":
+            first.setdefault(sighting.key, sighting)
     surfaces: dict[str, tuple[str, str]] = {}
     for name in one.extraction.entities:
         surfaces.setdefault(entity_key(name), (name, NAME))
@@ -160,15 +160,15 @@ def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[Statement]:
     sentences = sentence_spans(chunk.text)
     ends = [end for _, end in sentences]
     naming: defaultdict[str, set[int]] = defaultdict(set)
-    for each in seen:
-        if each.start is not None:
-            naming[each.key].add(bisect_right(ends, each.start - chunk.start))
+    for sighting in seen:
+        if sighting.start is not None:
+            naming[sighting.key].add(bisect_right(ends, sighting.start - chunk.start))
     for triple in one.extraction.triples:
         source, target = entity_key(triple.subject), entity_key(triple.object)
         both = sorted(naming[source] & naming[target])
         start = end = None
         if both:
-            span = _best(chunk, [sentences[each] for each in both], triple)
+            span = _best(chunk, [sentences[place] for place in both], triple)
             start, end = chunk.start + span[0], chunk.start + span[1]
         yield Statement(chunk, source, triple.predicate, target, start, end, triple.told)
 
@@ -178,8 +178,6 @@ def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], triple: OpenTriple) ->
     wanted = {word.key for word in words(triple.told)}
     return max(spans, key=lambda span: len(wanted & {word.key for word in words(chunk.text[span[0] : span[1]])}))
 
-
-# ---- """Chunks to named entities and triples by a language model: HippoRAG's two prompts.
 
 NER, TRIPLES = "openie_ner", "openie_triples"
 
@@ -213,14 +211,14 @@ async def extract_open(
     ended; ModelRefused or ModelUnavailable where no call at all got a reply.
     """
     found = await of_each_text(chunks, lambda text: extract_text(text, model, persona), EXTRACT, progress)
-    if not any(each.extraction.entities or each.extraction.triples for each in found):
-        raise_if_unanswered([each.losses for each in found])
+    if not any(one.extraction.entities or one.extraction.triples for one in found):
+        raise_if_unanswered([one.losses for one in found])
     failures = [
         Failure(EXTRACT, chunk.id, loss.reason, loss.detail)
         for chunk, one in zip(chunks, found, strict=True)
         for loss in one.losses
     ]
-    return [each.extraction for each in found], failures
+    return [one.extraction for one in found], failures
 
 
 async def extract_text(text: str, model: LanguageModel, persona: str = "") -> OpenChunk:

@@ -31,7 +31,7 @@ class FindingAnswer(BaseModel):
         if isinstance(given, str):
             return [given]
         if isinstance(given, list):
-            return [str(each) if isinstance(each, int | float) else each for each in given]
+            return [str(value) if isinstance(value, int | float) else value for value in given]
         return [] if given is None else given
 
 
@@ -64,16 +64,16 @@ def supported(answer: ReportAnswer, cited: Mapping[str, Cited], chunks: Mapping[
     findings: list[Finding] = []
     unknown: list[str] = []
     unsupported: list[str] = []
-    for each in answer.findings:
-        explanation = without_labels(each.explanation, cited) or without_labels(each.summary, cited)
-        named = [label for entry in each.records for label in _LABEL.findall(entry.upper()) or [entry]]
-        named += _labels_in(f"{each.summary} {each.explanation}", cited)
+    for finding in answer.findings:
+        explanation = without_labels(finding.explanation, cited) or without_labels(finding.summary, cited)
+        named = [label for entry in finding.records for label in _LABEL.findall(entry.upper()) or [entry]]
+        named += _labels_in(f"{finding.summary} {finding.explanation}", cited)
         unknown += [label for label in dict.fromkeys(named) if label not in cited]
         spans = places_of([cited[label] for label in dict.fromkeys(named) if label in cited], chunks)
         if spans and explanation:
-            findings.append(Finding(without_labels(each.summary, cited), explanation, spans))
+            findings.append(Finding(without_labels(finding.summary, cited), explanation, spans))
         else:
-            unsupported.append(each.summary or each.explanation)
+            unsupported.append(finding.summary or finding.explanation)
     return Supported(tuple(findings), tuple(unknown), tuple(unsupported))
 
 
@@ -95,17 +95,17 @@ def _all_known(group: re.Match[str], cited: Mapping[str, Cited]) -> bool:
 
 def places_of(records: Sequence[Cited], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
     """Return the places that a finding which rests on these records cites, the best first (see `supported`)."""
-    shared = Counter(chunk_id for each in records for chunk_id in {span.chunk_id for span in each.spans})
+    shared = Counter(chunk_id for record in records for chunk_id in {span.chunk_id for span in record.spans})
 
     def nearness(span: Span) -> tuple[int, tuple[str, int, int, str]]:
         return (-shared[span.chunk_id], in_text_order(span))
 
     chosen = [
-        (each.is_name, nearness(span), _sentence(chunks[span.chunk_id], span) if each.is_name else span)
-        for each in records
-        for span in sorted(each.spans, key=nearness)[:_SPANS_A_RECORD]
+        (record.is_name, nearness(span), _sentence(chunks[span.chunk_id], span) if record.is_name else span)
+        for record in records
+        for span in sorted(record.spans, key=nearness)[:_SPANS_A_RECORD]
     ]
-    return tuple(dict.fromkeys(span for _, _, span in sorted(chosen, key=lambda each: each[:2])))
+    return tuple(dict.fromkeys(span for _, _, span in sorted(chosen, key=lambda place: place[:2])))
 
 
 def _sentence(chunk: Chunk, span: Span) -> Span:

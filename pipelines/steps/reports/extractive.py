@@ -32,12 +32,12 @@ def report_communities(
     settings: ReportSettings,
 ) -> list[Report]:
     """Return the reports, sorted by id; communities without a quotable sentence get none."""
-    by_id = {each.id: each for each in entities}
+    by_id = {entity.id: entity for entity in entities}
     reports = []
     for community in communities:
         if community.same_as is None and community.size >= settings.min_size and community.chunk_ids:
             members = leading([by_id[id_] for id_ in community.entity_ids])
-            title = ", ".join(each.name for each in members[:NAMES_IN_TITLE])
+            title = ", ".join(member.name for member in members[:NAMES_IN_TITLE])
             findings = _findings(members, sentences, settings, count_tokens(f"# {title}"))
             if findings:
                 reports.append(_report(community, title, findings, n_chunks))
@@ -45,20 +45,20 @@ def report_communities(
 
 
 def _findings(members: Sequence[Entity], sentences: Sentences, settings: ReportSettings, used: int) -> list[Finding]:
-    rows_of = {each.id: sentences.of_entity[each.id] for each in members if each.id in sentences.of_entity}
+    rows_of = {member.id: sentences.of_entity[member.id] for member in members if member.id in sentences.of_entity}
     chosen = most_telling(sentences, list(rows_of.values()), settings.findings, settings.max_tokens - used)
     return [_finding(row, members, rows_of, sentences) for row in chosen]
 
 
 def _finding(row: int, members: Sequence[Entity], rows_of: dict[str, Rows], sentences: Sentences) -> Finding:
-    named = [each for each in members if each.id in rows_of and row in rows_of[each.id]]
-    summary = ", ".join(each.name for each in named[:NAMES_IN_TITLE])
+    named = [member for member in members if member.id in rows_of and row in rows_of[member.id]]
+    summary = ", ".join(member.name for member in named[:NAMES_IN_TITLE])
     return Finding(summary, " ".join(sentences.texts[row].split()), (sentences.spans[row],))
 
 
 def _report(community: Community, title: str, findings: Sequence[Finding], n_chunks: int) -> Report:
     # A finding's summary are names that stand in it, and the report's is its first finding: both are said once.
-    full_text = "\n".join([f"# {title}", "", *(f"- {each.explanation}" for each in findings)])
+    full_text = "\n".join([f"# {title}", "", *(f"- {finding.explanation}" for finding in findings)])
     return Report(
         id=short_id("report", community.id),
         community_id=community.id,
@@ -89,8 +89,6 @@ def leading(members: Sequence[Entity]) -> list[Entity]:
 
     return sorted(members, key=key)
 
-
-# ---- """Which sentences tell most about a community in few tokens: budgeted maximum coverage, made greedily.
 
 _TOKENS_A_MARK = 1
 """Of the hyphen before each sentence of a list."""
@@ -128,15 +126,15 @@ def most_telling(sentences: Sentences, of_members: Sequence[Rows], count: int, b
         for holds, worth in told:
             worth[holds.indices[holds.indptr[best] : holds.indptr[best + 1]]] = 0.0
         chosen.append(best)
-    return [int(rows[each]) for each in chosen]
+    return [int(rows[place]) for place in chosen]
 
 
 def _members(rows: Rows, of_members: Sequence[Rows]) -> "tuple[csr_array, Floats]":
     """Return which member stands in which row, 1 or 0 (n, members), and what each member is worth, 0.5 in all."""
     from scipy.sparse import csr_array
 
-    found = [np.flatnonzero(np.isin(rows, each)) for each in of_members]
-    counts = np.array([len(each) for each in found])
+    found = [np.flatnonzero(np.isin(rows, of_member)) for of_member in of_members]
+    counts = np.array([len(row) for row in found])
     places = (np.concatenate(found), np.repeat(np.arange(len(found)), counts))
     return csr_array((np.ones(counts.sum()), places), shape=(len(rows), len(found))), _halved(np.log2(1.0 + counts))
 

@@ -95,18 +95,20 @@ class _Writing:
         self._persona = persona
         self._ready = ready
         self._due = [
-            each for each in communities if each.same_as is None and each.size >= settings.min_size and each.chunk_ids
+            community
+            for community in communities
+            if community.same_as is None and community.size >= settings.min_size and community.chunk_ids
         ]
         self._parts = _parts(communities, self._due)
         self._tasks: Mapping[str, asyncio.Task[_Written]] = {}
 
     async def all(self) -> tuple[list[Report], list[Failure]]:
         # The deepest first: others may wait for them.
-        in_turn = sorted(self._due, key=lambda each: (-each.level, each.id))
+        in_turn = sorted(self._due, key=lambda community: (-community.level, community.id))
         self._tasks = {each.id: asyncio.create_task(self._write(each)) for each in in_turn}
         written = await gather_all(self._tasks.values())
-        reports = [each.report for each in written if each.report is not None]
-        return sorted_by_id(reports), sorted_by_id(failure for each in written for failure in each.failures)
+        reports = [writing.report for writing in written if writing.report is not None]
+        return sorted_by_id(reports), sorted_by_id(failure for writing in written for failure in writing.failures)
 
     async def _write(self, community: Community) -> _Written:
         if self._ready:
@@ -132,8 +134,8 @@ class _Writing:
         parts = self._parts.get(community.id, [])
         if parts and tokens_of(left, most) > most:
             whole = frozenset(community.entity_ids)
-            own = {each.id: self._elements.of(each.entity_ids, each.relation_ids) for each in parts}
-            members = {each.id: frozenset(each.entity_ids) for each in parts}
+            own = {part.id: self._elements.of(part.entity_ids, part.relation_ids) for part in parts}
+            members = {part.id: frozenset(part.entity_ids) for part in parts}
             for id_ in largest_first(own, most):
                 substitute = (await self._tasks[id_]).substitute
                 if substitute is None:
@@ -181,16 +183,18 @@ class _Writing:
 
 def _parts(communities: Sequence[Community], due: Sequence[Community]) -> Mapping[str, list[Community]]:
     """Return the communities that get a report under the id of the one that they are parts of."""
-    first = {each.id: each.same_as or each.id for each in communities}
+    first = {community.id: community.same_as or community.id for community in communities}
     parts: defaultdict[str, list[Community]] = defaultdict(list)
-    for each in due:
-        if each.parent_id is not None:
-            parts[first[each.parent_id]].append(each)
+    for community in due:
+        if community.parent_id is not None:
+            parts[first[community.parent_id]].append(community)
     return parts
 
 
 def _report(community: Community, title: str, summary: str, rating: float, found: Supported) -> Report:
-    full_text = "\n".join([f"# {title}", "", summary, "", *(f"- {finding_text(each)}" for each in found.findings)])
+    full_text = "\n".join(
+        [f"# {title}", "", summary, "", *(f"- {finding_text(finding)}" for finding in found.findings)]
+    )
     return Report(
         id=short_id("report", community.id),
         community_id=community.id,
@@ -205,7 +209,7 @@ def _report(community: Community, title: str, summary: str, rating: float, found
 
 
 def _losses(community: Community, found: Supported) -> list[Failure]:
-    losses = [_failure(community, "finding without support", each) for each in found.unsupported]
+    losses = [_failure(community, "finding without support", text) for text in found.unsupported]
     if found.unknown:
         losses.append(_failure(community, "citations of no record", ", ".join(found.unknown)))
     return losses

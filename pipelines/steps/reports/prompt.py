@@ -59,16 +59,16 @@ class Elements:
         descriptions: Mapping[str, str] | None = None,
     ) -> None:
         """`descriptions` by id are looked at when an element is made; what has none there keeps that of its row."""
-        of_entities = {each.id: each for each in entities}
-        self._rows: dict[str, Entity | Relation] = {**of_entities, **{each.id: each for each in relations}}
+        of_entities = {entity.id: entity for entity in entities}
+        self._rows: dict[str, Entity | Relation] = {**of_entities, **{relation.id: relation for relation in relations}}
         self._descriptions = {} if descriptions is None else descriptions
         self._mentions: defaultdict[str, list[Mention]] = defaultdict(list)
         for mention in mentions:
             self._mentions[mention.entity_id or mention.relation_id or ""].append(mention)
         self._made: dict[str, Element] = {}
-        self.chunks: Mapping[str, Chunk] = {each.id: each for each in chunks}
-        self.degree: Mapping[str, int] = {each.id: each.degree for each in of_entities.values()}
-        self._name_of = {each.id: _line(each.name) for each in of_entities.values()}
+        self.chunks: Mapping[str, Chunk] = {chunk.id: chunk for chunk in chunks}
+        self.degree: Mapping[str, int] = {entity.id: entity.degree for entity in of_entities.values()}
+        self._name_of = {entity.id: _line(entity.name) for entity in of_entities.values()}
         self._rank = {id_: self._prominence(row) for id_, row in self._rows.items()}
         self.claims_of: Mapping[str, Sequence[Element]] = self._linked(claims)
 
@@ -90,7 +90,7 @@ class Elements:
         found: dict[int, Element] = {}
 
         def add(*elements: Element) -> None:
-            found.update((id(each), each) for each in elements)
+            found.update((id(element), element) for element in elements)
 
         for relation in (self._made[id_] for id_ in relations):
             self._make(relation.about)
@@ -125,18 +125,21 @@ class Elements:
         return _relation(row, told, self._name_of, self._standing(id_, row.chunk_ids))
 
     def _standing(self, owner: str, chunk_ids: Iterable[str] = ()) -> tuple[Span, ...]:
-        places = {span_in(self.chunks[each.chunk_id], each.start, each.end) for each in self._mentions.get(owner, ())}
+        places = {
+            span_in(self.chunks[mention.chunk_id], mention.start, mention.end)
+            for mention in self._mentions.get(owner, ())
+        }
         return tuple(sorted(places or {span_in(self.chunks[id_], None, None) for id_ in chunk_ids}, key=in_text_order))
 
     def _linked(self, claims: Iterable[Claim]) -> Mapping[str, Sequence[Element]]:
         found = _measured(
             [
-                _claim(each, self._name_of, (span_in(self.chunks[each.chunk_id], each.start, each.end),))
-                for each in claims
+                _claim(claim, self._name_of, (span_in(self.chunks[claim.chunk_id], claim.start, claim.end),))
+                for claim in claims
             ]
         )
         claims_of: defaultdict[str, list[Element]] = defaultdict(list)
-        for claim in sorted(found, key=lambda each: (each.order, each.text)):
+        for claim in sorted(found, key=lambda element: (element.order, element.text)):
             for id_ in dict.fromkeys(claim.about):
                 claims_of[id_].append(claim)
         return claims_of
@@ -145,9 +148,9 @@ class Elements:
 def report_element(report: Report) -> Element:
     """Return a report as the record that stands for the elements of its community."""
     head = f"{_line(report.title)}: {_line(report.summary)}"
-    parts = tuple(Part(finding_text(each), each.citations) for each in report.findings)
-    spans = tuple(dict.fromkeys(span for each in report.findings for span in each.citations))
-    tokens = sum(count_each([head, *(each.text for each in parts)]))
+    parts = tuple(Part(finding_text(finding), finding.citations) for finding in report.findings)
+    spans = tuple(dict.fromkeys(span for finding in report.findings for span in finding.citations))
+    tokens = sum(count_each([head, *(part.text for part in parts)]))
     return Element("S", (_line(report.title),), head, (), spans, parts, tokens)
 
 
@@ -206,11 +209,9 @@ def _described(head: str, facts: Iterable[str], description: str) -> str:
 
 
 def _measured(elements: Sequence[Element]) -> list[Element]:
-    counts = count_each(each.text for each in elements)
+    counts = count_each(element.text for element in elements)
     return [replace(each, n_tokens=tokens) for each, tokens in zip(elements, counts, strict=True)]
 
-
-# ---- """Which records go into a report's prompt, and what they look like there.
 
 _SECTIONS: tuple[Literal["S", "E", "R", "C"], ...] = ("S", "E", "R", "C")
 
@@ -230,7 +231,8 @@ def tokens_of(elements: Iterable[Element], most: int) -> int:
     """
     label = len("[E]") + len(str(most))
     return sum(
-        each.n_tokens + label + len(each.parts) * (label + len(".") + len(str(len(each.parts)))) for each in elements
+        element.n_tokens + label + len(element.parts) * (label + len(".") + len(str(len(element.parts))))
+        for element in elements
     )
 
 
@@ -246,7 +248,7 @@ def without(elements: Iterable[Element], part: frozenset[str], whole: frozenset[
             return next(id_ for id_ in each.about if id_ in whole) in part
         return part.issuperset(each.about)
 
-    return [each for each in elements if not is_gone(each)]
+    return [element for element in elements if not is_gone(element)]
 
 
 def packed(reports: Sequence[Element], elements: Sequence[Element], most: int) -> list[Element]:
@@ -267,23 +269,23 @@ def packed(reports: Sequence[Element], elements: Sequence[Element], most: int) -
 
 def _until_full(elements: Iterable[Element], room: int, most: int) -> list[Element]:
     taken = []
-    for each in elements:
-        room -= tokens_of([each], most)
+    for element in elements:
+        room -= tokens_of([element], most)
         if room < 0:
             break
-        taken.append(each)
+        taken.append(element)
     return taken
 
 
 def listed(elements: Iterable[Element]) -> tuple[str, dict[str, Cited]]:
     """Return the records as text, by kind and name, and what each number in it stands for."""
     sections: defaultdict[str, list[Element]] = defaultdict(list)
-    for each in elements:
-        sections[each.kind].append(each)
+    for element in elements:
+        sections[element.kind].append(element)
     lines: list[str] = []
     cited: dict[str, Cited] = {}
     for kind in _SECTIONS:
-        in_name_order = sorted(sections[kind], key=lambda each: (each.order, each.text))
+        in_name_order = sorted(sections[kind], key=lambda element: (element.order, element.text))
         for number, each in enumerate(in_name_order, 1):
             _list(each, f"{kind}{number}", lines, cited)
     return "\n".join(lines), cited
