@@ -190,7 +190,7 @@ index.deploy(name="module", work_pool_name="own", entrypoint_type=EntrypointType
 
 
 def test_it_is_deployed_without_a_checkout(prefect: dict[str, str], corpus: Path, tmp_path: Path) -> None:
-    """In an empty folder a prefect.yaml of six lines or one call in Python suffices: the flow is found by its module."""
+    """In an empty folder a prefect.yaml or one call in Python suffices: the flow is found by its module."""
     folder = tmp_path / "empty"
     folder.mkdir()
     (folder / "prefect.yaml").write_text(OWN_YAML, "utf-8")
