@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(r"\{\{([=~]?)(\w+)\}\}")
 
 @cache
 def prompt_text(name: str) -> str:
-    """Return the text of a prompt template, named by its path in this package without a suffix: "form/json"."""
+    """Return the text of a prompt template, named by its path in this package without a suffix: "json/schema"."""
     return files("conspectus.prompts").joinpath(f"{name}.txt").read_text("utf-8").strip()
 
 
@@ -28,7 +28,7 @@ def render(name: str, **values: str) -> str:
     Placeholders inside values are not filled in. One delimiter, longer than any in the values, serves the whole prompt.
 
     Args:
-        name: The prompt, such as "query/verify".
+        name: The prompt, such as "query/verify_citation".
         **values: A value for each placeholder.
 
     Raises:

@@ -76,7 +76,7 @@ class Capabilities:
         messages = [{"role": message.role, "content": message.content} for message in request.messages]
         schema = requested_schema(request)
         if schema and self.structured_output != "json_schema":
-            in_words = render("form/json", schema=schema)
+            in_words = render("json/schema", schema=schema)
             if messages[-1]["role"] == "user":  # some chat templates refuse two consecutive turns of one role
                 messages[-1]["content"] += f"\n\n{in_words}"
             else:

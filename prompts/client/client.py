@@ -185,7 +185,7 @@ class ModelClient:
         messages = tuple(replace(message, content=sendable(message.content)) for message in request.messages)
         request = replace(request, messages=messages)
         schema = requested_schema(request)
-        in_words = render("form/json", schema=schema) if schema else ""
+        in_words = render("json/schema", schema=schema) if schema else ""
         return _Prepared(
             request,
             model,

@@ -75,7 +75,7 @@ def _form(choices: tuple[str, ...]) -> type[BaseModel]:
 
 
 def _with_complaint(request: Request, reply: Reply, bad: BadAnswer, schema: type[BaseModel]) -> Request:
-    complaint = Message("user", render("form/again", reason=bad.reason, schema=schema_text(schema)))
+    complaint = Message("user", render("json/again", reason=bad.reason, schema=schema_text(schema)))
     return replace(request, messages=(*request.messages, Message("assistant", reply.text), complaint))
 
 

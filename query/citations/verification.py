@@ -118,7 +118,7 @@ def _far(context: Context, answer: Answer, cited: _Cited) -> str:
 async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _Cited) -> str:
     source = "\n\n".join("\n".join(filter(None, (each.above, each.quote))) for each in cited.sources)
     question = answer.standalone or answer.question
-    prompt = render("query/verify", source=source, question=question, sentence=cited.sentence)
+    prompt = render("query/verify_citation", source=source, question=question, sentence=cited.sentence)
     passages = {each.number: each for each in answer.citations}
     chunks = [passages[number].document_id for number in cited.place.numbers if number in passages]
     request = Request((Message("user", prompt),), STEP, sources=_hashes(context, chunks))

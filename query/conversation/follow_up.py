@@ -125,7 +125,9 @@ async def shape(context: Context, history: Conversation, question: str) -> Shape
 async def _rewritten(context: Context, model: LanguageModel, history: Conversation, question: str) -> str:
     """Return the model's standalone question; BadAnswer where the reply is none."""
     turns = [{"question": each.standalone, "answer": each.answer} for each in history.turns]
-    prompt = render("query/rewrite", history=json.dumps(turns, ensure_ascii=False, indent=1), question=question)
+    prompt = render(
+        "query/rewrite_follow_up", history=json.dumps(turns, ensure_ascii=False, indent=1), question=question
+    )
     request = Request((Message("user", prompt),), REWRITE, sources=_sources(context, history))
     reply = await ask_for(model, request, _Rewritten, again=0)
     made = " ".join(reply.question.split())

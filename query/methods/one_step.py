@@ -159,7 +159,9 @@ class OneStep:
     async def _read(self, question: str, found: Found, model: LanguageModel) -> Answer:
         """Return what the model reads in the facts: one call, whatever comes of it."""
         graph = open_graph(self._context)
-        prompt = render(self._prompt("query/facts"), question=question, facts=_numbered_facts(graph, found.triples))
+        prompt = render(
+            self._prompt("query/answer_from_facts"), question=question, facts=_numbered_facts(graph, found.triples)
+        )
         said, why = await self._asked(prompt, found, (), model)
         kept = _chosen(found.triples, said.facts)
         names = _as_written(graph, said.names, found.triples)

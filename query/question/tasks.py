@@ -24,4 +24,4 @@ def as_question(task: Task, asked: str) -> str:
     >>> as_question("claims", "Bern lies in Sweden.")
     'Is this claim true? Bern lies in Sweden.'
     """
-    return asked if task == "qa" else render(f"query/asked_{task}", question=asked)
+    return asked if task == "qa" else render(f"query/question_{task}", question=asked)

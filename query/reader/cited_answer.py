@@ -40,7 +40,7 @@ async def write(
     units: Sequence[Unit],
     say: Say,
     *,
-    prompt: str = "query/reduce",
+    prompt: str = "query/global_reduce",
     step: str = STEP,
     most_words: int | None = None,
 ) -> Written:

@@ -91,7 +91,9 @@ def _hull(spans: Sequence[Span]) -> Span:
 def reading(question: str, evidence: Evidence, task: Task = "qa") -> Request:
     """Return the request for an answer over the passages, which depends on their texts and titles alone."""
     passages = "\n\n".join(_numbered(number, each) for number, each in enumerate(evidence.passages, start=1))
-    message = Message("user", render(prompt_for(task, "query/read"), passages=passages, question=question))
+    message = Message(
+        "user", render(prompt_for(task, "query/answer_from_passages"), passages=passages, question=question)
+    )
     return Request((message,), STEP, sources=tuple(digest(each.text) for each in evidence.passages))
 
 

@@ -22,19 +22,19 @@ SET_APART = {"index/tune_example", "index/tune_claims_example"}
 
 
 def test_every_prompt_is_filled_in_whole() -> None:
-    assert render("form/json", schema='{"a": "{{schema}}"}').endswith('{"a": "{{schema}}"}')
+    assert render("json/schema", schema='{"a": "{{schema}}"}').endswith('{"a": "{{schema}}"}')
 
 
 @pytest.mark.parametrize("values", [{}, {"schema": "x", "more": "y"}, {"shema": "x"}])
 def test_a_place_without_a_value_and_a_value_without_a_place_are_refused(values: dict[str, str]) -> None:
     with pytest.raises(ValueError, match="has the placeholders"):
-        render("form/json", **values)
+        render("json/schema", **values)
 
 
 def test_prompts_are_utf_8_and_end_as_they_should() -> None:
     folder = Path(str(files("conspectus.prompts")))
     names = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.txt")]
-    assert "form/json" in names
+    assert "json/schema" in names
     for name in names:
         assert prompt_text(name) == prompt_text(name).strip() != ""
 

@@ -55,7 +55,7 @@ class ModelRater:
         return False
 
     async def _rated(self, question: str, unit: Unit) -> float:
-        message = Message("user", render("query/rate", report=unit.text, question=question))
+        message = Message("user", render("query/global_rate_report", report=unit.text, question=question))
         request = Request((message,), STEP, sources=sources(self.context, [unit]))
         return float(await ask_choice(self.model, request, [str(each) for each in range(_BEST + 1)]))
 

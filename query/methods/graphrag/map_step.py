@@ -18,7 +18,7 @@ STEP = "map"
 
 
 class Point(BaseModel):
-    """One thing that a model says helps to answer: see prompts/query/map.txt."""
+    """One thing that a model says helps to answer: see prompts/query/global_map.txt."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -89,7 +89,7 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
 async def _points(context: Context, model: LanguageModel, question: str, window: Window) -> tuple[Points, bool]:
     """Return the points of a window, and whether that is all of them."""
     most = str(context.settings.global_search.map_words)
-    message = Message("user", render("query/map", reports=window.text, question=question, words=most))
+    message = Message("user", render("query/global_map", reports=window.text, question=question, words=most))
     try:
         request = Request((message,), STEP, sources=sources(context, window.units))
         return await ask_for(model, request, Points), True

@@ -87,7 +87,7 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
     """
     sentences = told(context, facts.rows)
     numbered = "\n".join(f"{number}. {each}" for number, each in enumerate(sentences, start=1))
-    text = render("query/fact_filter", question=question, facts=numbered, most=str(len(sentences)))
+    text = render("query/hipporag_fact_filter", question=question, facts=numbered, most=str(len(sentences)))
     request = Request((Message("user", text),), STEP, sources=_sources(context, facts.rows))
     try:
         picked = set((await ask_for(model, request, HelpfulFacts)).facts)

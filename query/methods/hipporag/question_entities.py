@@ -44,7 +44,7 @@ async def entities_of(context: Context, question: str) -> Listed:
     if context.model is None or not question.strip():
         names = _offline(context, question)
         return Listed(names, Step("entities", f"names and noun phrases: {_told(names)}"))
-    request = Request((Message("user", render("query/question_entities", question=question)),), STEP)
+    request = Request((Message("user", render("query/hipporag_question_entities", question=question)),), STEP)
     try:
         found = (await ask_for(context.model, request, QuestionEntities)).entities
     except BadAnswer as bad:

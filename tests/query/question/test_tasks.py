@@ -4,7 +4,7 @@ import pytest
 from conspectus.prompts.render import prompt_text
 from conspectus.query.question.tasks import Task, as_question, prompt_for
 
-ANSWERING = ("io", "cot", "read", "facts", "cok", "fasttog_reason", "tog_answer")
+ANSWERING = ("io", "cot", "answer_from_passages", "answer_from_facts", "cok", "fasttog_reason", "tog_answer")
 
 
 @pytest.mark.parametrize("prompt", ANSWERING)

@@ -143,7 +143,7 @@ class SoftPrompt(nn.Module):
     def _text_ids(self, asked: SoftInput) -> list[int]:
         """Return the tokens of the graph's text and the question: the graph is cut where both are too long."""
         limit = self.shape.text_tokens
-        question = self._ids("\n" + render("query/soft_question", question=asked.question))
+        question = self._ids("\n" + render("query/gretriever_soft_question", question=asked.question))
         told = self._ids(asked.text) if self.shape.text else []
         return [*told[: max(limit - len(question), 0)], *question[-limit:]]
 
