@@ -7,7 +7,7 @@ from typing import Any
 
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.hierarchy import Hierarchy, hierarchy_of
+from conspectus.query.methods.graphrag.dynamic import Hierarchy, hierarchy_of
 from conspectus.query.types import Citation
 from conspectus.render.answers import citation_lines
 from conspectus.storage.community_level import level_name, level_number

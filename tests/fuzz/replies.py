@@ -14,7 +14,7 @@ from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.query.methods import one_step
 from conspectus.query.methods.fasttog import policy_llm as fasttog_model
-from conspectus.query.methods.graphrag.drift_branch import Reply
+from conspectus.query.methods.graphrag.drift import DriftReply
 from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.methods.hipporag.facts import HelpfulFacts
 from conspectus.query.methods.hipporag.question_entities import QuestionEntities
@@ -36,7 +36,7 @@ FORMS: Mapping[type[BaseModel], object] = {
     PersonaAnswer: {"extraction": "You read.", "reports": "You write."},
     TypesAnswer: {"types": ["person", "place"]},
     Points: {"points": [{"description": "A", "score": 80, "reports": [1, 3]}]},
-    Reply: {"answer": [{"text": "A", "sources": [1]}], "score": 40, "follow_ups": ["Who?"]},
+    DriftReply: {"answer": [{"text": "A", "sources": [1]}], "score": 40, "follow_ups": ["Who?"]},
     HelpfulFacts: {"facts": [1, 3]},
     QuestionEntities: {"entities": ["Ada"]},
     tog_replies.Topics: {"1": "Ada"},

@@ -1,38 +1,189 @@
-"""DRIFT with a language model: dynamic reasoning and inference with flexible traversal (Microsoft, 2024).
+"""DRIFT search: dynamic reasoning and inference with flexible traversal (Microsoft Research, 2024).
 
-A primer over the reports nearest to the question gives a first answer and follow-up questions; local search answers
-these, the most promising first, and each answer may ask further ones, round by round; all that was found is folded
-into one cited answer. What is carried from step to step are notes with the units that they rest on, so that the final
-answer cites documents and never an intermediate text.
+    1. primer       the reports nearest to the question and to a hypothetical answer (HyDE) give a first answer and
+                    follow-up questions, in several calls at once
+    2. follow-ups   local search answers the best open questions of a round; each answer may ask further ones
+    3. reduce       the notes of all branches are folded into one cited answer
+
+Notes carry the units that they rest on from step to step, so that the final answer cites documents and never an
+intermediate text. Without a language model `drift_offline.py` stands in.
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conspectus.prompts.client.event_loop import gather_settled
-from conspectus.prompts.model import LanguageModel
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.drift_branch import Asker, Branch
 from conspectus.query.methods.graphrag.drift_offline import ExtractiveDriftSearch
-from conspectus.query.methods.graphrag.drift_primer import Primed, failed, gained, prime
 from conspectus.query.methods.graphrag.local import find_context
+from conspectus.query.methods.graphrag.map_input import nearest_reports, report_rows
 from conspectus.query.methods.graphrag.map_step import Material, Note, material_of
 from conspectus.query.reader.cited_answer import Written, write
-from conspectus.query.reader.material import evidence
+from conspectus.query.reader.material import Unit, Window, evidence, filled, sources
 from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.names import words
+from pydantic import BaseModel, ConfigDict, Field
 
-STEP = "follow_up"
-_REDUCE = "reduce"
+PRIMER, HYPOTHESIS, FOLLOW_UP, REDUCE = "primer", "hypothesis", "follow_up", "reduce"
+"""The steps of a question, as usage and cache name them."""
+
+
+class DriftPoint(BaseModel):
+    """One point of an intermediate answer, with the numbers of the units that it rests on."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    sources: list[int]
+
+
+class DriftReply(BaseModel):
+    """The reply of one call: see prompts/query/drift_primer.txt and drift_follow_up.txt."""
+
+    model_config = ConfigDict(frozen=True)
+
+    answer: list[DriftPoint]
+    score: int = Field(ge=0, le=100)
+    follow_ups: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """The result of one call.
+
+    Attributes:
+        score: How far the notes answer the whole question, 0 to 100; a branch of score 0 has no notes.
+        notes: The points, each with the units that it rests on.
+        follow_ups: Follow-up questions, the most useful first.
+        units: The material that was shown.
+        n_tokens: Its tokens.
+        baseless: The number of points that rest on nothing that was shown.
+        dropped: The number of source numbers that name nothing.
+    """
+
+    score: int
+    notes: tuple[Note, ...]
+    follow_ups: tuple[str, ...]
+    units: tuple[Unit, ...]
+    n_tokens: int
+    baseless: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _BranchCaller:
+    """Calls the model for branches."""
+
+    context: Context
+    model: LanguageModel
+
+    async def branch(
+        self, prompt: str, step: str, units: Sequence[Unit], n_tokens: int, places: Mapping[str, str]
+    ) -> Branch:
+        """Return the branch of a prompt that shows `units`, unit i under the number i + 1.
+
+        One call, and a second one if the reply has the wrong form. ModelError if that fails too.
+        """
+        most = self.context.settings.drift_search.follow_ups
+        message = Message("user", render(prompt, follow_ups=str(most), **places))
+        reply = await ask_for(self.model, Request((message,), step, sources=sources(self.context, units)), DriftReply)
+        notes: list[Note] = []
+        baseless = dropped = 0
+        for point in reply.answer:
+            numbers = dict.fromkeys(point.sources)
+            named = tuple(units[number - 1] for number in numbers if 1 <= number <= len(units))
+            text = " ".join(point.text.split())
+            dropped += len(numbers) - len(named)
+            baseless += not (named and text)
+            if named and text and reply.score:
+                notes.append(Note(text, reply.score, named))
+        follow_ups = tuple(cleaned for follow_up in reply.follow_ups if (cleaned := " ".join(follow_up.split())))
+        return Branch(reply.score, tuple(notes), follow_ups, tuple(units), n_tokens, baseless, dropped)
+
+
+@dataclass(frozen=True, slots=True)
+class Primer:
+    """The branches of the primer and its failed calls."""
+
+    branches: tuple[Branch, ...]
+    failures: tuple[ModelError, ...]
+    trace: tuple[Step, ...]
+
+
+async def run_primer(context: Context, model: LanguageModel, question: str) -> Primer:
+    """Answer from the nearest reports, in up to `drift_search.folds` calls after one for a hypothetical answer.
+
+    No call is made if the index has no reports.
+    """
+    reports = report_rows(context)
+    if not reports:
+        return Primer((), (), (Step(PRIMER, "the index has no reports"),))
+    expanded = await gather_settled([_hypothesis(context, model, question, reports)])
+    texts = [question, *(text for text in expanded if isinstance(text, str) and text)]
+    near = [report.unit for report in nearest_reports(context, texts)]
+    windows = _folds(context, near)
+    caller = _BranchCaller(context, model)
+    replies = await gather_settled(
+        caller.branch(
+            "query/drift_primer", PRIMER, window.units, window.n_tokens, {"material": window.text, "question": question}
+        )
+        for window in windows
+    )
+    branches = tuple(reply for reply in replies if isinstance(reply, Branch))
+    failures = tuple(reply for reply in [*expanded, *replies] if isinstance(reply, ModelError))
+    query = "with a hypothetical answer" if len(texts) > 1 else "without a hypothetical answer"
+    shown = sum(len(window.units) for window in windows)
+    detail = f"{shown} of the {len(near)} nearest reports, found {query}, in {len(windows)} calls: " + _gained(branches)
+    return Primer(branches, failures, (Step(PRIMER, detail + _failed(failures)),))
+
+
+def _gained(branches: tuple[Branch, ...]) -> str:
+    """Return the counts of notes and follow-up questions in words."""
+    notes = sum(len(branch.notes) for branch in branches)
+    follow_ups = sum(len(branch.follow_ups) for branch in branches)
+    baseless = sum(branch.baseless for branch in branches)
+    scores = ", ".join(str(branch.score) for branch in branches) or "none"
+    return f"{notes} notes, {follow_ups} follow-up questions, scores {scores}" + (
+        f"; {baseless} points that rested on nothing shown" if baseless else ""
+    )
+
+
+def _failed(failures: tuple[ModelError, ...]) -> str:
+    """Return the number of failed calls and the first error in words; "" for none."""
+    return f"; {len(failures)} calls failed: {failures[0]}" if failures else ""
+
+
+async def _hypothesis(context: Context, model: LanguageModel, question: str, reports: list[Unit]) -> str:
+    example = max(reports, key=lambda report: (report.weight, -report.row))
+    text = render("query/drift_hypothesis", example=_summary(example), question=question)
+    request = Request((Message("user", text),), HYPOTHESIS, sources=sources(context, [example]))
+    return (await model.complete(request)).text.strip()
+
+
+def _summary(unit: Unit) -> str:
+    """Return a report without its findings."""
+    return unit.text.split("\n\n- ")[0]
+
+
+def _folds(context: Context, near: list[Unit]) -> list[Window]:
+    """Deal the reports out to the calls, so that every call gets some of the nearest, and fill their windows."""
+    settings = context.settings.drift_search
+    count = min(settings.folds, len(near))
+    dealt = [filled(near[place::count], settings.context_tokens) for place in range(count)]
+    return [window for window in dealt if window]
 
 
 class DriftSearch:
-    """Answers with a model that asks itself follow-up questions.
+    """DRIFT search with a language model.
 
-    The calls of one question are at most 1 (a hypothetical answer) + `folds` (the primer) + `rounds` x `follow_ups`
-    (local searches) + 1 (the final answer); a reply of the primer or of a local search that is not of the form asked
-    for is asked for once more. The calls of one step run at the same time.
+    The calls of one question are at most 1 (hypothetical answer) + `folds` (primer) + `rounds` x `follow_ups` (local
+    searches) + 1 (final answer); a primer or local search whose reply has the wrong form is repeated once. The calls of
+    one stage run at the same time.
     """
 
     def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
@@ -42,27 +193,35 @@ class DriftSearch:
         self._settings = context.settings.drift_search
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the model's answer; what it cites are sentences of the documents.
+        """Answer by primer, follow-up questions and reduce.
 
-        A call that fails leaves out its branch and is counted in the trace; ModelError where all before the last one
-        fail, or the last one does.
+        Args:
+            question: The question.
+            say: Streaming callback; it gets the final answer as the model writes it.
+
+        Returns:
+            The answer; its citations are sentences of the documents. A branch whose call fails is left out, and the
+            trace counts it.
+
+        Raises:
+            ModelError: Every call before the final one fails, or the final one does.
         """
         with assembling(question, self._name) as assembly:
-            primed = await prime(self._context, self._model, question)
-            walk = _Walk.begun(question, primed)
+            primer = await run_primer(self._context, self._model, question)
+            walk = _Traversal.start(question, primer)
             for number in range(1, self._settings.rounds + 1):
                 if not await self._round(number, question, walk):
                     break
             if walk.failures and not walk.branches:
                 raise walk.failures[0]
             material = material_of(walk.notes(), self._settings.context_tokens)
-            written = await self._written(question, material, say)
-            told = (
+            written = await self._final_answer(question, material, say)
+            detail = (
                 f"{len(material.notes)} of {len(walk.notes())} notes on {len(material.units)} pieces of material, "
                 f"{material.n_tokens} tokens; {len(written.citations)} citations made"
             )
             assembly.add(*walk.trace)
-            assembly.step(_REDUCE, told if material.notes else "nothing helps to answer")
+            assembly.step(REDUCE, detail if material.notes else "nothing helps to answer")
             read = {unit.id for branch in walk.branches for unit in branch.units}
             assembly.over(len(read), sum(branch.n_tokens for branch in walk.branches))
             return assembly.assemble(
@@ -72,29 +231,29 @@ class DriftSearch:
                 dropped_citations=sum(branch.dropped for branch in walk.branches) + written.dropped,
             )
 
-    async def _round(self, number: int, question: str, walk: "_Walk") -> bool:
-        """Answer the best open questions; return whether there were any."""
+    async def _round(self, number: int, question: str, walk: "_Traversal") -> bool:
+        """Answer the best open questions; return whether any was open."""
         chosen = walk.best(self._settings.follow_ups)
         if not chosen:
             return False
-        replies = await gather_settled(self._followed(question, each) for each in chosen)
-        branches = tuple(each for each in replies if isinstance(each, Branch))
-        failures = tuple(each for each in replies if isinstance(each, ModelError))
-        asked = "; ".join(f'"{each}"' for each in chosen)
-        told = f"{asked}: {gained(branches)}{failed(failures)}"
-        walk.grow(branches, failures, Step(f"round {number}", told))
+        replies = await gather_settled(self._follow_up(question, follow_up) for follow_up in chosen)
+        branches = tuple(reply for reply in replies if isinstance(reply, Branch))
+        failures = tuple(reply for reply in replies if isinstance(reply, ModelError))
+        questions = "; ".join(f'"{follow_up}"' for follow_up in chosen)
+        detail = f"{questions}: {_gained(branches)}{_failed(failures)}"
+        walk.grow(branches, failures, Step(f"round {number}", detail))
         return True
 
-    async def _followed(self, question: str, follow_up: str) -> Branch:
+    async def _follow_up(self, question: str, follow_up: str) -> Branch:
         found = find_context(self._context, follow_up)
-        units = tuple(each.unit for each in found.units)
+        units = tuple(scored.unit for scored in found.units)
         if not units:
             return Branch(0, (), (), (), 0)
         places = {"material": found.text, "question": question, "follow_up": follow_up}
-        asker = Asker(self._context, self._model)
-        return await asker.branch("query/drift_follow_up", STEP, units, found.n_tokens, places)
+        caller = _BranchCaller(self._context, self._model)
+        return await caller.branch("query/drift_follow_up", FOLLOW_UP, units, found.n_tokens, places)
 
-    async def _written(self, question: str, material: Material, say: Say) -> Written:
+    async def _final_answer(self, question: str, material: Material, say: Say) -> Written:
         return await write(
             self._context,
             self._model,
@@ -103,14 +262,14 @@ class DriftSearch:
             material.units,
             say,
             prompt="query/drift_reduce",
-            step=_REDUCE,
+            step=REDUCE,
             most_words=self._settings.words,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
-    """A question that waits: the score of the best branch that asks it, and its place among that one's questions."""
+class _OpenQuestion:
+    """An open follow-up question: the best score of a branch that asks it, and its place in that branch."""
 
     question: str
     score: int
@@ -118,62 +277,62 @@ class _Open:
 
     @property
     def order(self) -> tuple[int, int, str]:
-        """What is best comes first."""
+        """Sort key: the best question first."""
         return (-self.score, self.place, self.question)
 
 
 @dataclass(slots=True)
-class _Walk:
-    """What was found so far, and what is still to be asked. No question is asked twice."""
+class _Traversal:
+    """The branches so far and the open questions. No question is answered twice."""
 
     branches: list[Branch] = field(default_factory=list)
     failures: list[ModelError] = field(default_factory=list)
     trace: list[Step] = field(default_factory=list)
-    _open: dict[str, _Open] = field(default_factory=dict)
+    _open: dict[str, _OpenQuestion] = field(default_factory=dict)
     _asked: set[str] = field(default_factory=set)
 
     @classmethod
-    def begun(cls, question: str, primed: Primed) -> "_Walk":
-        """Return the walk after the primer; where that gave nothing, the question itself is the first to be asked."""
-        walk = cls(trace=list(primed.trace))
-        if any(each.notes or each.follow_ups for each in primed.branches):
+    def start(cls, question: str, primer: Primer) -> "_Traversal":
+        """Start from the primer; if it gave nothing, the question itself is the first open question."""
+        walk = cls(trace=list(primer.trace))
+        if any(branch.notes or branch.follow_ups for branch in primer.branches):
             walk._asked.add(_key(question))
         else:
-            walk._add(_Open(question, 0, 0))
-        walk._take(primed.branches, primed.failures)
+            walk._add(_OpenQuestion(question, 0, 0))
+        walk._take(primer.branches, primer.failures)
         return walk
 
     def best(self, count: int) -> list[str]:
-        """Take out the best open questions: those that the branches of highest score ask, in their order."""
-        chosen = sorted(self._open.values(), key=lambda each: each.order)[:count]
-        for each in chosen:
-            del self._open[_key(each.question)]
-            self._asked.add(_key(each.question))
-        return [each.question for each in chosen]
+        """Remove and return the best open questions: those of the branches with the highest score, in their order."""
+        chosen = sorted(self._open.values(), key=lambda question: question.order)[:count]
+        for best in chosen:
+            del self._open[_key(best.question)]
+            self._asked.add(_key(best.question))
+        return [best.question for best in chosen]
 
     def grow(self, branches: tuple[Branch, ...], failures: tuple[ModelError, ...], step: Step) -> None:
-        """Add what a round gave."""
+        """Add the results of a round."""
         self._take(branches, failures)
         self.trace.append(step)
 
     def notes(self) -> list[Note]:
-        """Return all notes, the most helpful first, each text once."""
-        found: dict[str, Note] = {}
-        for each in sorted((note for one in self.branches for note in one.notes), key=lambda each: -each.score):
-            found.setdefault(each.text, each)
-        return sorted(found.values(), key=lambda each: (-each.score, each.text))
+        """Return the distinct notes, the most helpful first."""
+        distinct: dict[str, Note] = {}
+        for note in sorted((note for branch in self.branches for note in branch.notes), key=lambda note: -note.score):
+            distinct.setdefault(note.text, note)
+        return sorted(distinct.values(), key=lambda note: (-note.score, note.text))
 
     def _take(self, branches: tuple[Branch, ...], failures: tuple[ModelError, ...]) -> None:
         self.branches += branches
         self.failures += failures
         for branch in branches:
             for place, follow_up in enumerate(branch.follow_ups):
-                self._add(_Open(follow_up, branch.score, place))
+                self._add(_OpenQuestion(follow_up, branch.score, place))
 
-    def _add(self, fresh: _Open) -> None:
-        key = _key(fresh.question)
+    def _add(self, question: _OpenQuestion) -> None:
+        key = _key(question.question)
         if key not in self._asked:
-            self._open[key] = min(fresh, self._open.get(key, fresh), key=lambda each: each.order)
+            self._open[key] = min(question, self._open.get(key, question), key=lambda candidate: candidate.order)
 
 
 def _key(question: str) -> str:

@@ -10,12 +10,11 @@ from dataclasses import replace
 import numpy as np
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.drift_primer import nearest_reports
-from conspectus.query.methods.graphrag.local_context import selection_trace
+from conspectus.query.methods.graphrag.local import selection_trace
 from conspectus.query.methods.graphrag.local_selection import LocalSelection
+from conspectus.query.methods.graphrag.map_input import nearest_reports
 from conspectus.query.reader.extractive import quote_evidence
-from conspectus.query.reader.material import ScoredUnit, evidence, passage_unit
-from conspectus.query.reader.packing import filled
+from conspectus.query.reader.material import ScoredUnit, evidence, filled, passage_unit
 from conspectus.query.types import Answer, Say, Step
 
 _SHARE = 0.6

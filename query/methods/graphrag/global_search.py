@@ -1,25 +1,41 @@
-"""Global search with a language model: the map-reduce of GraphRAG (Edge et al. 2024, section 3.1.6).
+"""Global search: the map-reduce of GraphRAG over community reports (Edge et al. 2024, section 3.1.6).
 
-Reports (or passages, for the condition TS) are shuffled and packed into windows; a model takes scored notes of each
-in parallel; the notes of score zero are dropped, and those that help most fill the window of the final answer.
+    1. select   reports of one level, of a descent (`dynamic.py`), or all passages for the condition TS (`map_input.py`)
+    2. map      shuffle them into windows; a model takes scored points from each window in parallel (`map_step.py`)
+    3. reduce   drop points of score zero; the most helpful ones fill the window of the final answer, whose sentences
+                are cited (`reader/cited_answer.py`)
+
+Without a language model the same stages are extractive: a report's score is its similarity to the question, weighted by
+its rating, and the answer quotes statements of the most helpful reports, chosen by maximal marginal relevance.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 from conspectus.prompts.model import LanguageModel
+from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answering import assembling
+from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import ClosenessRater, DynamicReports, ModelRater
-from conspectus.query.methods.graphrag.global_offline import ExtractiveGlobalSearch
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
+from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.reader.cited_answer import Written, write
-from conspectus.query.reader.material import evidence
-from conspectus.query.reader.packing import Window, pack, shuffled
+from conspectus.query.reader.material import ScoredUnit, Statement, Unit, Window, evidence, pack, shuffled
 from conspectus.query.types import Answer, Answerer, Say, Step
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.community_level import Level
+from conspectus.storage.index import per_index
+from conspectus.storage.text.names import words
 
 
 class GlobalSearch:
-    """Answers with a model over what a selector selects."""
+    """Global search with a language model.
+
+    The calls of one question are one per window and one for the final answer.
+    """
 
     def __init__(self, name: str, context: Context, model: LanguageModel, selector: Selector) -> None:
         self._name = name
@@ -29,9 +45,18 @@ class GlobalSearch:
         self._settings = context.settings.global_search
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the model's answer; what it cites are sentences of the documents.
+        """Answer by map-reduce over the selected reports or passages.
 
-        A call that fails leaves out its window and is counted in the trace; ModelError where all do.
+        Args:
+            question: The question.
+            say: Streaming callback; it gets the final answer as the model writes it.
+
+        Returns:
+            The answer; its citations are sentences of the documents. The trace counts windows, points, points of score
+            zero and failed calls; a window whose call fails is left out.
+
+        Raises:
+            ModelError: Every map call fails, or the final one does.
         """
         limit = self._settings.context_tokens
         with assembling(question, self._name) as assembly:
@@ -40,7 +65,7 @@ class GlobalSearch:
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
             written = await write(self._context, self._model, question, material.text, material.units, say)
-            assembly.add(*selected.trace, _mapped(windows, notes), _reduced(notes, material, written))
+            assembly.add(*selected.trace, _map_report(windows, notes), _reduce_report(notes, material, written))
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
             return assembly.assemble(
                 written.text,
@@ -50,22 +75,22 @@ class GlobalSearch:
             )
 
 
-def _mapped(windows: list[Window], notes: Notes) -> Step:
-    told = [
-        f"{len(windows)} windows of {sum(each.n_tokens for each in windows)} tokens in all",
+def _map_report(windows: list[Window], notes: Notes) -> Step:
+    parts = [
+        f"{len(windows)} windows of {sum(window.n_tokens for window in windows)} tokens in all",
         f"{len(notes.notes)} notes",
         f"{notes.unhelpful} of score zero",
     ]
     if notes.baseless:
-        told.append(f"{notes.baseless} that named no report of their window")
+        parts.append(f"{notes.baseless} that named no report of their window")
     if notes.cut_off:
-        told.append(f"{notes.cut_off} replies cut off")
+        parts.append(f"{notes.cut_off} replies cut off")
     if notes.failures:
-        told.append(f"{len(notes.failures)} calls failed: {notes.failures[0]}")
-    return Step("map", ", ".join(told))
+        parts.append(f"{len(notes.failures)} calls failed: {notes.failures[0]}")
+    return Step("map", ", ".join(parts))
 
 
-def _reduced(notes: Notes, material: Material, written: Written) -> Step:
+def _reduce_report(notes: Notes, material: Material, written: Written) -> Step:
     if not material.notes:
         return Step("reduce", "nothing helps to answer")
     return Step(
@@ -73,6 +98,139 @@ def _reduced(notes: Notes, material: Material, written: Written) -> Step:
         f"{len(material.notes)} of {len(notes.notes)} notes on {len(material.units)} reports or passages, "
         f"{material.n_tokens} tokens; {len(written.citations)} citations made",
     )
+
+
+class ExtractiveGlobalSearch:
+    """Global search without a language model: scores by similarity, quotes statements."""
+
+    def __init__(self, name: str, context: Context, selector: Selector) -> None:
+        self._name = name
+        self._context = context
+        self._selector = selector
+        self._settings = context.settings.global_search
+
+    async def answer(self, question: str, say: Say) -> Answer:
+        """Answer with statements of the most helpful reports or passages, one cited statement a line.
+
+        Questions about the corpus as a whole are answered, and questions that the documents cover; the answer to any
+        other is that nothing supports one.
+        """
+        with assembling(question, self._name) as assembly:
+            selected = await self._selector.select(question)
+            vector = self._context.embedder.embed_query(question)
+            scored = self._map(vector, selected.units)
+            best = scored[: self._settings.reports]
+            reason, answerable = self._answerable(question)
+            chosen = self._reduce(vector, [report.unit for report in best]) if answerable else []
+            citations = Citations(self._context)
+            lines = [citations.cite(statement.text, statement.spans[0]) for statement in chosen]
+            text = "\n".join(f"- {line}" for line in lines if line) or NO_ANSWER
+            say(text)
+            assembly.add(
+                *selected.trace,
+                Step("map", f"{len(scored)} of {len(selected.units)} scored above zero"),
+                Step("reduce", f"{len(chosen)} statements of the {len(best)} most helpful; {reason}"),
+            )
+            assembly.over(len(selected.units), selected.n_tokens)
+            return assembly.assemble(
+                text,
+                citations=citations.made(),
+                evidence=replace(evidence(self._context, best), trace=tuple(assembly.trace)),
+                dropped_citations=citations.dropped,
+            )
+
+    def _answerable(self, question: str) -> tuple[str, bool]:
+        """Return the reason for answering or not, and whether the question is answered."""
+        if is_about_the_whole(self._context, question):
+            return f"the question is about the whole ({closeness_to_whole(self._context, question):.2f})", True
+        found, least = corpus_coverage(self._context, question), self._settings.least_support
+        return f"the documents support it by {found:.2f}, the least is {least}", found >= least
+
+    def _map(self, vector: Vectors, units: Sequence[Unit]) -> list[ScoredUnit]:
+        """Score units from 0 to 100 by cosine times weight, drop zeros, sort best first.
+
+        A question about the whole corpus is similar to no report in particular: the weight (the rating of the report)
+        decides then.
+        """
+        if not units:
+            return []
+        vectors = self._context.index.vectors(units[0].table)
+        cosines = vectors.scores(vector[np.newaxis], np.array([unit.row for unit in units]))[0]
+        scored = [
+            ScoredUnit(unit, round(100 * unit.weight * max(0.0, float(cosine)), 4))
+            for unit, cosine in zip(units, cosines, strict=True)
+        ]
+        return sorted((item for item in scored if item.score > 0), key=lambda item: (-item.score, item.unit.id))
+
+    def _reduce(self, vector: Vectors, units: Sequence[Unit]) -> list[Statement]:
+        """Return statements that are similar to the question and dissimilar to each other, best first."""
+        if not units:
+            return []
+        statements = [statement for unit in units for statement in unit.statements()]
+        vectors = np.concatenate([self._vectors_of(unit) for unit in units])
+        return diverse(statements, vectors, vector, self._settings.quoted_words)
+
+    def _vectors_of(self, unit: Unit) -> Vectors:
+        """Return the vectors of the statements of a unit (n, dimension), cached: questions share most units."""
+        embedder, vectors = self._context.embedder, _statement_vectors(self._context)
+        if unit.id not in vectors:
+            texts = [embedder.windows(statement.text)[0] for statement in unit.statements()]
+            vectors[unit.id] = embedder.embed(texts) if texts else np.zeros((0, embedder.dimension), np.float32)
+        return vectors[unit.id]
+
+
+@per_index
+def _statement_vectors(_context: Context) -> dict[str, Vectors]:
+    """Return the cache of statement vectors by unit id."""
+    return {}
+
+
+_RELEVANCE = 0.7
+"""The weight of similarity to the question against similarity to statements already chosen."""
+
+
+def diverse(statements: Sequence[Statement], vectors: Vectors, question: Vectors, most_words: int) -> list[Statement]:
+    """Choose statements by maximal marginal relevance (Carbonell and Goldstein 1998).
+
+    The next statement has the largest 0.7 times its cosine with the question minus 0.3 times its largest cosine with a
+    chosen one. Statements of equal text or place are chosen once; statements with a cosine of 0 or less are not.
+
+    Args:
+        statements: The candidates.
+        vectors: Their unit vectors (n, dimension).
+        question: The unit vector of the question (dimension,).
+        most_words: The largest number of words of all chosen statements together.
+
+    Returns:
+        The chosen statements, best first; at least one if any is a candidate, however long it is.
+    """
+    relevance = vectors @ question
+    likeness = np.zeros(len(statements), np.float32)
+    left = {i for i in _distinct(statements) if relevance[i] > 0}
+    chosen: list[int] = []
+    room = most_words
+    while left:
+        marginal = (_RELEVANCE * relevance - (1 - _RELEVANCE) * likeness).round(6)
+        best = max(sorted(left), key=marginal.item)
+        room -= len(words(statements[best].text))
+        if room < 0 and chosen:
+            break
+        chosen.append(best)
+        left.remove(best)
+        likeness = np.maximum(likeness, vectors @ vectors[best])
+    return [statements[i] for i in chosen]
+
+
+def _distinct(statements: Sequence[Statement]) -> list[int]:
+    """Return the first of the statements with equal text or places: chunks overlap and share sentences."""
+    first: list[int] = []
+    seen: set[object] = set()
+    for i, statement in enumerate(statements):
+        keys = {statement.text, tuple((span.document_id, span.start, span.end) for span in statement.spans)}
+        if not keys & seen:
+            first.append(i)
+        seen |= keys
+    return first
 
 
 def open_level_search(name: str, context: Context, model: LanguageModel | None, level: Level | None = None) -> Answerer:

@@ -1,12 +1,12 @@
 """Which reports or passages a question about the whole is answered over."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.reader.material import ScoredUnit, Unit, passage_unit, report_units
-from conspectus.query.reader.packing import filled
+from conspectus.query.reader.material import ScoredUnit, Unit, filled, passage_unit, report_units
 from conspectus.query.types import Step
 from conspectus.storage.community_level import Level, level_name, level_number
 from conspectus.storage.index import per_index
@@ -110,3 +110,28 @@ def accounted(what: str, plural: str, units: tuple[Unit, ...], note: str = "") -
 @per_index
 def _passage_units(context: Context) -> tuple[Unit, ...]:
     return tuple(passage_unit(context, row) for row in range(context.index.manifest.rows["chunks"]))
+
+
+def nearest_reports(context: Context, texts: Sequence[str]) -> list[ScoredUnit]:
+    """Return the `drift_search.reports` reports nearest to a question and to texts that may answer it, nearest first.
+
+    The query is the mean of their vectors (HyDE: Gao et al. 2023, "Precise Zero-Shot Dense Retrieval without Relevance
+    Labels"); no report is returned if the index has none.
+    """
+    reports = report_rows(context)
+    if not reports:
+        return []
+    embedder = context.embedder
+    vectors = [embedder.embed_query(texts[0])]
+    if len(texts) > 1:
+        vectors += list(embedder.embed([embedder.windows(text)[0] for text in texts[1:]]))
+    mean = np.mean(vectors, axis=0)
+    unit = (mean / max(float(np.linalg.norm(mean)), 1e-12)).astype(np.float32)
+    cosines, rows = context.index.vectors("reports").search(unit[np.newaxis], context.settings.drift_search.reports)
+    return [ScoredUnit(reports[row], score) for row, score in zip(rows[0].tolist(), cosines[0].tolist(), strict=True)]
+
+
+@per_index
+def report_rows(context: Context) -> list[Unit]:
+    """Return all reports, in the order of their table."""
+    return sorted(report_units(context).values(), key=lambda report: report.row)

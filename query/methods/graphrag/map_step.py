@@ -8,8 +8,7 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
-from conspectus.query.reader.material import ScoredUnit, Unit, sources
-from conspectus.query.reader.packing import Window, cut
+from conspectus.query.reader.material import ScoredUnit, Unit, Window, cut, sources
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.text.tokens import count_tokens
 from pydantic import BaseModel, ConfigDict, Field

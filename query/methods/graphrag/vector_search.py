@@ -8,8 +8,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.map_input import NearestPassages
 from conspectus.query.reader.cited_answer import write
 from conspectus.query.reader.extractive import quote_evidence
-from conspectus.query.reader.material import ScoredUnit, evidence
-from conspectus.query.reader.packing import filled
+from conspectus.query.reader.material import ScoredUnit, evidence, filled
 from conspectus.query.types import Answer, Say
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods.graphrag.global_offline import _statement_vectors
+from conspectus.query.methods.graphrag.global_search import _statement_vectors
 from conspectus.query.types import Answer
 from conspectus.storage.index import Index
 from conspectus.storage.records import Community, Document, Report

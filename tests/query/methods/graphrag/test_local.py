@@ -10,9 +10,7 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods.graphrag.local import LocalRetriever, find_context
-from conspectus.query.methods.graphrag.local_context import LocalContext
-from conspectus.query.methods.graphrag.local_selection import LocalSelection
+from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, LocalSelection, find_context
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError, SettingsError
 from conspectus.storage.index import Index

@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from conspectus.query.reader.packing import cut, filled, pack, shuffled
+from conspectus.query.reader.material import cut, filled, pack, shuffled
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st

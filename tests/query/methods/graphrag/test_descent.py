@@ -1,5 +1,5 @@
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.hierarchy import Descent, Hierarchy, hierarchy_of
+from conspectus.query.methods.graphrag.dynamic import Descent, Hierarchy, hierarchy_of
 from conspectus.storage.records import Community
 from hypothesis import given
 from hypothesis import strategies as st
