@@ -50,12 +50,12 @@ def check_place(to: Path, names: Sequence[str], *, force: bool) -> None:
         return
     if not to.is_dir():
         raise UsageError(f"{to} is a file; name a folder to write")
-    there = sorted(each.name for each in to.iterdir())
+    there = sorted(path.name for path in to.iterdir())
     if not there:
         return
     if not force:
         raise UsageError(f"{to} is not empty; --force overwrites an export that is there")
-    others = [each for each in there if not any(fnmatchcase(each, name) for name in names)]
+    others = [item for item in there if not any(fnmatchcase(item, name) for name in names)]
     if others or to.is_symlink() or to.is_mount():
         held = f"holds {others[0]}, which is no part of such an export" if others else "is a link"
         raise UsageError(f"{to} {held}; name a new or an empty folder")

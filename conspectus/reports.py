@@ -44,29 +44,32 @@ def entries(context: Context, level: str | None = None) -> list[Entry]:
     Best rated first on each level. UsageError where the hierarchy does not reach so deep.
     """
     communities = context.index.rows(Community)
-    deepest = max((each.level for each in communities), default=0)
+    deepest = max((community.level for community in communities), default=0)
     wanted = None if level is None else _number(level, deepest)
-    reports = {each.community_id: each for each in context.index.rows(Report)}
+    reports = {report.community_id: report for report in context.index.rows(Report)}
     hierarchy = hierarchy_of(communities)
     found = [
-        _entry(each, reports, hierarchy)
-        for each in communities
-        if (each.same_as or each.id) in reports and (each.same_as is None if wanted is None else each.level == wanted)
+        _entry(community, reports, hierarchy)
+        for community in communities
+        if (community.same_as or community.id) in reports
+        and (community.same_as is None if wanted is None else community.level == wanted)
     ]
-    return sorted(found, key=lambda each: (each.level, -each.report.rating, each.report.title, each.report.id))
+    return sorted(
+        found, key=lambda result: (result.level, -result.report.rating, result.report.title, result.report.id)
+    )
 
 
 def opened(context: Context, id_: str) -> Opened:
     """Return the report of a community (or of that id) with its citations; UsageError where there is none."""
-    again = {each.id: each.same_as for each in context.index.rows(Community) if each.same_as}
+    again = {community.id: community.same_as for community in context.index.rows(Community) if community.same_as}
     wanted = again.get(id_, id_)
     for entry in entries(context):
         if wanted in {entry.report.community_id, entry.report.id}:
             citations = Citations(context)
             findings = []
-            for each in entry.report.findings:
-                numbers = filter(None, (citations.number(span) for span in each.citations))
-                said = ": ".join(filter(None, (each.summary, each.explanation)))
+            for finding in entry.report.findings:
+                numbers = filter(None, (citations.number(span) for span in finding.citations))
+                said = ": ".join(filter(None, (finding.summary, finding.explanation)))
                 findings.append(" ".join([said, "".join(f"[{number}]" for number in dict.fromkeys(numbers))]).strip())
             return Opened(entry, tuple(findings), citations.made())
     raise UsageError(f"no report on a community {id_!r}; list them with: conspectus reports")
@@ -75,21 +78,21 @@ def opened(context: Context, id_: str) -> Opened:
 def listed(found: Sequence[Entry]) -> str:
     """Return the lists of levels as text."""
     lines = []
-    for level, on_it in groupby(found, key=lambda each: each.level):
+    for level, on_it in groupby(found, key=lambda result: result.level):
         rows = list(on_it)
-        lines += ["", f"level c{level}: {_count(len(rows), 'report')}, {sum(each.size for each in rows)} entities"]
-        for each in rows:
-            parts = f", {_count(len(each.children), 'part')}" if each.children else ""
-            facts = f"rating {each.report.rating:.1f}, {each.size} entities{parts}"
-            lines.append(f"  {each.report.community_id}  {each.report.title} ({facts})")
+        lines += ["", f"level c{level}: {_count(len(rows), 'report')}, {sum(row.size for row in rows)} entities"]
+        for item in rows:
+            parts = f", {_count(len(item.children), 'part')}" if item.children else ""
+            facts = f"rating {item.report.rating:.1f}, {item.size} entities{parts}"
+            lines.append(f"  {item.report.community_id}  {item.report.title} ({facts})")
     return "\n".join(lines[1:]) or "the index holds no report"
 
 
 def listed_json(found: Sequence[Entry]) -> dict[str, Any]:
     """Return the lists of levels in the form of `conspectus reports --json`."""
-    levels = groupby(found, key=lambda each: each.level)
+    levels = groupby(found, key=lambda result: result.level)
     return {
-        "levels": [{"level": level_name(level), "reports": [_row(each) for each in on_it]} for level, on_it in levels]
+        "levels": [{"level": level_name(level), "reports": [_row(item) for item in on_it]} for level, on_it in levels]
     }
 
 
@@ -102,9 +105,9 @@ def full(report: Opened) -> str:
         lines.append(f"  part of {entry.parent}")
     if entry.children:
         lines.append(f"  parts: {', '.join(entry.children)}")
-    if all(entry.report.summary != each.explanation for each in entry.report.findings):
+    if all(entry.report.summary != finding.explanation for finding in entry.report.findings):
         lines += ["", entry.report.summary]
-    lines += ["", *(f"- {each}" for each in report.findings)]
+    lines += ["", *(f"- {finding}" for finding in report.findings)]
     return "\n".join([*lines, *citation_lines(report.citations)])
 
 
@@ -114,7 +117,7 @@ def full_json(report: Opened) -> dict[str, Any]:
         **_row(report.entry),
         "level": level_name(report.entry.level),
         "findings": list(report.findings),
-        "citations": [asdict(each) for each in report.citations],
+        "citations": [asdict(citation) for citation in report.citations],
     }
 
 
@@ -123,7 +126,7 @@ def _entry(community: Community, reports: Mapping[str, Report], hierarchy: Hiera
     above = hierarchy.parent[id_]
     while above is not None and above not in reports:
         above = hierarchy.parent[above]
-    children = tuple(sorted(each for each in hierarchy.children.get(id_, ()) if each in reports))
+    children = tuple(sorted(item for item in hierarchy.children.get(id_, ()) if item in reports))
     return Entry(community.level, reports[id_], community.size, above, children)
 
 

@@ -239,7 +239,9 @@ def _retrieve_all(questions: "Sequence[Question]", opened: "Index", method: str,
 @app.command(short_help="List all methods.", epilog=examples("conspectus methods"))
 def methods(as_json: JsonOption = False) -> None:
     """List all methods by the name that --method takes."""
-    about = {name: f"{each.about}; needs a model" if each.needs_model else each.about for name, each in METHODS.items()}
+    about = {
+        name: f"{value.about}; needs a model" if value.needs_model else value.about for name, value in METHODS.items()
+    }
     if as_json:
         print_json(about)
     else:

@@ -38,7 +38,7 @@ COMMANDS = (
 """Each module adds its commands to the program; this is the order that --help shows."""
 
 _ORDER = [module.__name__ for module in COMMANDS]
-app.registered_commands.sort(key=lambda each: _ORDER.index(each.callback.__module__) if each.callback else 0)
+app.registered_commands.sort(key=lambda command: _ORDER.index(command.callback.__module__) if command.callback else 0)
 
 
 def main() -> None:

@@ -45,20 +45,22 @@ class Content:
 def content_of(index: Index, title: str, limits: Limits) -> Content:
     """Return what the page of an index tells. The same index and title give the same content."""
     entities, relations, communities = index.rows(Entity), index.rows(Relation), index.rows(Community)
-    report_of = {each.community_id: each for each in index.rows(Report)}
-    drawn = sorted(entities, key=lambda each: (-each.degree, -each.frequency, each.name, each.id))[: limits.entities]
+    report_of = {report.community_id: report for report in index.rows(Report)}
+    drawn = sorted(entities, key=lambda entity: (-entity.degree, -entity.frequency, entity.name, entity.id))[
+        : limits.entities
+    ]
     tree = tree_of(communities, drawn, report_of.keys(), whole=len(drawn) == len(entities))
-    row_of = {each.id: row for row, each in enumerate(tree.entities)}
-    inside = [each for each in relations if each.source_id in row_of and each.target_id in row_of]
-    shown = sorted(inside, key=lambda each: (-rounded(each.weight, 3), each.id))[: limits.relations]
+    row_of = {entity.id: row for row, entity in enumerate(tree.entities)}
+    inside = [relation for relation in relations if relation.source_id in row_of and relation.target_id in row_of]
+    shown = sorted(inside, key=lambda item: (-rounded(item.weight, 3), item.id))[: limits.relations]
     reporting = Teller(int(limits.text * _REPORTS))
-    shelf = Shelf({each.id: each for each in index.rows(Document)})
-    reports = told_reports([report_of.get(each.id) for each in tree.regions], shelf, reporting)
+    shelf = Shelf({document.id: document for document in index.rows(Document)})
+    reports = told_reports([report_of.get(region.id) for region in tree.regions], shelf, reporting)
     teller = Teller(limits.text - int(limits.text * _REPORTS) + reporting.left)
     texts = {
         "reports": reports,
         "descriptions": _descriptions(tree, teller),
-        "sentences": [teller.told(each.description, _SENTENCE) for each in shown],
+        "sentences": [teller.told(item.description, _SENTENCE) for item in shown],
         "documentsOf": documents_of(index, row_of, shelf),
         "documents": shelf.told(),
     }
@@ -66,20 +68,20 @@ def content_of(index: Index, title: str, limits: Limits) -> Content:
         "documents": len(shelf.by_id),
         "entities": len(entities),
         "relations": len(relations),
-        "communities": sum(each.same_as is None for each in communities),
+        "communities": sum(community.same_as is None for community in communities),
         "reports": len(report_of),
     }
     rows = {
         "entities": len(tree.entities),
         "relations": len(shown),
-        "communities": sum(each.id != ALONE for each in tree.regions),
-        "reports": sum(each is not None for each in reports),
+        "communities": sum(region.id != ALONE for region in tree.regions),
+        "reports": sum(report is not None for report in reports),
     }
     notes, cuts = _missing(counts, rows, tree), _cuts(reporting, teller)
-    layout = laid_out(tree, ((row_of[each.source_id], row_of[each.target_id]) for each in inside))
-    types = Counter(each.type for each in tree.entities).most_common()
+    layout = laid_out(tree, ((row_of[item.source_id], row_of[item.target_id]) for item in inside))
+    types = Counter(entity.type for entity in tree.entities).most_common()
     type_of = {kind: place for place, (kind, _) in enumerate(types)}
-    predicates = {each: place for place, each in enumerate(sorted({each.predicate for each in shown}))}
+    predicates = {entry: place for place, entry in enumerate(sorted({item.predicate for item in shown}))}
     drawing = {
         "title": line(title),
         "version": index.manifest.version,
@@ -87,33 +89,33 @@ def content_of(index: Index, title: str, limits: Limits) -> Content:
         "notes": notes,
         "cuts": cuts,
         "radius": round(layout.around.r, 2),
-        "types": [line(each) for each in type_of],
-        "predicates": [line(each) for each in predicates],
+        "types": [line(item) for item in type_of],
+        "predicates": [line(predicate) for predicate in predicates],
         "regions": {
-            "id": [each.id for each in tree.regions],
+            "id": [region.id for region in tree.regions],
             "title": _titles(tree, report_of),
-            "level": [each.level for each in tree.regions],
-            "parent": [each.parent for each in tree.regions],
-            "first": [each.first for each in tree.regions],
-            "own": [each.own for each in tree.regions],
-            "last": [each.last for each in tree.regions],
-            "size": [each.size for each in tree.regions],
+            "level": [region.level for region in tree.regions],
+            "parent": [region.parent for region in tree.regions],
+            "first": [region.first for region in tree.regions],
+            "own": [region.own for region in tree.regions],
+            "last": [region.last for region in tree.regions],
+            "size": [region.size for region in tree.regions],
             **_places(layout.regions),
         },
         "entities": {
-            "id": [each.id for each in tree.entities],
-            "name": [shortened(line(each.name), _NAME) for each in tree.entities],
-            "type": [type_of[each.type] for each in tree.entities],
-            "degree": [each.degree for each in tree.entities],
-            "frequency": [each.frequency for each in tree.entities],
+            "id": [entity.id for entity in tree.entities],
+            "name": [shortened(line(entity.name), _NAME) for entity in tree.entities],
+            "type": [type_of[entity.type] for entity in tree.entities],
+            "degree": [entity.degree for entity in tree.entities],
+            "frequency": [entity.frequency for entity in tree.entities],
             "also": aliases_of(index, row_of),
             **_places(layout.entities),
         },
         "relations": {
-            "source": [row_of[each.source_id] for each in shown],
-            "target": [row_of[each.target_id] for each in shown],
-            "predicate": [predicates[each.predicate] for each in shown],
-            "weight": [rounded(each.weight, 3) for each in shown],
+            "source": [row_of[item.source_id] for item in shown],
+            "target": [row_of[item.target_id] for item in shown],
+            "predicate": [predicates[item.predicate] for item in shown],
+            "weight": [rounded(item.weight, 3) for item in shown],
         },
     }
     return Content(drawing, texts, rows, (*notes, *cuts))
@@ -130,21 +132,21 @@ def _descriptions(tree: Tree, teller: Teller) -> list[str]:
 def _titles(tree: Tree, reports: Mapping[str, Report]) -> list[str]:
     """Return the titles of the regions' reports; where there is none, the names of its chief entities."""
     found = []
-    for each in tree.regions:
-        report = reports.get(each.id)
-        if each.id == ALONE:
+    for region in tree.regions:
+        report = reports.get(region.id)
+        if region.id == ALONE:
             title = "Outside the communities"
         elif report is not None and report.title.strip():
             title = line(report.title)
         else:
-            inside = sorted(tree.entities[each.first : each.last], key=lambda entity: -entity.degree)
+            inside = sorted(tree.entities[region.first : region.last], key=lambda entity: -entity.degree)
             title = ", ".join(line(entity.name) for entity in inside[:3])
         found.append(shortened(title, _NAME))
     return found
 
 
 def _places(circles: Sequence[Circle]) -> dict[str, list[float]]:
-    return {axis: [round(getattr(each, axis), 2) for each in circles] for axis in ("x", "y", "r")}
+    return {axis: [round(getattr(circle, axis), 2) for circle in circles] for axis in ("x", "y", "r")}
 
 
 def _missing(counts: Mapping[str, int], rows: Mapping[str, int], tree: Tree) -> tuple[str, ...]:
@@ -166,7 +168,7 @@ def _missing(counts: Mapping[str, int], rows: Mapping[str, int], tree: Tree) -> 
 
 def _cuts(*tellers: Teller) -> tuple[str, ...]:
     """Say how many texts are not on the page, or not whole."""
-    cut, dropped = sum(each.cut for each in tellers), sum(each.dropped for each in tellers)
+    cut, dropped = sum(teller.cut for teller in tellers), sum(teller.dropped for teller in tellers)
     notes = []
     if cut:
         notes.append(f"{cut:,} long texts are cut (they end in “…”): the index has them whole")

@@ -33,15 +33,15 @@ def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> Layout:
     """
     ties = _ties(tree, joined)
     children = tree.children()
-    radius = [sqrt(1.0 + each.degree) for each in tree.entities]
+    radius = [sqrt(1.0 + entity.degree) for entity in tree.entities]
     regions = [Circle(0.0, 0.0, 0.0)] * len(tree.regions)
     dots = [Circle(0.0, 0.0, 0.0)] * len(tree.entities)
 
     def pack(row: int, rows: range) -> Circle:
         """Place what is directly in a region, around the origin for now; return the circle around it."""
         below = children[row]
-        keys = [*below, *(-1 - each for each in rows)]
-        sizes = [*(regions[each].r * (1 + _GAP) for each in below), *(radius[each] + _DOT_GAP for each in rows)]
+        keys = [*below, *(-1 - item for item in rows)]
+        sizes = [*(regions[item].r * (1 + _GAP) for item in below), *(radius[item] + _DOT_GAP for item in rows)]
         at = {key: place for place, key in enumerate(keys)}
         near = [{at[other]: weight for other, weight in ties[key].items() if other in at} for key in keys]
         circles = packed(sizes, near)
@@ -59,10 +59,10 @@ def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> Layout:
         around = pack(row, range(each.first, each.own))
         regions[row] = Circle(0.0, 0.0, around.r + max(_LEAST_MARGIN, around.r * _MARGIN))
     around = pack(len(tree.regions), range(0))
-    for row, each in enumerate(tree.regions):  # so far each stands relative to the middle of its parent
-        if each.parent >= 0:
-            regions[row] = _moved(regions[row], regions[each.parent])
-        for dot in range(each.first, each.own):
+    for row, entry in enumerate(tree.regions):  # so far each stands relative to the middle of its parent
+        if entry.parent >= 0:
+            regions[row] = _moved(regions[row], regions[entry.parent])
+        for dot in range(entry.first, entry.own):
             dots[dot] = _moved(dots[dot], regions[row])
     return Layout(tuple(regions), tuple(dots), Circle(0.0, 0.0, around.r))
 
@@ -74,8 +74,8 @@ def _moved(circle: Circle, by: Circle) -> Circle:
 def _ties(tree: Tree, joined: Iterable[tuple[int, int]]) -> defaultdict[int, defaultdict[int, float]]:
     """Return how many pairs join two things of one parent; a region's key is its row, an entity's -1 - its row."""
     over = [-1] * len(tree.entities)
-    for row, each in enumerate(tree.regions):
-        over[each.first : each.own] = [row] * (each.own - each.first)
+    for row, region in enumerate(tree.regions):
+        over[region.first : region.own] = [row] * (region.own - region.first)
     found: defaultdict[int, defaultdict[int, float]] = defaultdict(lambda: defaultdict(float))
     for pair in joined:
         one, other = ([-1 - dot, *_above(tree, over[dot])] for dot in pair)

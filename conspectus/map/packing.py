@@ -50,18 +50,18 @@ def enclosing(circles: Sequence[Circle]) -> Circle:
     """
     if not circles:
         return Circle(0.0, 0.0, 0.0)
-    left, right = min(each.x - each.r for each in circles), max(each.x + each.r for each in circles)
-    low, high = min(each.y - each.r for each in circles), max(each.y + each.r for each in circles)
+    left, right = min(circle.x - circle.r for circle in circles), max(circle.x + circle.r for circle in circles)
+    low, high = min(circle.y - circle.r for circle in circles), max(circle.y + circle.r for circle in circles)
     x, y = (left + right) / 2, (low + high) / 2
     reach = _reach(circles, x, y)
     step = reach / 4
     while step > reach * 0.001:
         towards_x = towards_y = 0.0
-        for each in circles:
-            away = hypot(each.x - x, each.y - y)
-            if away > 0 and away + each.r > reach - step:
-                towards_x += (each.x - x) / away
-                towards_y += (each.y - y) / away
+        for item in circles:
+            away = hypot(item.x - x, item.y - y)
+            if away > 0 and away + item.r > reach - step:
+                towards_x += (item.x - x) / away
+                towards_y += (item.y - y) / away
         pull = hypot(towards_x, towards_y) or 1.0
         new_x, new_y = x + towards_x / pull * step, y + towards_y / pull * step
         new_reach = _reach(circles, new_x, new_y)
@@ -73,7 +73,7 @@ def enclosing(circles: Sequence[Circle]) -> Circle:
 
 
 def _reach(circles: Sequence[Circle], x: float, y: float) -> float:
-    return max(hypot(each.x - x, each.y - y) + each.r for each in circles)
+    return max(hypot(circle.x - x, circle.y - y) + circle.r for circle in circles)
 
 
 class _Front:

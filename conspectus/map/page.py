@@ -64,10 +64,10 @@ def page(content: Content) -> str:
 def _title(index: "Index") -> str:
     documents = index.rows(Document)
     if 0 < len(documents) <= 3:
-        return ", ".join(sorted(each.title or each.uri or each.id for each in documents))
+        return ", ".join(sorted(document.title or document.uri or document.id for document in documents))
     folders = [index.root.absolute(), *index.root.absolute().parents]
-    names = [each.name.removesuffix(".index") for each in folders]
-    return next((each for each in names if each and each != "index" and not each.startswith(".")), "Index")
+    names = [folder.name.removesuffix(".index") for folder in folders]
+    return next((name for name in names if name and name != "index" and not name.startswith(".")), "Index")
 
 
 def _hash(text: str) -> str:

@@ -33,18 +33,18 @@ class Shelf:
         """Return titles and addresses by number; a document without a title is named by its address."""
         named = [self.by_id[id_] for id_ in self.numbers]
         return {
-            "title": [shortened(line(each.title or each.uri or each.id), _TITLE) for each in named],
-            "uri": [line(each.uri) for each in named],
+            "title": [shortened(line(item.title or item.uri or item.id), _TITLE) for item in named],
+            "uri": [line(item.uri) for item in named],
         }
 
 
 def told_reports(reports: Sequence[Report | None], shelf: Shelf, teller: Teller) -> list[dict[str, Any] | None]:
     """Return for each region its report, None where it has none; coarse ones and high ratings are told first."""
     found: list[dict[str, Any] | None] = [None] * len(reports)
-    there = [(each, row) for row, each in enumerate(reports) if each is not None]
+    there = [(report, row) for row, report in enumerate(reports) if report is not None]
     for report, row in sorted(there, key=lambda pair: (pair[0].level, -rounded(pair[0].rating, 2), pair[0].id)):
         summary = teller.told(report.summary, _SUMMARY)
-        findings = [_finding(each, shelf, teller) for each in report.findings[:_FINDINGS] if teller.has(_FRAME)]
+        findings = [_finding(finding, shelf, teller) for finding in report.findings[:_FINDINGS] if teller.has(_FRAME)]
         found[row] = {
             "summary": summary,
             "rating": rounded(report.rating, 2),
@@ -66,20 +66,20 @@ def _finding(finding: Finding, shelf: Shelf, teller: Teller) -> dict[str, Any]:
 def _citations(spans: Sequence[Span], shelf: Shelf, teller: Teller, said: str) -> list[dict[str, Any]]:
     """Return what spans quote; a quote that says the same as the finding is not told twice."""
     found: list[dict[str, Any]] = []
-    for each in dict.fromkeys(spans):
-        document = shelf.by_id.get(each.document_id)
-        if document is None or not 0 <= each.start < each.end <= document.n_chars or len(found) == _CITATIONS:
+    for span in dict.fromkeys(spans):
+        document = shelf.by_id.get(span.document_id)
+        if document is None or not 0 <= span.start < span.end <= document.n_chars or len(found) == _CITATIONS:
             continue
         if not teller.has(_FRAME):
             break
-        quote = document.text[each.start : each.end]
+        quote = document.text[span.start : span.end]
         same = line(quote) == line(said)
         found.append(
             {
                 "document": shelf.number(document.id),
-                "start": each.start,
-                "end": each.end,
-                "place": line(described(document.places, each.start, each.end)),
+                "start": span.start,
+                "end": span.end,
+                "place": line(described(document.places, span.start, span.end)),
                 "quote": None if same else teller.told(quote, _QUOTE),
             }
         )
@@ -88,7 +88,7 @@ def _citations(spans: Sequence[Span], shelf: Shelf, teller: Teller, said: str) -
 
 def documents_of(index: Index, row_of: Mapping[str, int], shelf: Shelf) -> list[list[int]]:
     """Return for each entity the numbers of the documents that mention it, most mentions first, and how many more."""
-    document_of = {each.id: each.document_id for each in index.rows(Chunk)}
+    document_of = {chunk.id: chunk.document_id for chunk in index.rows(Chunk)}
     mentions = index.arrow(Mention, "chunk_id", "entity_id")
     counted: defaultdict[int, Counter[str]] = defaultdict(Counter)
     pairs: Iterable[tuple[str, str | None]] = zip(
@@ -107,7 +107,7 @@ def documents_of(index: Index, row_of: Mapping[str, int], shelf: Shelf) -> list[
 def aliases_of(index: Index, row_of: Mapping[str, int]) -> dict[int, list[str]]:
     """Return the other names that were judged to be an entity's, by its row, for those that have any."""
     found: defaultdict[int, list[str]] = defaultdict(list)
-    for each in index.rows(Merge):
-        if not each.undone and each.entity_id in row_of and each.alias != each.name:
-            found[row_of[each.entity_id]].append(shortened(line(each.alias), _NAME))
+    for merge in index.rows(Merge):
+        if not merge.undone and merge.entity_id in row_of and merge.alias != merge.name:
+            found[row_of[merge.entity_id]].append(shortened(line(merge.alias), _NAME))
     return {row: sorted(set(names))[:_ALIASES] for row, names in found.items()}

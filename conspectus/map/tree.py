@@ -39,8 +39,8 @@ class Tree:
     def children(self) -> list[list[int]]:
         """Return for each region the rows of those directly in it; a last list has those that are in none."""
         found: list[list[int]] = [[] for _ in range(len(self.regions) + 1)]
-        for row, each in enumerate(self.regions):
-            found[each.parent].append(row)
+        for row, region in enumerate(self.regions):
+            found[region.parent].append(row)
         return found
 
 
@@ -51,23 +51,25 @@ def tree_of(communities: Sequence[Community], drawn: Sequence[Entity], reported:
     A community of one entity that lies in none, is not divided and has no report goes into the region ALONE, with
     whatever is in no community.
     """
-    held = {each.id for each in drawn}
-    first = {each.id: each.same_as or each.id for each in communities}
-    standing = sorted((each for each in communities if each.same_as is None), key=lambda each: (each.level, each.id))
-    count = {each.id: sum(id_ in held for id_ in each.entity_ids) for each in standing}
+    held = {item.id for item in drawn}
+    first = {community.id: community.same_as or community.id for community in communities}
+    standing = sorted(
+        (community for community in communities if community.same_as is None), key=lambda item: (item.level, item.id)
+    )
+    count = {item.id: sum(id_ in held for id_ in item.entity_ids) for item in standing}
     kept: dict[str, Community] = {}
     parent: dict[str, str | None] = {}  # the nearest that is kept, of those that are not too
-    for each in standing:
-        above = first.get(each.parent_id) if each.parent_id else None
+    for entry in standing:
+        above = first.get(entry.parent_id) if entry.parent_id else None
         above = above if above is None or above in kept else parent.get(above)
-        parent[each.id] = above
-        alone = each.size == 1 and above is None and each.id not in reported
-        if not alone and count[each.id] > (0 if whole or above is None else 1):
-            kept[each.id] = each
+        parent[entry.id] = above
+        alone = entry.size == 1 and above is None and entry.id not in reported
+        if not alone and count[entry.id] > (0 if whole or above is None else 1):
+            kept[entry.id] = entry
     place: dict[str, str] = {}
-    for each in kept.values():  # coarse before fine
-        place.update((id_, each.id) for id_ in each.entity_ids)
-    left_out = sum(each.size > 1 for each in standing if each.id not in kept)
+    for element in kept.values():  # coarse before fine
+        place.update((id_, element.id) for id_ in element.entity_ids)
+    left_out = sum(item.size > 1 for item in standing if item.id not in kept)
     return _ordered(kept, parent, place, drawn, left_out)
 
 

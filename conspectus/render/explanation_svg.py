@@ -46,19 +46,19 @@ class _Line:
 
 def svg(found: Explanation) -> str:
     """Return the picture of an explanation; UsageError where no walk was made, or it reached none of the passages."""
-    shown = [each for each in found.passages if each.paths]
+    shown = [passage for passage in found.passages if passage.paths]
     if not shown:
         raise UsageError(f"there is no path to draw: {_reason(found)}")
     width, top, panels = 0.0, float(_HEAD), []
-    for each in shown:
-        panel, right, bottom = _panel(each, top)
+    for entry in shown:
+        panel, right, bottom = _panel(entry, top)
         panels.append(panel)
         width, top = max(width, right), bottom + _BETWEEN
     width, height = width + _MARGIN, top - _BETWEEN + _MARGIN
     asked = heading(_MARGIN, _MARGIN + 10, found.question, width - 2 * _MARGIN)
     lower = (len(asked) - 1) * HEADING
     height += lower
-    title = "; ".join(each.passage.title or each.passage.text[:40] for each in shown)
+    title = "; ".join(item.passage.title or item.passage.text[:40] for item in shown)
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
@@ -84,16 +84,16 @@ def _reason(found: Explanation) -> str:
 def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
     """Return the picture of one passage that begins at a height, its right edge and its lower edge."""
     graph = subgraph(passage)
-    names = [each.node.name for each in graph.nodes]
-    most = max((each.mass for each in graph.edges), default=1.0)
+    names = [node.node.name for node in graph.nodes]
+    most = max((edge.mass for edge in graph.edges), default=1.0)
     # The question stands in the first column, as node 0.
-    lines = [_Line(0, at, "", each.why, _THIN, True) for at, each in enumerate(graph.nodes, start=1) if each.why]
+    lines = [_Line(0, at, "", node.why, _THIN, True) for at, node in enumerate(graph.nodes, start=1) if node.why]
     for edge in graph.edges:
         title = f"{names[edge.source]} {edge.words} {names[edge.end]}"
         width = _THIN + (_THICK - _THIN) * edge.mass / most
         lines.append(_Line(edge.source + 1, edge.end + 1, edge.words, title, width, False))
-    layers = [0, *(each.layer + 1 for each in graph.nodes)]
-    layout = layered(layers, [(each.source, each.end) for each in lines])
+    layers = [0, *(node.layer + 1 for node in graph.nodes)]
+    layout = layered(layers, [(line.source, line.end) for line in lines])
     middle = top + layout.extent * _ROW / 2
     lefts = [
         _Point(_MARGIN + x * (_BOX + _GAP), middle + y * _ROW) for x, y in zip(layers, layout.heights, strict=True)
@@ -107,8 +107,8 @@ def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
         drawn.append(_drawn(line, lefts[line.source], passed, lefts[line.end]))
     target = len(graph.nodes) - 1
     boxes = [
-        _box(each, at, passage.rank if place == target else None, place == target)
-        for place, (each, at) in enumerate(zip(graph.nodes, lefts[1:], strict=True))
+        _box(item, at, passage.rank if place == target else None, place == target)
+        for place, (item, at) in enumerate(zip(graph.nodes, lefts[1:], strict=True))
     ]
     question = _frame(lefts[0], 4, "#f4efe2", _ASKED, 1.2) + words_at(
         lefts[0].x + _BOX / 2, lefts[0].y + 5, "the question", 13, INK

@@ -49,16 +49,16 @@ def layered(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> Layout:
     heights: dict[int, float] = {}
     extent = 0.0
     for column in columns:
-        column.sort(key=lambda each: _mean([heights[left] for left in before.get(each, [])]))
-        sizes = [1.0 if each < len(layers) else _PASSING for each in column]
+        column.sort(key=lambda item: _mean([heights[left] for left in before.get(item, [])]))
+        sizes = [1.0 if item < len(layers) else _PASSING for item in column]
         top = -fsum(sizes) / 2
         extent = max(extent, fsum(sizes))
-        for each, size in zip(column, sizes, strict=True):
-            heights[each] = top + size / 2
+        for entry, size in zip(column, sizes, strict=True):
+            heights[entry] = top + size / 2
             top += size
     return Layout(
         tuple(heights[node] for node in range(len(layers))),
-        tuple(tuple(heights[each] for each in chain) for chain in passing),
+        tuple(tuple(heights[item] for item in chain) for chain in passing),
         extent,
     )
 

@@ -34,10 +34,10 @@ def subgraph_svg(found: RetrievedSubgraph, question: str, method: str, answers: 
     ]
     width = max(_MARGIN * 2 + columns * _WIDE + (columns - 1) * _GAP + (_GAP // 2), 640)
     height = _HEAD + layout.extent * _ROW + _MARGIN
-    marked = {spoken(each).casefold() for each in answers}
+    marked = {spoken(answer).casefold() for answer in answers}
     lines = [_line(found, at, one, other) for one, other in _pairs(found)]
     boxes = [_box(found, number, at[number], marked) for number in range(len(found.nodes))]
-    told = ", ".join(spoken(each) for each in answers[:5]) or "no answer"
+    told = ", ".join(spoken(answer) for answer in answers[:5]) or "no answer"
     size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.beside[0]} and {found.beside[1]}"
     return "\n".join(
         [
@@ -62,7 +62,7 @@ def subgraph_html(found: RetrievedSubgraph, question: str, method: str, answers:
     """Return the same picture in a page of HTML that needs nothing else, above the subgraph's two tables."""
     nodes, edges = found.text.tables()
     names = found.text.nodes
-    spelled = [(names[each.source], each.text, names[each.target]) for each in found.text.edges]
+    spelled = [(names[edge.source], edge.text, names[edge.target]) for edge in found.text.edges]
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
@@ -79,8 +79,8 @@ def subgraph_html(found: RetrievedSubgraph, question: str, method: str, answers:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{xml(each)}</th>" for each in rows[0])
-    body = "\n".join(f"<tr>{''.join(f'<td>{xml(each)}</td>' for each in row)}</tr>" for row in rows[1:])
+    head = "".join(f"<th>{xml(row)}</th>" for row in rows[0])
+    body = "\n".join(f"<tr>{''.join(f'<td>{xml(item)}</td>' for item in row)}</tr>" for row in rows[1:])
     return f"<table>\n<tr>{head}</tr>\n{body}\n</table>"
 
 
@@ -109,7 +109,7 @@ def _layers(found: RetrievedSubgraph) -> list[int]:
 
 def _line(found: RetrievedSubgraph, at: Sequence[tuple[float, float]], one: int, other: int) -> str:
     """Return the edges between two nodes as one line, with an arrow at each end that is a target."""
-    edges = [each for each in found.text.edges if {each.source, each.target} == {one, other}]
+    edges = [edge for edge in found.text.edges if {edge.source, edge.target} == {one, other}]
     left, right = sorted((one, other), key=lambda node: at[node])
     (x1, y1), (x2, y2) = at[left], at[right]
     if x1 == x2:  # in one column, or a loop: around the right side
@@ -121,11 +121,11 @@ def _line(found: RetrievedSubgraph, at: Sequence[tuple[float, float]], one: int,
         start, bend = x1 + _WIDE, (x2 - x1 - _WIDE) / 2
         path = f"M{start:g} {y1:g}C{start + bend:g} {y1:g} {x2 - bend:g} {y2:g} {x2:g} {y2:g}"
         where = (start + (x2 - start) * 0.56, y1 + (y2 - y1) * 0.62)
-    targets = {each.target for each in edges}
+    targets = {edge.target for edge in edges}
     tips = ' marker-end="url(#end)"' * (right in targets) + ' marker-start="url(#end)"' * (left in targets)
-    said = ", ".join(dict.fromkeys(each.text for each in edges))
+    said = ", ".join(dict.fromkeys(edge.text for edge in edges))
     names = found.text.nodes
-    title = "; ".join(f"{names[each.source]} {each.text} {names[each.target]}" for each in edges)
+    title = "; ".join(f"{names[edge.source]} {edge.text} {names[edge.target]}" for edge in edges)
     return (
         f'<g><title>{xml(title)}</title><path d="{path}" fill="none" stroke="{LINE}" stroke-opacity="0.7" '
         f'stroke-width="1.4"{tips}/>{words_at(where[0], where[1] - 4, cut(said, _SAID), 10.5, INK, halo=True)}</g>'

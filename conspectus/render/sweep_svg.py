@@ -68,7 +68,7 @@ _Point = tuple[float, float, float]
 
 def _series(runs: Sequence[Mapping[str, Any]], name: str, metric: str) -> list[_Point | None]:
     found = [run.get(name, {}).get(metric) for run in runs]
-    return [(each["mean"], each["low"], each["high"]) if each else None for each in found]
+    return [(result["mean"], result["low"], result["high"]) if result else None for result in found]
 
 
 def _seconds(runs: Sequence[Mapping[str, Any]], name: str) -> list[_Point | None]:
@@ -130,7 +130,7 @@ def _round_up(value: float) -> float:
         power /= 10
     while power * 10 <= value:
         power *= 10
-    return next((round(power * each, 12) for each in (1, 2, 4, 5, 8) if power * each >= value), round(power * 10, 12))
+    return next((round(power * item, 12) for item in (1, 2, 4, 5, 8) if power * item >= value), round(power * 10, 12))
 
 
 def _steps(scale: float) -> int:

@@ -49,7 +49,7 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
     """Return the picture of a walk, its `answers` told apart by colour; UsageError where it has no chain."""
     if not walk.chains:
         raise UsageError("there is no walk to draw: it found nothing to go on from")
-    rows = [_row(each, graph) for each in walk.chains]
+    rows = [_row(chain, graph) for chain in walk.chains]
     width = max(*(frames[-1].x + _WIDE + _MARGIN for frames in rows), float(_LEAST_WIDTH))
     asked = heading(_MARGIN, _MARGIN + 6, question, width - 2 * _MARGIN)
     below = (len(asked) - 1) * HEADING
@@ -57,9 +57,10 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
     top = float(_HEAD + below)
     for frames in rows:
         tops.append(top)
-        top += max(each.height for each in frames) + _ROW
+        top += max(frame.height for frame in frames) + _ROW
     placed = [
-        [_Frame(each.members, each.facts, each.x, y) for each in frames] for frames, y in zip(rows, tops, strict=True)
+        [_Frame(frame.members, frame.facts, frame.x, y) for frame in frames]
+        for frames, y in zip(rows, tops, strict=True)
     ]
     starts: dict[tuple[int, ...], list[int]] = {}
     for number, frames in enumerate(placed):
@@ -75,14 +76,14 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
         for number, (chain, frames) in enumerate(zip(walk.chains, placed, strict=True), start=1)
     ]
     heads = {frames[0]: None for frames in placed}
-    boxes = [_box(each, "#f4efe2") for each in heads]
-    boxes += [_box(each, "#eef4fa") for frames in placed for each in frames[1:]]
+    boxes = [_box(head, "#f4efe2") for head in heads]
+    boxes += [_box(frame, "#eef4fa") for frames in placed for frame in frames[1:]]
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '
             f'height="{height:g}" role="img" font-family="Helvetica, Arial, sans-serif">',
             f"<title>{xml(f'How {method} walked: {question}')}</title>",
-            f"<desc>{xml('; '.join(each.outcome for each in walk.decisions if each.outcome))}</desc>",
+            f"<desc>{xml('; '.join(decision.outcome for decision in walk.decisions if decision.outcome))}</desc>",
             '<defs><marker id="end" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="9" markerHeight="9" '
             f'markerUnits="userSpaceOnUse" orient="auto-start-reverse"><path d="M0 0 L8 4 L0 8 z" fill="{LINE}"/>'
             "</marker></defs>",
@@ -91,7 +92,7 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
             words_at(_MARGIN, _MARGIN + 24 + below, _told(method, answers, width), 11.5, PALE, anchor="start"),
             *boxes,
             *drawn,
-            *(_members(each, graph, set(answers)) for each in heads),
+            *(_members(head, graph, set(answers)) for head in heads),
             "</svg>\n",
         ]
     )
@@ -99,7 +100,7 @@ def walk_svg(walk: WalkTrace, graph: KnowledgeGraph, question: str, method: str,
 
 def _told(method: str, answers: Sequence[str], width: float) -> str:
     more = f" and {len(answers) - 5} more" if len(answers) > 5 else ""
-    named = f"{', '.join(spoken(each) for each in answers[:5])}{more}" if answers else "no answer"
+    named = f"{', '.join(spoken(answer) for answer in answers[:5])}{more}" if answers else "no answer"
     return cut(f"{method}: {named}", int((width - 2 * _MARGIN) / (11.5 * 0.56)))
 
 
@@ -107,8 +108,8 @@ def _row(chain: Chain, graph: KnowledgeGraph) -> list[_Frame]:
     """Return the frames of a chain at their columns, the facts inside each among them."""
     frames = []
     for column, members in enumerate(chain.communities):
-        inside = [each for each in chain.hops if each.start in members and each.end in members and column != 0]
-        facts = [_fact(each, graph) for each in inside]
+        inside = [hop for hop in chain.hops if hop.start in members and hop.end in members and column != 0]
+        facts = [_fact(item, graph) for item in inside]
         if len(facts) > _FACTS_SHOWN:
             facts = [*facts[: _FACTS_SHOWN - 1], f"and {len(facts) - _FACTS_SHOWN + 1} more"]
         frames.append(_Frame(members, tuple(facts), _MARGIN + column * (_WIDE + _GAP), 0.0))
@@ -126,7 +127,7 @@ def _chain(number: int, chain: Chain, frames: Sequence[_Frame], graph: Knowledge
             _line(hops, _Span(left, one, right, other), place, graph)
             for place, ((one, other), hops) in enumerate(together.items())
         ]
-    inside = [_members(each, graph, answers) for each in frames[1:]]
+    inside = [_members(frame, graph, answers) for frame in frames[1:]]
     last = frames[-1]
     said = wrapped(f"ended: {chain.ended}", _ENDED) if chain.ended else []
     if len(said) > _ENDED_LINES:
@@ -163,14 +164,14 @@ def _line(hops: Sequence[Hop], span: _Span, place: int, graph: KnowledgeGraph) -
     x1, x2 = span.left.x + _WIDE - _PAD, span.right.x + _PAD
     y1, y2 = span.left.middle_of(span.one), span.right.middle_of(span.other)
     bend = (x2 - x1) / 2
-    targets = {int(graph.targets[each.relation]) for each in hops}
+    targets = {int(graph.targets[hop.relation]) for hop in hops}
     tips = ' marker-end="url(#end)"' * (span.other in targets) + ' marker-start="url(#end)"' * (span.one in targets)
-    said = list(dict.fromkeys(_short(graph.predicates[graph.stated[each.relation]]) for each in hops))
+    said = list(dict.fromkeys(_short(graph.predicates[graph.stated[hop.relation]]) for hop in hops))
     # Labels of lines that leave together stand one below the other, not on one another.
     share = 0.5 + 0.12 * ((place % 3) - 1)
     label = words_at(x1 + (x2 - x1) * share, y1 + (y2 - y1) * share - 4, cut(", ".join(said), 24), 10.5, INK, halo=True)
     return (
-        f"<g><title>{xml('; '.join(_fact(each, graph) for each in hops))}</title>"
+        f"<g><title>{xml('; '.join(_fact(hop, graph) for hop in hops))}</title>"
         f'<path d="M{x1:g} {y1:g}C{x1 + bend:g} {y1:g} {x2 - bend:g} {y2:g} {x2:g} {y2:g}" fill="none" '
         f'stroke="{LINE}" stroke-opacity="0.7" stroke-width="1.4"{tips}/>{label}</g>'
     )
@@ -200,8 +201,8 @@ def _members(frame: _Frame, graph: KnowledgeGraph, answers: set[str]) -> str:
         )
     below = frame.y + _PAD + len(frame.members) * (_PILL + _BETWEEN) + 6
     parts += [
-        words_at(frame.x + _PAD, below + number * _FACT, cut(each, _FACTS), 9.5, PALE, anchor="start")
-        for number, each in enumerate(frame.facts)
+        words_at(frame.x + _PAD, below + number * _FACT, cut(fact, _FACTS), 9.5, PALE, anchor="start")
+        for number, fact in enumerate(frame.facts)
     ]
     return "\n".join(["<g>", *parts, "</g>"])
 

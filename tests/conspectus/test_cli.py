@@ -122,7 +122,7 @@ def test_version() -> None:
         ("retrieve --questions many.jsonl --session talk.jsonl", "--session is for one question"),
         ("retrieve Who? --k many", "--k"),
         ("evaluate suite --methods pqr", "did you mean 'ppr'?"),
-        ("judge suite --methods ppr", "takes two"),
+        ("judge suite --methods ppr", "a comparison needs two"),
         ("judge suite --methods pqr,bm25", "did you mean 'ppr'?"),
         ("judge suite --methods ppr,bm25 --json nowhere/result.json", "no folder nowhere"),
         ("questions --to nowhere/questions.jsonl", "no folder nowhere"),

@@ -94,6 +94,6 @@ def test_what_the_figures_rest_on_is_said() -> None:
     assert "'a b': 3 documents, 4,000 chunks" in text
     assert "1 h 2 min" in text
     assert "range: 1 to 3 calls, 2 to 4 tokens, $0.5000 to $2.5000" in text
-    assert "as the memo holds them for 12 chunks" in text
+    assert "as cached for 12 chunks" in text
     assert "from a sample of 300 chunks" in text
     assert text.endswith("one run will not suffice")

@@ -70,7 +70,7 @@ def test_the_walk_as_json(index: conspectus.Index, answer: Answer) -> None:
 
 
 def test_what_made_no_walk_is_not_drawn(index: conspectus.Index) -> None:
-    with pytest.raises(UsageError, match="no walk"):
+    with pytest.raises(UsageError, match="does not walk"):
         index.draw(Answer("q", "ppr", "text"))
 
 
