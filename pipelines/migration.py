@@ -1,4 +1,4 @@
-"""An index of an earlier format made one of the present format, without the files that it was made from."""
+"""Bring an index of an earlier format to the present one, without the files that it was made from."""
 
 import shutil
 from collections.abc import Mapping
@@ -29,9 +29,13 @@ _WITH_ALL_TABLES = 2
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What became of an index. `how`: nothing was to do, its files were taken over, or it was built from its documents.
+    """The result of a migration.
 
-    `before` and `after` are the names of the versions, `before_format` the format of the first.
+    Attributes:
+        before: Name of the version before.
+        before_format: Format of that version.
+        after: Name of the version in force now.
+        how: There was nothing to do, files were taken over, or the index was built from its documents.
     """
 
     before: str
@@ -41,12 +45,21 @@ class Migrated:
 
 
 def migrate(root: Path, settings: Settings, progress: Progress = no_progress) -> Migrated:
-    """Bring an index to the present format and return what was done; the old version stays until it is pruned.
+    """Bring an index to the present format. The old version stays until it is pruned.
 
-    From format 2 on the files are taken over and what was not there yet is added: the tables of merges and origins,
-    with no rows, and the vectors of predicates, by the embedding model that the index was made with. What is older is
-    built from the documents that it holds, with these settings and what the memo remembers. IndexNotFound and
-    IndexCorrupt where there is nothing sound to begin with, IndexTooNew where a newer program made it.
+    From format 2 on the files are taken over and what they lack is added: empty tables of merges and origins, and the
+    vectors of predicates, by the embedding model of the index. An older index is built from the documents that it
+    contains, with these settings and what the memo remembers.
+
+    Args:
+        root: The folder of the index.
+        settings: Settings of a build, where one is needed.
+        progress: Called as work goes on.
+
+    Raises:
+        IndexNotFound: There is no index.
+        IndexCorrupt: Files are missing or damaged.
+        IndexTooNew: A newer program made the index.
     """
     version = current_version(root)
     found = read_manifest(root, version, _OLDEST)

@@ -1,7 +1,7 @@
-"""Forgetting what came of texts that an index no longer holds.
+"""Delete everything that was made from texts which an index does not contain any more.
 
-The version in force never holds it: it is a build of the documents that are left. Older versions do, and so does the
-memo, which is kept to save work. Both go here, and nothing of them stays in the files.
+The version in force has nothing of them, because it is a build of the documents that are left. Older versions have, and
+so has the memo, which saves work. Both are purged here, and no byte of them stays in the files.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ from conspectus.storage.settings import EmbeddingSettings, Settings
 from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
 
 INDEXING = (*CHUNK_STEPS, NER, TRIPLES, SUMMARISE, REPORT)
-"""Steps of a build: what their replies were made from is known in full. An answer's is known in part only."""
+"""Steps of a build, of whose replies all sources are known; of the replies of an answer they are known in part only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,23 @@ class Purged:
 
 
 def purge(root: Path, settings: Settings) -> Purged:
-    """Leave nothing in the folder of an index that was made from a text which the version in force does not hold.
+    """Delete from the folder of an index everything made from texts that the version in force does not contain.
 
-    All other versions are deleted. Of the memo stay the vectors of the texts of this version, what was extracted from
-    its chunks, and the replies of builds that rest on its chunks alone; remembered answers go. The memo is then written
-    anew, so that no byte of what is gone stays in it. IndexUnusable where somebody else uses the memo meanwhile.
+    All other versions are deleted. The memo keeps the vectors of the texts of this version, what was extracted from its
+    chunks, and the replies of builds that rest on its chunks alone; remembered answers go. The memo is then rewritten,
+    so that no byte of what was deleted stays in it.
+
+    Args:
+        root: The folder of the index.
+        settings: Settings; `embedding_server` counts where an endpoint made the vectors.
+
+    Returns:
+        What was deleted.
+
+    Raises:
+        IndexNotFound: There is no index.
+        IndexBusy: A build holds the index.
+        IndexUnusable: Another process uses the memo, or the memo holds results of an unknown kind.
     """
     with build_lock(root):
         pruned = prune(root)

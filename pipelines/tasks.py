@@ -1,8 +1,13 @@
-"""All that is known of Prefect: the flow `index`, and how a step's shards become its tasks.
+"""The Prefect flow `index`, whose tasks are the shards of a step. No other module imports Prefect.
 
 `prefect deployment run index/index` runs `index` below; the command line runs the same steps in its own process
-unless a Prefect API is configured. One task covers a shard of many items. Results are never persisted by Prefect:
-a task leaves its results in the memo and returns what it could not do.
+unless a Prefect API is configured. A task covers a shard of many items. Prefect persists no results: a task leaves its
+results in the memo and returns what it could not do.
+
+Two ways deploy it without a checkout, from any folder: `prefect deploy` with a prefect.yaml that names the entrypoint
+`conspectus.pipelines.tasks:index` and a work pool; or in Python `index.deploy(name="index", work_pool_name="...",
+entrypoint_type=EntrypointType.MODULE_PATH)` (EntrypointType is in prefect.deployments.runner). `index.serve()` runs it
+without a work pool. `Flow.from_source` is for flows in a repository, and does not find an installed module.
 """
 
 import logging

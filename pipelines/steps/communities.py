@@ -32,7 +32,7 @@ _MOST_NAMES = 12
 
 
 _MOST_BEHIND = 0.01
-"""By how much of its modularity a level may be worse than that of a hierarchy begun anew."""
+"""Share of its modularity by which a level may be worse than in a hierarchy divided from scratch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Before:
 
 
 Earlier = Callable[[bool], Before]
-"""Reads an earlier version; it is told whether sentences join entities."""
+"""Loads the previous hierarchy; the flag says whether shared sentences join entities."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A graph that was brought along, joined with what the documents say.
+"""Join an imported knowledge graph with what the documents state.
 
 Things of both meet by their names (see `entity_key`): one name is one entity. What both state of two things with one
 predicate is one relation. The relations of documents keep their chunks; those of the graph alone have none. What a

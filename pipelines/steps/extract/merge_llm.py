@@ -1,7 +1,7 @@
 """What a language model found in each chunk, merged into entities, relations, claims and the mentions that tie them
 to text.
 
-Identities are those of the way without a model (see entities.py): an entity is its NFKC, case-folded name, and all
+Identities are those of the way without a model (see merge.py): an entity is its NFKC, case-folded name, and all
 names and titles are looked for in all chunks. Of what a model states nothing is dropped in silence: an end of a
 relationship that has no record of its own is an entity too, and what names nothing is a failure.
 

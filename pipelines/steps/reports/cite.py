@@ -1,4 +1,4 @@
-"""From a model's report to findings that point into the documents: what rests on no record is not kept."""
+"""Turn a model's report into findings with citations; findings that cite no record are dropped and reported."""
 
 import re
 from collections import Counter

@@ -1,8 +1,12 @@
-"""What a community is about, in the corpus's own sentences: extractive reports with citations.
+"""Reports on communities that quote the documents: extractive summaries with citations.
 
 Each community of `reports.min_size` entities or more gets one report, however many levels it stands on. Its
 findings are the sentences that together tell most about its members within `reports.max_tokens`, each once. Coarse
 communities get no longer reports than fine ones: they are fewer, which is what makes a coarse level short.
+
+Sentences are chosen by budgeted maximum coverage. A sentence covers the members of the community and the words that
+stand in it; what an earlier choice covers counts no more. The greedy rule, gain over a power of the cost, is that of Lin
+and Bilmes (2010), "Multi-document summarization via budgeted maximization of submodular functions", section 4.
 """
 
 from collections.abc import Sequence

@@ -1,5 +1,6 @@
-"""What a community is about, as a language model reports it from the graph's records: the community summaries of
-GraphRAG (Edge et al. 2024, section 3.1.5), each finding with the places in the documents that it rests on.
+"""Reports on communities by a language model: the community summaries of GraphRAG (Edge et al. 2024, section 3.1.5).
+
+Each finding cites the places in the documents that it rests on.
 
 All reports are under way at once. One waits for another only where it needs it: a community whose elements do not fit
 into a prompt waits for the reports of its largest parts, one after the other, until with them it fits.

@@ -1,7 +1,8 @@
-"""What the graph knows, as lines of a report's prompt: each with its length and with where it stands in the documents.
+"""The records of a report's prompt: entities, relations, claims and the reports on parts, each with its places.
 
-The order of the elements of a community is that of GraphRAG (Edge et al. 2024, section 3.1.5): by the prominence of
-its edges.
+The rules are those of GraphRAG (Edge et al. 2024, section 3.1.5). The elements of a community come in the order of the
+prominence of its edges. Everything goes into the prompt where it fits; otherwise the most prominent elements, and in a
+community that is divided further the reports on its parts in place of the parts' own elements.
 """
 
 from collections import defaultdict
