@@ -1,9 +1,10 @@
 """Open information extraction by a language model, merged into entities, relations and their mentions.
 
 HippoRAG's index (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): a 1-shot prompt lists the named entities of a
-passage; a second one is given these and yields triples, whose ends may be any phrase. Identities are those of the other ways to extract (see merge.py). A named entity is a name, looked for in
-all chunks; a phrase that is only the end of a triple is a concept of its own chunk. Each is tied to the words where it
-stands in the text, and to the chunk as a whole where it does not.
+passage; a second one is given these and yields triples, whose ends may be any phrase. Identities are those of the other
+ways to extract (see merge.py). A named entity is a name, looked for in all chunks; a phrase that is only the end of a
+triple is a concept of its own chunk. Each is tied to the words where it stands in the text, and to the chunk as a whole
+where it does not.
 """
 
 import json

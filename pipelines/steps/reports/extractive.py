@@ -5,8 +5,8 @@ findings are the sentences that together tell most about its members within `rep
 communities get no longer reports than fine ones: they are fewer, which is what makes a coarse level short.
 
 Sentences are chosen by budgeted maximum coverage. A sentence covers the members of the community and the words that
-stand in it; what an earlier choice covers counts no more. The greedy rule, gain over a power of the cost, is that of Lin
-and Bilmes (2010), "Multi-document summarization via budgeted maximization of submodular functions", section 4.
+stand in it; what an earlier choice covers counts no more. The greedy rule, gain over a power of the cost, is that of
+Lin and Bilmes (2010), "Multi-document summarization via budgeted maximization of submodular functions", section 4.
 """
 
 from collections.abc import Sequence
