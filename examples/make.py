@@ -23,11 +23,11 @@ HERE = Path(__file__).parent
 WORLD, NOVEL, OFFICE = HERE / "world", HERE / "novel", HERE / "office"
 TESTS = HERE.parent / "tests" / "data" / "isles"
 SHARED = (
-    "marrow-vey marrow-oster cold-harbour nadia-frey golden-tern the-ninth-wave the-lamplighters josefa-quell roke-medal "
-    "anselm-roke the-drowned-bell the-salt-bride oskar-venn brennick port-calder lowmere quillan sundry-head vey "
-    "hollow-sound the-teeth varn-current ilse-varn ilsa-varn tidal-institute grey-petrel-1894 grey-petrel-1926 tobias-renn "
-    "edda-marsh calder-and-voss skerran-packet-line magnus-hask cordelia-hask hask-library lucian-thorne great-surge "
-    "salt-strike rosa-tolliver bram-tolliver lowmere-causeway"
+    "marrow-vey marrow-oster cold-harbour nadia-frey golden-tern the-ninth-wave the-lamplighters josefa-quell "
+    "roke-medal anselm-roke the-drowned-bell the-salt-bride oskar-venn brennick port-calder lowmere quillan "
+    "sundry-head vey hollow-sound the-teeth varn-current ilse-varn ilsa-varn tidal-institute grey-petrel-1894 "
+    "grey-petrel-1926 tobias-renn edda-marsh calder-and-voss skerran-packet-line magnus-hask cordelia-hask "
+    "hask-library lucian-thorne great-surge salt-strike rosa-tolliver bram-tolliver lowmere-causeway"
 ).split()
 
 Passage = tuple[str, str, str]
@@ -90,7 +90,9 @@ def write_manual(file: Path) -> None:
         marks, _, words = block.partition(" ")
         look = looks.get(marks)
         story += [Paragraph(html.escape(words if look else block), look or styles["BodyText"]), Spacer(1, 4)]
-    SimpleDocTemplate(str(file), pagesize=A4, title="TP-40 Bilge Pump", author="Tarrow Pumps Ltd", invariant=1).build(story)
+    SimpleDocTemplate(str(file), pagesize=A4, title="TP-40 Bilge Pump", author="Tarrow Pumps Ltd", invariant=1).build(
+        story
+    )
 
 
 def write_orders(file: Path) -> None:

@@ -1,4 +1,4 @@
-"""One small index for all tests: the example encyclopedia and the sample passages, built once a session."""
+"""One small index for all tests, built once a session: short passages on invented isles and the sample passages."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +12,8 @@ from conspectus.storage.settings import load_settings
 from tests import samples
 from tests.cross_encoders import save_cross_encoder
 
-ENCYCLOPEDIA = Path(__file__).parent.parent / "examples" / "encyclopedia"
+EXAMPLES = Path(__file__).parent.parent / "examples"
+ISLES = Path(__file__).parent / "data" / "isles"
 
 Build = Callable[[Iterable[tuple[str, str]]], Context]
 """Makes a small index of titles and texts; a document's id is its place, from "0"."""
@@ -27,7 +28,7 @@ def index_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     passages = folder / "samples.jsonl"
     rows = [{"id": each.id, "title": each.title, "text": each.text} for each in samples.documents()]
     write_rows(passages, rows)
-    report = build_index([ENCYCLOPEDIA / "corpus.jsonl", passages], folder / "index", load_settings())
+    report = build_index([ISLES / "corpus.jsonl", passages], folder / "index", load_settings())
     assert not report.failures
     return folder / "index"
 
@@ -69,8 +70,8 @@ def sample_context(sample_root: Path, reranking: dict[str, dict[str, object]]) -
 
 @pytest.fixture(scope="session")
 def questions() -> list[str]:
-    """The questions of the example encyclopedia."""
-    lines = (ENCYCLOPEDIA / "questions.jsonl").read_text("utf-8").splitlines()
+    """The questions about the invented isles."""
+    lines = (ISLES / "questions.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line)["question"] for line in lines]
 
 

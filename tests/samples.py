@@ -5,10 +5,10 @@ from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.text.nlp import Annotation, open_annotator
 
 PASSAGES = {
-    "The Red House (novel)": "The Red House was published in 2012 by English author Mark Haddon. It is set in Oxford.",
-    "Mark Haddon": "Mark Haddon is an English novelist. Haddon won the Whitbread Award. He lives in Oxford.",
+    "The Oak House (novel)": "The Oak House was published in 2012 by English author Paul Marlow. It is set in Oxford.",
+    "Paul Marlow": "Paul Marlow is an English novelist. Marlow won the Greenwell Award. He lives in Oxford.",
     "Oxford": "Oxford is a city in England. The University of Oxford is in Oxford.",
-    "Whitbread Award": "The Whitbread Award is a literary award. The award was founded in London.",
+    "Greenwell Award": "The Greenwell Award is a literary award. The award was founded in London.",
     "C++": "C++ was designed by Bjarne Stroustrup at Bell Labs. Bjarne Stroustrup is Danish.",
     "北京大学": "北京大学位于北京市。《红楼梦》的研究很有名。",
 }

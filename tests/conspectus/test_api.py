@@ -13,7 +13,7 @@ from conspectus.storage.records import Document
 
 import conspectus
 
-QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
+QUESTION = "Who directed the film that was shot in or around Marrow, Vey in 1962?"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_build_takes_one_input_or_several(tmp_path: Path) -> None:
 def test_answers_cite_what_stands_in_the_documents(index: conspectus.Index) -> None:
     answer = index.ask(QUESTION)
     assert answer.known
-    assert "Stephen King" in answer.text
+    assert "Nadia Frey" in answer.text
     texts = {each.id: each.text for each in index.context.index.rows(Document)}
     for citation in answer.citations:
         assert texts[citation.document_id][citation.start : citation.end] == citation.quote

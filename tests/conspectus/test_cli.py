@@ -262,10 +262,10 @@ def test_methods_are_listed_under_the_names_that_ask_takes() -> None:
 
 
 def test_ask_shows_answer_citations_and_trace(index_root: Path) -> None:
-    question = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
+    question = "Who directed the film that was shot in or around Marrow, Vey in 1962?"
     done = conspectus("ask", question, "--trace", "--index", index_root)
     assert (done.status, done.err) == (0, "")
-    assert "Stephen King" in done.out
+    assert "Nadia Frey" in done.out
     assert re.search(r"^\[1\] .+ \(.+, characters \d+-\d+\)$", done.out, re.M)
     assert "\ntrace\n" in done.out
 
@@ -277,7 +277,7 @@ def test_level_asks_the_reports_of_that_level(index_root: Path) -> None:
 
 
 def test_a_question_of_broken_bytes_is_asked_all_the_same(index_root: Path) -> None:
-    done = conspectus("retrieve", "Stephen King \udcff", "--k", "1", "--index", index_root)
+    done = conspectus("retrieve", "Nadia Frey \udcff", "--k", "1", "--index", index_root)
     assert done.status == 0
 
 

@@ -8,7 +8,7 @@ from conspectus.prompts.fake import FakeServer
 
 from conspectus.render.builds import estimate_text as shown
 from tests.command_line import conspectus
-from tests.conftest import ENCYCLOPEDIA, write_rows
+from tests.conftest import ISLES, write_rows
 
 MODEL = ("--set", "llm.model=m", "--set", "llm.base_url=http://127.0.0.1:9/v1")
 PRICES = ("--set", "llm.prices={m: {input: 0.15, output: 0.6}}")
@@ -16,7 +16,7 @@ PRICES = ("--set", "llm.prices={m: {input: 0.15, output: 0.6}}")
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    rows = [json.loads(line) for line in (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:6]]
+    rows = [json.loads(line) for line in (ISLES / "corpus.jsonl").read_text("utf-8").splitlines()[:6]]
     write_rows(tmp_path / "corpus.jsonl", rows)
     return tmp_path / "corpus.jsonl"
 

@@ -28,7 +28,7 @@ def model(request: FakeRequest) -> str:
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Path:
-    write_rows(tmp_path / "questions.jsonl", [{"id": "q", "question": "Who wrote The Red House?"}])
+    write_rows(tmp_path / "questions.jsonl", [{"id": "q", "question": "Who wrote The Oak House?"}])
     return tmp_path / "questions.jsonl"
 
 

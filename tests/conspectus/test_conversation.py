@@ -20,7 +20,7 @@ import conspectus
 from tests.command_line import PROGRAM, Done
 from tests.command_line import conspectus as command
 
-FIRST = "Who wrote The Red House?"
+FIRST = "Who wrote The Oak House?"
 THEN = "When was it published?"
 ROOT = Path(__file__).parent.parent.parent
 
@@ -37,11 +37,11 @@ def test_a_chat_remembers(index: conspectus.Index) -> None:
     then = chat.ask(THEN)
     assert then.question == THEN
     assert then.standalone.startswith(f"{THEN} (")
-    assert "The Red House" in then.standalone
+    assert "The Oak House" in then.standalone
     assert "2012" in then.text
     assert len(chat.history.turns) == 2
     found = chat.retrieve("Who wrote it?", k=1)
-    assert "Red House" in found.passages[0].title
+    assert "Oak House" in found.passages[0].title
     assert len(chat.history.turns) == 2, "looking is not asking"
     chat.new()
     assert chat.ask(THEN).standalone == THEN
@@ -81,7 +81,7 @@ def test_ask_goes_on_where_the_session_ends(sample_root: Path, tmp_path: Path) -
     then = command("ask", THEN, "--index", sample_root, "--session", "talk.jsonl", "--method", "ppr", "--json")
     answer = json.loads(then.out)
     assert answer["question"] == THEN
-    assert "The Red House" in answer["standalone"]
+    assert "The Oak House" in answer["standalone"]
     assert answer["trace"][0]["name"] == "conversation"
     turns = [json.loads(line) for line in (tmp_path / "talk.jsonl").read_text("utf-8").splitlines()]
     assert [each["question"] for each in turns] == [FIRST, THEN]
@@ -89,7 +89,7 @@ def test_ask_goes_on_where_the_session_ends(sample_root: Path, tmp_path: Path) -
     assert "standalone" not in json.loads(command("ask", THEN, "--index", sample_root, "--json").out)
     before = (tmp_path / "talk.jsonl").read_bytes()
     found = command("retrieve", "Who wrote it?", "--index", sample_root, "--session", "talk.jsonl", "--json")
-    assert "Red House" in json.loads(found.out)["passages"][0]["title"]
+    assert "Oak House" in json.loads(found.out)["passages"][0]["title"]
     assert (tmp_path / "talk.jsonl").read_bytes() == before, "retrieve only reads it"
     traced = command("ask", THEN, "--index", sample_root, "--session", "talk.jsonl", "--trace")
     assert "  conversation: asked as " in traced.out
@@ -114,12 +114,12 @@ def test_an_answer_that_cannot_be_written_down_is_shown(
     done = command(
         "ask", FIRST, "--index", sample_root, "--method", "bm25", "--session", tmp_path / "talk.jsonl", *shown
     )
-    assert (done.status, "Mark Haddon" in done.out) == (1, True), done.err
+    assert (done.status, "Paul Marlow" in done.out) == (1, True), done.err
     assert ".talk.jsonl.lock" in done.err
 
 
 @pytest.mark.parametrize(
-    ("reply", "times"), [("It was Mark Haddon [1, 2].", 1), ("It was Mark Haddon [1][2].", 1), ("So it is [1][99].", 2)]
+    ("reply", "times"), [("It was Paul Marlow [1, 2].", 1), ("It was Paul Marlow [1][2].", 1), ("So it is [1][99].", 2)]
 )
 def test_an_answer_is_printed_again_only_where_something_was_taken_back(
     reply: str, times: int, sample_root: Path, tmp_path: Path
@@ -144,7 +144,7 @@ def test_chat_reads_lines_through_a_pipe(sample_root: Path, monkeypatch: pytest.
     assert (done.status, done.err) == (0, "")
     steps = [line.strip() for line in done.out.splitlines() if line.startswith("  conversation: ")]
     assert steps[0] == steps[2] == "conversation: asked as it is: nothing was said before"
-    assert "The Red House" in steps[1]
+    assert "The Oak House" in steps[1]
     assert len(steps) == 3, "what follows /quit is not read"
     assert "\n[1] " in done.out
     assert chatted("", sample_root, monkeypatch) == Done(0, "", "")
@@ -170,13 +170,13 @@ def test_chat_goes_on_after_a_model_that_fails(sample_root: Path, monkeypatch: p
 def test_chat_reads_bytes_that_are_no_text(sample_root: Path) -> None:
     done = subprocess.run(
         [*PROGRAM, "chat", "--index", sample_root, "--method", "bm25"],
-        input=b"Who wrote \xff\xfe The Red House?\n",
+        input=b"Who wrote \xff\xfe The Oak House?\n",
         capture_output=True,
         cwd=ROOT,
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert b"Mark Haddon" in done.stdout
+    assert b"Paul Marlow" in done.stdout
 
 
 def test_a_terminal_is_prompted(sample_root: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_terminal_is_prompted(sample_root: Path) -> None:
 
 
 def test_ctrl_c_ends_it_cleanly(sample_root: Path) -> None:
-    with FakeServer("It was Mark Haddon [1].", latency=60) as server:
+    with FakeServer("It was Paul Marlow [1].", latency=60) as server:
         process = subprocess.Popen(
             [*PROGRAM, "chat", "--index", sample_root, "--method", "bm25", "--set", "llm.model=m",
              "--set", f"llm.base_url={server.url}"],

@@ -20,7 +20,7 @@ from tests.conftest import Build
 
 ALONE = [name for name, method in METHODS.items() if not method.needs_model]
 """Those that answer without a model."""
-QUESTIONS = ["", "?! …", "北京大学在哪里？", "Who wrote the novel The Red House?", "Oxford \udcff " * 200]
+QUESTIONS = ["", "?! …", "北京大学在哪里？", "Who wrote the novel The Oak House?", "Oxford \udcff " * 200]
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_an_index_of_one_word(method: str, build: Build) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_with_a_model_that_says_anything(method: str, served: Context) -> None:
     try:
-        found = check(served, method, "Who wrote the novel The Red House?")
+        found = check(served, method, "Who wrote the novel The Oak House?")
     except ModelError:
         return
     assert ":offline" not in found.method

@@ -31,10 +31,10 @@ ODD_QUESTIONS = {
 }
 
 SMALL: dict[str, list[tuple[str, str]]] = {
-    "one document": [("Mark Haddon", samples.PASSAGES["Mark Haddon"])],
+    "one document": [("Paul Marlow", samples.PASSAGES["Paul Marlow"])],
     "one tiny chunk": [("", "Hi.")],
     "no word": [("", "…")],
-    "copies": [("Oxford", "Mark Haddon lives in Oxford."), *[("", "Mark Haddon is a novelist.")] * 7],
+    "copies": [("Oxford", "Paul Marlow lives in Oxford."), *[("", "Paul Marlow is a novelist.")] * 7],
     "long": [("Ships", " ".join(f"In {1500 + i} Oxford had {i} ships." for i in range(150))), ("C++", "A language.")],
 }
 
@@ -80,7 +80,7 @@ def small_index(request: pytest.FixtureRequest, build: Build) -> Context:
 
 @pytest.mark.parametrize("method", RETRIEVERS)
 def test_any_index(method: str, small_index: Context) -> None:
-    for question in ("", "?!", "北京", "Does Mark Haddon live in Oxford?"):
+    for question in ("", "?!", "北京", "Does Paul Marlow live in Oxford?"):
         check(small_index, method, question)
     assert retrieve(small_index, method, "Oxford", 0) == ()
 
@@ -88,7 +88,7 @@ def test_any_index(method: str, small_index: Context) -> None:
 @pytest.mark.parametrize("method", RETRIEVERS)
 def test_equal_passages_score_equally(method: str, build: Build) -> None:
     context = build(SMALL["copies"])
-    found = [each for each in check(context, method, "Is Mark Haddon a novelist?") if not each.title]
+    found = [each for each in check(context, method, "Is Paul Marlow a novelist?") if not each.title]
     assert len(found) == 7
     assert method == "hybrid" or len({each.score for each in found}) == 1  # hybrid scores ranks
 

@@ -17,7 +17,7 @@ from conspectus.storage.records import Chunk, Community, Entity, Failure, Mentio
 from conspectus.storage.verify import verify
 
 from tests.command_line import Done, conspectus
-from tests.conftest import ENCYCLOPEDIA
+from tests.conftest import ISLES
 from tests.graph_model import reply
 from tests.malformed_json import MALFORMED
 
@@ -52,7 +52,7 @@ def run(server: FakeServer, embedding: FakeServer, tmp_path_factory: pytest.Temp
     folder = tmp_path_factory.mktemp("input")
     docs = folder / "docs"
     docs.mkdir()
-    lines = (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:N_DOCUMENTS]
+    lines = (ISLES / "corpus.jsonl").read_text("utf-8").splitlines()[:N_DOCUMENTS]
     (docs / "corpus.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
     (docs / "broken.pdf").write_text("no PDF", "utf-8")
     (folder / "kg.tsv").write_text(KG_LINES, "utf-8")

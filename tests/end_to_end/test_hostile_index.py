@@ -20,7 +20,7 @@ from conspectus.storage.manifest import MANIFEST
 from tests.command_line import conspectus
 from tests.fuzz.index_files import use
 
-QUESTION = "Who wrote The Red House?"
+QUESTION = "Who wrote The Oak House?"
 
 Edit = Callable[[dict[str, Any]], object]
 

@@ -17,7 +17,7 @@ from conspectus.storage.settings import Settings, load_settings
 from conspectus.storage.verify import verify
 
 from conspectus.api import open_index
-from tests.conftest import ENCYCLOPEDIA
+from tests.conftest import ISLES
 from tests.graph_model import reply
 from tests.malformed_json import MALFORMED
 
@@ -26,7 +26,7 @@ N_DOCUMENTS = 24
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    lines = (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:N_DOCUMENTS]
+    lines = (ISLES / "corpus.jsonl").read_text("utf-8").splitlines()[:N_DOCUMENTS]
     path = tmp_path / "corpus.jsonl"
     path.write_text("\n".join(lines) + "\n", "utf-8")
     return path
@@ -79,7 +79,7 @@ def test_it_is_sound_says_what_it_took_and_answers(corpus: Path, tmp_path: Path,
     assert sum(calls.values()) == asked(server)
     assert server.url not in json.dumps(index.manifest.settings)
 
-    found = open_index(tmp_path / "index", chosen(server)).retrieve("Who is Stephen King?", "ppr")
+    found = open_index(tmp_path / "index", chosen(server)).retrieve("Who is Nadia Frey?", "ppr")
     assert found.passages
 
 

@@ -23,7 +23,7 @@ from conspectus.storage.verify import verify
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.conftest import ENCYCLOPEDIA
+from tests.conftest import ISLES
 from tests.graph_model import reply
 
 HISTORIES = int(os.environ.get("CONSPECTUS_HISTORIES", "2"))
@@ -205,7 +205,7 @@ def check_partitions(index: Index) -> None:
 
 
 def test_a_document_less_leaves_most_reports_as_they_are(tmp_path: Path) -> None:
-    rows = (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:70]
+    rows = (ISLES / "corpus.jsonl").read_text("utf-8").splitlines()[:70]
     kept = {}
     with FakeServer(reply) as server:
         for update in ("stable", "exact"):

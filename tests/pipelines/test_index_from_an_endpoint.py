@@ -16,10 +16,10 @@ from conspectus.storage.index import Index
 from conspectus.storage.settings import Settings, load_settings
 
 from tests import samples
-from tests.conftest import ENCYCLOPEDIA, write_rows
+from tests.conftest import ISLES, write_rows
 
 ROWS = [
-    *map(json.loads, (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:30]),
+    *map(json.loads, (ISLES / "corpus.jsonl").read_text("utf-8").splitlines()[:30]),
     *({"id": title, "title": title, "text": text} for title, text in samples.PASSAGES.items()),
 ]
 SECRET = "sk-" + "5ec7e7" * 6
@@ -66,13 +66,13 @@ def test_built_asked_and_built_again(tmp_path: Path, server: FakeServer) -> None
     assert context.index.manifest.models["dimension"] == "64"
 
     asked = len(server.requests)
-    found = asyncio.run(find_retriever("dense", context).retrieve("Who wrote the novel The Red House?", 3)).passages
-    assert "The Red House" in found[0].text
-    assert sent(server, asked) == ["Who wrote the novel The Red House?"]
-    assert asyncio.run(find_retriever("hybrid", context).retrieve("Who wrote the novel The Red House?", 3)).passages
+    found = asyncio.run(find_retriever("dense", context).retrieve("Who wrote the novel The Oak House?", 3)).passages
+    assert "The Oak House" in found[0].text
+    assert sent(server, asked) == ["Who wrote the novel The Oak House?"]
+    assert asyncio.run(find_retriever("hybrid", context).retrieve("Who wrote the novel The Oak House?", 3)).passages
     assert len(server.requests) == asked + 1  # the question's vector is kept
     for _ in range(2):
-        assert asyncio.run(find_retriever("ppr", context).retrieve("Who wrote the novel The Red House?", 3)).passages
+        assert asyncio.run(find_retriever("ppr", context).retrieve("Who wrote the novel The Oak House?", 3)).passages
         assert len(server.requests) == asked + 2  # and those of its second hop, asked for together
 
     asked = len(server.requests)

@@ -46,8 +46,8 @@ def test_methods_without_a_stand_in_say_that_they_need_a_model(name: str, contex
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.needs_model])
 def test_every_method_answers_and_says_what_ran(name: str, sample_context: Context) -> None:
-    answer = asyncio.run(METHODS[name].answerer(sample_context).answer("Who wrote the novel The Red House?", print))
-    assert answer.question == "Who wrote the novel The Red House?"
+    answer = asyncio.run(METHODS[name].answerer(sample_context).answer("Who wrote the novel The Oak House?", print))
+    assert answer.question == "Who wrote the novel The Oak House?"
     assert answer.text
     assert answer.trace
     assert answer.usage.seconds > 0

@@ -12,15 +12,15 @@ from conspectus.render import answers as explaining
 from tests.command_line import conspectus
 from tests.conspectus.render.test_explanation_svg import NASTY, told
 
-QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
+QUESTION = "Who directed the film that was shot in or around Marrow, Vey in 1962?"
 
 
 def test_the_command_tells_the_hops(index_root: Path) -> None:
     done = conspectus("explain", QUESTION, "--index", index_root, "--k", "2")
     assert (done.status, done.err) == (0, "")
-    assert "1. Leland, North Carolina (" in done.out
-    assert "2. Maximum Overdrive (" in done.out
-    assert '(the question names "Leland, North Carolina")\n           names "Maximum Overdrive" -> Maximum' in done.out
+    assert "1. Marrow, Vey (" in done.out
+    assert "2. Cold Harbour (" in done.out
+    assert '(the question names "Marrow, Vey")\n           names "Cold Harbour" -> Cold' in done.out
     assert "score = (walk + near" in done.out
 
 
@@ -29,7 +29,7 @@ def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
     found = json.loads(done.out)
     assert set(found) == {"question", "method", "formula", "passages", "trace"}
     (passage,) = found["passages"]
-    assert (passage["rank"], passage["passage"]["title"]) == (2, "Maximum Overdrive")
+    assert (passage["rank"], passage["passage"]["title"]) == (2, "Cold Harbour")
     names = {part["name"] for part in passage["parts"]}
     assert names == {"walk", "near", "led", "closeness", "gain", "joint", "alone", "proof", "words"}
     assert passage["told"] == pytest.approx(sum(path["share"] for path in passage["paths"]))
@@ -50,8 +50,8 @@ def test_the_picture_is_written(index_root: Path, tmp_path: Path) -> None:
     assert done.status == 0
     picture = file.read_text("utf-8")
     assert picture.startswith("<svg ")
-    assert ">2. Maximum Overdrive</text>" in picture
-    assert picture.count("the question names &quot;Leland, North Carolina&quot;") >= 1
+    assert ">2. Cold Harbour</text>" in picture
+    assert picture.count("the question names &quot;Marrow, Vey&quot;") >= 1
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_was_not_ranked_is_told() -> None:
     (passage,) = told().passages
     outside = Explained(None, passage.passage, (), 0.0, note="not among the 3 passages that were ranked")
     text = explaining.explanation_text(Explanation("x", "ppr", "walk", (outside,), ()))
-    assert "- Leland (d, characters 0-1), chunk t\n   not among the 3 passages that were ranked" in text
+    assert "- Marrow (d, characters 0-1), chunk t\n   not among the 3 passages that were ranked" in text
     nothing = Explanation("x", "ppr", "", (), (Step("ppr", "nothing is near"),))
     assert explaining.explanation_text(nothing) == "nothing found\n  ppr: nothing is near"
 

@@ -13,7 +13,7 @@ from conspectus.storage.errors import UsageError
 
 from conspectus.render.explanation_svg import svg, wrapped
 
-QUESTION = "Who directed the film that was shot in or around Leland, North Carolina in 1986?"
+QUESTION = "Who directed the film that was shot in or around Marrow, Vey in 1962?"
 _SVG = "{http://www.w3.org/2000/svg}"
 NASTY = '<script>alert("&")</script> ]]> \x00\x1b[31m \ufffe \u202eterces 北京大学 👩‍👩‍👧'
 
@@ -30,7 +30,7 @@ def number(element: ElementTree.Element, name: str) -> float:
     return float(element.attrib[name])
 
 
-def told(name: str = "Leland", why: str = "the question names it", *, paths: int = 2) -> Explanation:
+def told(name: str = "Marrow", why: str = "the question names it", *, paths: int = 2) -> Explanation:
     target = Node("passage", "t", name)
     seed, between = Node("passage", "s", f"seed {name}"), Node("entity", "e", f"name {name}")
     hops = [
@@ -46,8 +46,8 @@ def test_everything_is_drawn_once() -> None:
     drawn = words_of(svg(told()))
     assert sorted(drawn) == sorted(
         [
-            "Leland", "the question", "seed Leland", "the question names it", "name Leland", "entity", "1. Leland",
-            "passage", 'names "Leland"', "mentions", "is mentioned in",
+            "Marrow", "the question", "seed Marrow", "the question names it", "name Marrow", "entity", "1. Marrow",
+            "passage", 'names "Marrow"', "mentions", "is mentioned in",
         ]
     )  # fmt: skip
 
@@ -58,8 +58,8 @@ def test_the_line_of_most_mass_is_thickest() -> None:
         for each in read(svg(told())).iter(f"{_SVG}g")
         if (line := each.find(f"{_SVG}path")) is not None
     }
-    assert widths['seed Leland names "Leland" Leland'] == 8.0
-    assert widths["seed Leland mentions name Leland"] == pytest.approx(1.2 + 6.8 / 2)
+    assert widths['seed Marrow names "Marrow" Marrow'] == 8.0
+    assert widths["seed Marrow mentions name Marrow"] == pytest.approx(1.2 + 6.8 / 2)
     assert widths["the question names it"] == 1.2
 
 
@@ -104,10 +104,10 @@ def test_nothing_stands_outside_or_on_anything_else(context: Context) -> None:
 
 
 def test_a_passage_that_is_its_own_seed() -> None:
-    own = Path("the question names it", (Hop(Node("passage", "t", "Leland"), "", 1.0),), 1.0)
+    own = Path("the question names it", (Hop(Node("passage", "t", "Marrow"), "", 1.0),), 1.0)
     found = told()
     alone = replace(found, passages=(replace(found.passages[0], paths=(own,)),))
-    assert words_of(svg(alone)) == ["Leland", "the question", "1. Leland", "the question names it"]
+    assert words_of(svg(alone)) == ["Marrow", "the question", "1. Marrow", "the question names it"]
 
 
 def test_without_paths_there_is_no_picture() -> None:

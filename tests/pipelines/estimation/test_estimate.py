@@ -17,10 +17,10 @@ from conspectus.prompts.fake import FakeRequest, FakeServer, prose
 from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, load_settings
 
-from tests.conftest import ENCYCLOPEDIA
+from tests.conftest import EXAMPLES, ISLES
 from tests.marks import unmarked
 
-CHINESE = ENCYCLOPEDIA.parent / "chinese" / "corpus.jsonl"
+CHINESE = EXAMPLES / "chinese" / "corpus.jsonl"
 NOWHERE = "http://127.0.0.1:9/v1"
 
 
@@ -93,7 +93,7 @@ def files(folder: Path) -> dict[str, tuple[int, bytes]]:
 
 
 def test_no_server_and_no_index_are_needed(tmp_path: Path) -> None:
-    made = estimate([some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 10)], tmp_path / "index", chosen(NOWHERE))
+    made = estimate([some(tmp_path, ISLES / "corpus.jsonl", 10)], tmp_path / "index", chosen(NOWHERE))
     assert not (tmp_path / "index").exists()
     assert made.documents == 10
     assert made.rehearsed == made.chunks
@@ -110,7 +110,7 @@ def test_no_server_and_no_index_are_needed(tmp_path: Path) -> None:
 def test_costs_are_those_of_the_prices_and_step_models(tmp_path: Path) -> None:
     prices = {"m": {"input": 1.0, "output": 4.0}, "big": {"input": 10.0, "output": 40.0}}
     llm: dict[str, object] = {"prices": prices, "step_models": {"report": "big"}, "max_cost": 0.01, "max_tokens": 1000}
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 10)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 10)
     made = estimate([corpus], tmp_path / "index", chosen(NOWHERE, llm=llm))
     for each in made.steps:
         factor = 10 if each.model == "big" else 1
@@ -124,7 +124,7 @@ def test_costs_are_those_of_the_prices_and_step_models(tmp_path: Path) -> None:
 
 
 def test_time_follows_from_calls_and_limits(tmp_path: Path) -> None:
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 10)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 10)
     made = estimate([corpus], tmp_path / "index", chosen(NOWHERE, llm={"concurrency": 2}), latency=0.5)
     for each in made.steps:
         assert each.seconds == pytest.approx(max(each.calls / 2, min(each.calls, 1)) * 0.5, abs=0.06)
@@ -135,7 +135,7 @@ def test_time_follows_from_calls_and_limits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("source", "count", "model"),
-    [(ENCYCLOPEDIA / "corpus.jsonl", 40, SPARING), (ENCYCLOPEDIA / "corpus.jsonl", 40, GENEROUS), (CHINESE, 30, USUAL)],
+    [(ISLES / "corpus.jsonl", 40, SPARING), (ISLES / "corpus.jsonl", 40, GENEROUS), (CHINESE, 30, USUAL)],
     ids=["sparing", "generous", "chinese"],
 )
 def test_with_half_of_the_corpus_remembered_the_rest_is_told_within_a_fifth(
@@ -158,9 +158,7 @@ def test_with_half_of_the_corpus_remembered_the_rest_is_told_within_a_fifth(
     assert (first.calls, first.remembered) == (count - count // 2, count // 2)
 
 
-@pytest.mark.parametrize(
-    ("source", "count"), [(ENCYCLOPEDIA / "corpus.jsonl", 28), (CHINESE, 30)], ids=["english", "chinese"]
-)
+@pytest.mark.parametrize(("source", "count"), [(ISLES / "corpus.jsonl", 28), (CHINESE, 30)], ids=["english", "chinese"])
 def test_a_model_never_heard_of_is_told_within_a_fifth_where_it_is_like_the_recorded_one(
     tmp_path: Path, source: Path, count: int
 ) -> None:
@@ -184,7 +182,7 @@ def local(server: FakeServer, **sections: dict[str, object]) -> Settings:
 
 
 def test_what_is_remembered_is_not_paid_again(tmp_path: Path) -> None:
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 8)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 8)
     with FakeServer(USUAL) as server:
         claims = {"extraction": {"claims": True}}
         settings = local(server, **claims)
@@ -210,8 +208,8 @@ def test_what_is_remembered_is_not_paid_again(tmp_path: Path) -> None:
 def test_a_changed_corpus_is_told_as_an_update(tmp_path: Path) -> None:
     with FakeServer(USUAL) as server:
         settings = local(server)
-        build_index([some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 20)], tmp_path / "index", settings)
-        told = estimate([some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 22)], tmp_path / "index", settings)
+        build_index([some(tmp_path, ISLES / "corpus.jsonl", 20)], tmp_path / "index", settings)
+        told = estimate([some(tmp_path, ISLES / "corpus.jsonl", 22)], tmp_path / "index", settings)
         spent = {
             each.step: each for each in build_index([tmp_path / "22.jsonl"], tmp_path / "index", settings).spending
         }
@@ -225,7 +223,7 @@ def test_a_changed_corpus_is_told_as_an_update(tmp_path: Path) -> None:
 
 
 def test_an_endpoint_that_embeds_is_a_step(tmp_path: Path) -> None:
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 20)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 20)
     with FakeServer(USUAL) as server:
         # With a model the texts of relations and reports are its own, and as long as nobody knows.
         for method, within in (("model", 0.5), ("nlp", 0.2)):
@@ -244,14 +242,14 @@ def test_an_endpoint_that_embeds_is_a_step(tmp_path: Path) -> None:
 
 
 def test_without_a_model_and_an_endpoint_nothing_is_asked(tmp_path: Path) -> None:
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 3)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 3)
     made = estimate([corpus], tmp_path / "index", load_settings(overrides={"extraction": {"pipeline": "regex"}}))
     assert made.steps == ()
     assert (made.total.calls, made.total.cost, made.total.seconds) == (0, 0.0, 0.0)
 
 
 def test_a_sample_stands_for_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 44)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 44)
     whole = estimate([corpus], tmp_path / "index", chosen(NOWHERE))
     monkeypatch.setattr(estimation, "MOST", 22)
     sampled = estimate([corpus], tmp_path / "index", chosen(NOWHERE))
@@ -267,7 +265,7 @@ def test_what_failed_counts_with_retry_failed(tmp_path: Path) -> None:
         said = USUAL(request)
         return said.replace('("entity"', '("entity"<|>"too"<|>"many"', 1) if '("entity"' in said else said
 
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 5)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 5)
     with FakeServer(spoilt) as server:
         settings = local(server)
         build_index([corpus], tmp_path / "index", settings)
@@ -280,7 +278,7 @@ def test_what_failed_counts_with_retry_failed(tmp_path: Path) -> None:
 def test_retry_failed_asks_nobody_where_nothing_but_reading_had_failed(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
-    some(folder, ENCYCLOPEDIA / "corpus.jsonl", 3)
+    some(folder, ISLES / "corpus.jsonl", 3)
     (folder / "bad.pdf").write_text("no PDF", "utf-8")
     with FakeServer(USUAL) as server:
         settings = local(server)
@@ -295,7 +293,7 @@ def test_retry_failed_asks_nobody_where_nothing_but_reading_had_failed(tmp_path:
 
 
 def test_texts_that_come_twice_are_no_sample(tmp_path: Path) -> None:
-    lines = (ENCYCLOPEDIA / "corpus.jsonl").read_text("utf-8").splitlines()[:2]
+    lines = (ISLES / "corpus.jsonl").read_text("utf-8").splitlines()[:2]
     again = {**json.loads(lines[0]), "id": "again"}
     path = tmp_path / "twice.jsonl"
     path.write_text("\n".join([*lines, json.dumps(again)]), "utf-8")
@@ -305,7 +303,7 @@ def test_texts_that_come_twice_are_no_sample(tmp_path: Path) -> None:
 
 
 def test_as_plain_values(tmp_path: Path) -> None:
-    made = estimate([some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 3)], tmp_path / "index", chosen(NOWHERE))
+    made = estimate([some(tmp_path, ISLES / "corpus.jsonl", 3)], tmp_path / "index", chosen(NOWHERE))
     found: dict[str, Any] = json.loads(json.dumps(summary(made)))
     assert found["index"] == str(tmp_path / "index")
     assert found["total"]["low"].keys() == {"calls", "tokens", "cost"}

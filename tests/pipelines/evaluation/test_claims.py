@@ -126,11 +126,11 @@ def test_the_setting_decides_where_it_is_not_qa(films: Context, tmp_path: Path) 
     ("asked", "said", "metric"),
     [
         (
-            Question("c", "Eva Brandt wrote The Red House.", (), (), label="SUPPORTS"),
+            Question("c", "Eva Brandt wrote The Oak House.", (), (), label="SUPPORTS"),
             "SUPPORTS. She did [1].",
             "accuracy",
         ),
-        (Question("s", "?", ("Eva Brandt",), (), slot="The Red House [SEP] author"), "Eva Brandt [1]", "exact_match"),
+        (Question("s", "?", ("Eva Brandt",), (), slot="The Oak House [SEP] author"), "Eva Brandt [1]", "exact_match"),
     ],
     ids=["claims", "slots"],
 )

@@ -5,7 +5,7 @@ from conspectus.pipelines.evaluation.suites import Question, read_suite, sampled
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
 
-from tests.conftest import ENCYCLOPEDIA, write_rows
+from tests.conftest import ISLES, write_rows
 
 CORPUS = [{"id": "d", "title": "t", "text": "x"}]
 QUESTION = {"id": "q", "question": "Who?", "answers": ["me"], "supporting": ["d"]}
@@ -19,10 +19,10 @@ def suite(folder: Path, *lines: bytes) -> Path:
 
 
 def test_the_example_is_a_suite() -> None:
-    found = read_suite(ENCYCLOPEDIA)
-    assert found.name == "encyclopedia"
-    assert found.corpus == ENCYCLOPEDIA / "corpus.jsonl"
-    assert len(found.questions) == 20
+    found = read_suite(ISLES)
+    assert found.name == "isles"
+    assert found.corpus == ISLES / "corpus.jsonl"
+    assert len(found.questions) == 12
     assert all(each.question and each.answers and each.supporting for each in found.questions)
 
 

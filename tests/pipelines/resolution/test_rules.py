@@ -35,7 +35,7 @@ SAME: list[tuple[Sequence[str], set[str]]] = [
         {"Pyotr Tchaikovsky", "Пётр Чайковский", "Чайковский"},
     ),
     (["[Doyle, Arthur|PERSON] wrote.", "[Arthur Doyle|PERSON] rode."], {"Doyle, Arthur", "Arthur Doyle"}),
-    (["[Leland, North Carolina|GPE] grows. [Leland|GPE] is small."], {"Leland", "Leland, North Carolina"}),
+    (["[Marrow, Vey|GPE] grows. [Marrow|GPE] is small."], {"Marrow", "Marrow, Vey"}),
     (["[Cliff Mills|PERSON] and [Anna Poe|PERSON] spoke. Then [Mills|PERSON] left."], {"Mills", "Cliff Mills"}),
     (["The [U.S.|GPE] voted.", "The [United States|GPE] signed."], {"U.S.", "United States"}),
     (["[Franz Müller|PERSON] was also [Franz Mueller|PERSON] there."], {"Franz Mueller", "Franz Müller"}),
@@ -86,8 +86,8 @@ def test_names_of_two_things_stay_apart(texts: Sequence[str]) -> None:
 
 
 def test_titles_of_two_documents_are_two_things() -> None:
-    assert merged({"The Red House": "[Mark|PERSON] wrote it.", "Red House": "A band."}) == set()
-    assert merged({"The Red House": "The [Red House|WORK] is by [Mark|PERSON]."}) == {("Red House", "The Red House")}
+    assert merged({"The Oak House": "[Mark|PERSON] wrote it.", "Oak House": "A band."}) == set()
+    assert merged({"The Oak House": "The [Oak House|WORK] is by [Mark|PERSON]."}) == {("Oak House", "The Oak House")}
 
 
 def test_a_film_is_not_its_novel() -> None:

@@ -266,7 +266,7 @@ def test_what_models_do_to_replies(kind: MalformedKind) -> None:
     emitted: list[AnyRecord] = [
         EntityRecord("北京大学", "组织", "位于北京。"),
         ADA,
-        EntityRecord("Marley's Ghost", "person", "It, a ghost, came at one o'clock."),
+        EntityRecord("Roke's Ghost", "person", "It, a ghost, came at one o'clock."),
         MET,
     ]
     spoilt = MALFORMED[kind]("##\n".join(map(rendered, emitted)) + f"##\n{COMPLETE}")
@@ -284,22 +284,22 @@ def test_three_replies_of_a_gleaning_keep_every_record() -> None:
     assert not any(each.lost for each in read)
 
 
-def test_every_record_of_84_recorded_replies_is_read() -> None:
-    """GPT-4o replies recorded over A Christmas Carol by nano-graphrag's users, MIT."""
+def test_every_record_is_read_in_the_habits_of_models() -> None:
+    """See tests/prompts/data/README.md."""
     replies = [json.loads(line)["reply"] for line in DATA.read_text("utf-8").splitlines()]
-    read = [read_records(each) for each in replies]
-    entities = [each for one in read for each in one.entities]
-    relations = [each for one in read for each in one.relations]
-    assert (len(replies), len(entities), len(relations)) == (84, 654, 520)
-    opened = Counter(kind for each in replies for kind in re.findall(r"""\(\s*["“](\w+)["”]""", each))
-    assert opened["entity"] == 654
-    assert opened["relationship"] + opened["relation"] == 520
-    assert not any(one.lost or one.claims for one in read)
-    strengths = {4.0: 8, 5.0: 33, 6.0: 86, 6.5: 1, 7.0: 143, 8.0: 129, 9.0: 86, 10.0: 34}
-    assert Counter(each.strength for each in relations) == strengths
-    told = [field for each in entities for field in (each.name, each.type, each.description)]
-    told += [field for each in relations for field in (each.source, each.target, each.description)]
-    for field in told:
+    read = [read_records(reply) for reply in replies]
+    entities = [record for records in read for record in records.entities]
+    relations = [record for records in read for record in records.relations]
+    assert (len(replies), len(entities), len(relations)) == (12, 26, 20)
+    opened = Counter(kind for reply in replies for kind in re.findall(r"""\(\s*["“](\w+)["”]""", reply))
+    assert opened["entity"] == 26
+    assert opened["relationship"] + opened["relation"] == 20
+    assert not any(records.lost or records.claims for records in read)
+    strengths = {5.0: 1, 6.0: 1, 6.5: 1, 7.0: 4, 8.0: 5, 9.0: 5, 10.0: 3}
+    assert Counter(record.strength for record in relations) == strengths
+    fields = [field for record in entities for field in (record.name, record.type, record.description)]
+    fields += [field for record in relations for field in (record.source, record.target, record.description)]
+    for field in fields:
         assert field == field.strip()
         assert not any(sign in field for sign in ("<|", "|>", "##", '"("', "COMPLETE"))
         assert not field.startswith(('"', "“"))
@@ -307,11 +307,11 @@ def test_every_record_of_84_recorded_replies_is_read() -> None:
 
 def test_two_of_them_by_hand() -> None:
     replies = {each["id"]: each["reply"] for each in map(json.loads, DATA.read_text("utf-8").splitlines())}
-    read = read_records(replies["91547ee169959c879928c0b2dee4baef"])
-    assert [each.name for each in read.entities] == ["Scrooge", "Marley's Ghost", "Ebenezer Scrooge"]
-    assert [(each.source, each.target, each.strength) for each in read.relations] == [
-        ("Scrooge", "Marley's Ghost", 10),
-        ("Ebenezer Scrooge", "Scrooge", 9),
+    read = read_records(replies["plain"])
+    assert [record.name for record in read.entities] == ["Nell Ashgrove", "Wick", "Vantry"]
+    assert [(record.source, record.target, record.strength) for record in read.relations] == [
+        ("Nell Ashgrove", "Wick", 9),
+        ("Nell Ashgrove", "Vantry", 7),
     ]
     spoilt = [each for each in replies.values() if '"|>' in each or "</|>" in each or "“" in each]
     assert spoilt, "the delimiters that lost a sign are in the data"

@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 QUESTIONS = (
-    "Who wrote the novel The Red House?",
-    "Who directed the film that was shot in or around Leland, North Carolina in 1986",
+    "Who wrote the novel The Oak House?",
+    "Who directed the film that was shot in or around Marrow, Vey in 1962",
     "What are the main themes of these documents?",
 )
 
@@ -65,9 +65,9 @@ def test_numbers_in_the_order_of_first_use_and_one_a_span(context: Context) -> N
 def test_what_does_not_resolve_is_dropped_and_counted(context: Context, start: int, end: int, document_id: str) -> None:
     document = {each.id: each for each in context.index.rows(Document)}.get(document_id)
     citations = Citations(context)
-    said = [citations.cite("Haddon wrote it.", Span(document_id, "any", start, end)) for _ in range(2)]
+    said = [citations.cite("Marlow wrote it.", Span(document_id, "any", start, end)) for _ in range(2)]
     if document is not None and 0 <= start < end <= len(document.text):
-        assert said == ["Haddon wrote it. [1]"] * 2
+        assert said == ["Marlow wrote it. [1]"] * 2
         (made,) = citations.made()
         assert made.quote == document.text[start:end]
         assert (made.title, made.uri) == (document.title, document.uri)

@@ -17,9 +17,9 @@ from conspectus.storage.settings import load_settings
 from conspectus.api import open_index
 from tests.conftest import Build
 
-QUOTES = ("The Red House was published in 2012 by English author Mark Haddon.", "Oxford is a city in England.")
-TRUE = "Mark Haddon published The Red House in 2012 [1]."
-FALSE = "Mark Haddon was born in Northampton in 1962 [2]."
+QUOTES = ("The Oak House was published in 2012 by English author Paul Marlow.", "Oxford is a city in England.")
+TRUE = "Paul Marlow published The Oak House in 2012 [1]."
+FALSE = "Paul Marlow was born in Northampton in 1962 [2]."
 FAR = "Every author wants to be read after a long night of rain [1]."
 
 
@@ -65,7 +65,7 @@ def test_an_unsupported_sentence_is_left_out_with_what_only_it_cites(sample_cont
 
 
 def test_where_no_support_is_left_nothing_is_known(sample_context: Context) -> None:
-    found = check(sample_context, answered(f"{FALSE} And more.", names=("Haddon",), span="1962"), unsupported="drop")
+    found = check(sample_context, answered(f"{FALSE} And more.", names=("Marlow",), span="1962"), unsupported="drop")
     assert (found.text, found.citations, found.names, found.span, found.known) == (NO_ANSWER, (), (), "", False)
     marked = check(sample_context, answered(FALSE))
     assert marked.text.endswith(NOTHING_SUPPORTED)
@@ -78,19 +78,19 @@ def test_it_may_be_kept_as_it_is(sample_context: Context) -> None:
 
 
 def test_what_cites_nothing_and_what_does_not_resolve_is_not_checked(sample_context: Context) -> None:
-    for text in ("Mark Haddon wrote it.", "He was born in Rome [9].", NO_ANSWER):
+    for text in ("Paul Marlow wrote it.", "He was born in Rome [9].", NO_ANSWER):
         assert check(sample_context, answered(text)) == answered(text)
 
 
 def test_triples_of_a_graph_support_too(sample_context: Context) -> None:
-    triple = CitedTriple(3, "r", "Mark Haddon", "lives in", "Oxford")
-    found = check(sample_context, answered("Haddon lives in Oxford [3]. Haddon lives in Leeds [3].", triples=(triple,)))
+    triple = CitedTriple(3, "r", "Paul Marlow", "lives in", "Oxford")
+    found = check(sample_context, answered("Marlow lives in Oxford [3]. Marlow lives in Leeds [3].", triples=(triple,)))
     assert [each.supported for each in found.checks] == [True, False]
 
 
 def test_a_list_of_names_is_supported_where_each_stands(sample_context: Context) -> None:
-    names = ("Mark Haddon", "Oxford", "Leeds")
-    assert check(sample_context, answered("Oxford, Mark Haddon [1][2].", names=names)).unsupported == 0
+    names = ("Paul Marlow", "Oxford", "Leeds")
+    assert check(sample_context, answered("Oxford, Paul Marlow [1][2].", names=names)).unsupported == 0
     assert check(sample_context, answered("Oxford and Leeds [1][2].", names=names)).checks[0].why == "not there: Leeds"
 
 
@@ -107,7 +107,7 @@ def test_a_model_judges_in_place_of_the_cosine_and_its_calls_count(build: Build)
     def reply(request: FakeRequest) -> str:
         return json.dumps({"answer": "No" if "long night" in request.prompt else "Yes"})
 
-    context = build([("The Red House", QUOTES[0]), ("Oxford", QUOTES[1])])
+    context = build([("The Oak House", QUOTES[0]), ("Oxford", QUOTES[1])])
     text = f"{TRUE} {FAR} {FALSE}"
     with FakeServer(reply) as server:
         llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url, "attempts": 1}}).llm
@@ -121,11 +121,11 @@ def test_a_model_judges_in_place_of_the_cosine_and_its_calls_count(build: Build)
     assert [each.why for each in found.checks][1] == "the model finds no support"
     assert len(asked) == 2, "what names something else needs no call"
     assert all(QUOTES[0] in each and "Who wrote it?" in each for each in asked)
-    assert "Mark Haddon published The Red House in 2012" in asked[0] + asked[1]
+    assert "Paul Marlow published The Oak House in 2012" in asked[0] + asked[1]
 
 
 def test_where_the_model_fails_the_cosine_decides(build: Build) -> None:
-    context = build([("The Red House", QUOTES[0])])
+    context = build([("The Oak House", QUOTES[0])])
     with FakeServer("perhaps") as server:
         llm = load_settings(overrides={"llm": {"model": "m", "base_url": server.url, "attempts": 1}}).llm
         served = replace(context, settings=context.settings.model_copy(update={"llm": llm}))
@@ -135,12 +135,12 @@ def test_where_the_model_fails_the_cosine_decides(build: Build) -> None:
 
 
 def test_a_model_that_cites_what_does_not_say_so_is_found_out(build: Build) -> None:
-    context = build([("The Red House", QUOTES[0]), ("Oxford", QUOTES[1])])
-    with FakeServer("It was Agatha Christie [1]. The Red House is by Mark Haddon [1].") as server:
+    context = build([("The Oak House", QUOTES[0]), ("Oxford", QUOTES[1])])
+    with FakeServer("It was Agatha Christie [1]. The Oak House is by Paul Marlow [1].") as server:
         overrides = {"llm": {"model": "m", "base_url": server.url}, "extraction": {"pipeline": "regex"}}
         said: list[str] = []
         index = open_index(context.index.root, load_settings(overrides=overrides))
-        found = index.ask("Who wrote The Red House?", "bm25", said.append)
-    assert "".join(said) == "It was Agatha Christie [1]. The Red House is by Mark Haddon [1]."
+        found = index.ask("Who wrote The Oak House?", "bm25", said.append)
+    assert "".join(said) == "It was Agatha Christie [1]. The Oak House is by Paul Marlow [1]."
     assert found.text.startswith("It was Agatha Christie [1] [unverified].")
     assert found.unsupported == 1

@@ -17,8 +17,8 @@ from conspectus.storage.records import Entity
 from tests.conftest import Build
 
 QUESTIONS = (
-    "In which city does the author of The Red House live?",
-    "Who directed the film that was shot in or around Leland, North Carolina in 1986?",
+    "In which city does the author of The Oak House live?",
+    "Who directed the film that was shot in or around Marrow, Vey in 1962?",
     "Where was C++ designed?",
     "what is it called",
 )

@@ -22,11 +22,11 @@ def test_every_name_is_found_where_it_stands(context: Context) -> None:
 @pytest.mark.parametrize(
     ("question", "names"),
     [
-        ("Who wrote The Red House?", {"The Red House"}),
-        ("who is mark haddon", {"Mark Haddon"}),
+        ("Who wrote The Oak House?", {"The Oak House"}),
+        ("who is paul marlow", {"Paul Marlow"}),
         ("Was C++ made at Bell Labs?", {"C++", "Bell Labs"}),
         ("北京大学在哪里？", {"北京大学"}),
-        ("Did Mark Haddon's novel win the Whitbread Award?", {"Mark Haddon", "Whitbread Award"}),
+        ("Did Paul Marlow's novel win the Greenwell Award?", {"Paul Marlow", "Greenwell Award"}),
     ],
 )
 def test_names_in_any_script_and_case(question: str, names: set[str], context: Context) -> None:
@@ -40,7 +40,7 @@ def test_the_longest_name_of_its_kind_holds(context: Context) -> None:
     found = linker.link("Who founded the University of Oxford?")
     assert [entities[row].name for row in found.entity_rows] == ["University of Oxford"]
     assert [each.name for each in found.names] == ["Oxford"]
-    assert [each.name for each in linker.link("Who wrote The Red House (novel)?").names] == ["The Red House (novel)"]
+    assert [each.name for each in linker.link("Who wrote The Oak House (novel)?").names] == ["The Oak House (novel)"]
 
 
 def test_a_lone_name_wants_its_capital_where_the_question_has_capitals(context: Context) -> None:
@@ -51,7 +51,7 @@ def test_a_lone_name_wants_its_capital_where_the_question_has_capitals(context: 
 
 
 def test_each_once_and_in_table_order(context: Context) -> None:
-    question = "Oxford, Mark Haddon, Oxford, Whitbread Award, Mark Haddon"
+    question = "Oxford, Paul Marlow, Oxford, Greenwell Award, Paul Marlow"
     found = open_linker(context.index).link(question)
     ids = [each.id for each in found.names]
     assert ids == sorted(set(ids))
@@ -68,16 +68,16 @@ def test_questions_that_name_nothing(question: str, context: Context) -> None:
 
 def test_titles_can_be_left_out(context: Context) -> None:
     linker = open_linker(context.index)
-    assert linker.without_titles("What did Mark Haddon write in Oxford?") == "What did  write in ?"
+    assert linker.without_titles("What did Paul Marlow write in Oxford?") == "What did  write in ?"
 
 
 def test_names_are_found_where_they_stand(context: Context) -> None:
-    text = "Did Mark Haddon write The Red House in Oxford?"
+    text = "Did Paul Marlow write The Oak House in Oxford?"
     found = open_linker(context.index).mentions(text)
-    assert [text[each.start : each.end] for each in found] == ["Mark Haddon", "The Red House", "Oxford"]
+    assert [text[each.start : each.end] for each in found] == ["Paul Marlow", "The Oak House", "Oxford"]
     assert [each.is_title for each in found] == [True, True, True]
     assert "PERSON" in found[0].types
-    assert open_linker(context.index).types_of("mark haddon") == found[0].types
+    assert open_linker(context.index).types_of("paul marlow") == found[0].types
     assert open_linker(context.index).types_of("nobody at all") == ()
 
 

@@ -17,7 +17,7 @@ from conspectus.query.types import Answer
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import LlmSettings
 
-QUESTION = "Who wrote the novel The Red House?"
+QUESTION = "Who wrote the novel The Oak House?"
 
 
 def read(context: Context, reply: str, memo: Path | None = None) -> tuple[Answer, list[str], FakeServer]:

@@ -21,13 +21,13 @@ def sentences(context: Context, title: str) -> list[Span]:
 @pytest.mark.parametrize(
     ("question", "title", "answer"),
     [
-        ("Who wrote The Red House?", "The Red House (novel)", "Mark Haddon"),
-        ("When was The Red House published?", "The Red House (novel)", "2012"),
-        ("In which year was The Red House published?", "The Red House (novel)", "2012"),
-        ("In which city does Mark Haddon live?", "Mark Haddon", "Oxford"),
+        ("Who wrote The Oak House?", "The Oak House (novel)", "Paul Marlow"),
+        ("When was The Oak House published?", "The Oak House (novel)", "2012"),
+        ("In which year was The Oak House published?", "The Oak House (novel)", "2012"),
+        ("In which city does Paul Marlow live?", "Paul Marlow", "Oxford"),
         ("How many people live in Oxford?", "Oxford", ""),
         ("Is Oxford a city?", "Oxford", ""),
-        ("Wer schrieb The Red House?", "The Red House (novel)", ""),
+        ("Wer schrieb The Oak House?", "The Oak House (novel)", ""),
     ],
 )
 def test_the_kind_that_is_asked_for(question: str, title: str, answer: str, sample_context: Context) -> None:
@@ -35,9 +35,9 @@ def test_the_kind_that_is_asked_for(question: str, title: str, answer: str, samp
 
 
 def test_what_the_question_says_is_no_answer(sample_context: Context) -> None:
-    spans = sentences(sample_context, "The Red House (novel)")
-    assert short_answer(sample_context, "Who is Mark Haddon, who wrote it in 2012?", spans) not in {
-        "Mark Haddon",
+    spans = sentences(sample_context, "The Oak House (novel)")
+    assert short_answer(sample_context, "Who is Paul Marlow, who wrote it in 2012?", spans) not in {
+        "Paul Marlow",
         "2012",
     }
     assert short_answer(sample_context, "Who?", []) == ""

@@ -254,10 +254,10 @@ def test_without_reports_or_without_chunks(build: Build, harbour: Context, tmp_p
 
 
 def test_without_a_model_names_lead_on(context: Context) -> None:
-    found, told = ask(context, "Which English author published The Red House in 2012?")
+    found, told = ask(context, "Which English author published The Oak House in 2012?")
     assert found.method == "drift:offline"
     assert found.known
-    assert "Mark Haddon" in found.text
+    assert "Paul Marlow" in found.text
     assert "".join(told) == found.text
     assert [each.name for each in found.trace] == ["link", "primer", "fold", "read"]
     assert found.evidence.reports

@@ -99,10 +99,10 @@ def test_what_the_documents_do_not_support_is_not_answered(method: str, context:
 
 
 @pytest.mark.parametrize("method", ["global:c0", "global:dynamic", "ts", "ss"])
-@pytest.mark.parametrize("text", ["Hi.", "…", "Mark Haddon lives in Oxford."])
+@pytest.mark.parametrize("text", ["Hi.", "…", "Paul Marlow lives in Oxford."])
 def test_tiny_indexes(method: str, text: str, build: Build) -> None:
     context = build([("", text)])
-    for question in ("", "?!", "北京", "What are the main themes?", "Does Mark Haddon live in Oxford?"):
+    for question in ("", "?!", "北京", "What are the main themes?", "Does Paul Marlow live in Oxford?"):
         answer = ask(context, method, question)
         assert answer.text
         assert answer.usage.units <= 1

@@ -16,9 +16,9 @@ from conspectus.storage.settings import PprSettings
 from tests.conftest import Build
 
 HOPS = (
-    "In which city does the author of The Red House live?",
-    "Where does the winner of the Whitbread Award live?",
-    "Which award did the author of The Red House win?",
+    "In which city does the author of The Oak House live?",
+    "Where does the winner of the Greenwell Award live?",
+    "Which award did the author of The Oak House win?",
     "Where was C++ designed?",
 )
 
@@ -79,14 +79,14 @@ def test_the_walk_is_that_of_igraph(damping: float, context: Context, questions:
 
 def test_the_seeds(context: Context) -> None:
     """What is named, and what is near: each kind has its share of the mass, and nothing else has any."""
-    nodes, mass = seeds(context, "Which award did Mark Haddon win?")
+    nodes, mass = seeds(context, "Which award did Paul Marlow win?")
     row_of = {context.titles[chunk.document_id]: row for row, chunk in enumerate(context.chunks)}
-    assert nodes[0] == row_of["Mark Haddon"]
+    assert nodes[0] == row_of["Paul Marlow"]
     assert mass[0] == 1.0
     entities = [context.index.rows(Entity)[node - len(context.chunks)].name for node in nodes[1:-5]]
-    assert entities == ["Mark Haddon"]
+    assert entities == ["Paul Marlow"]
     assert mass[1:-5].sum() == pytest.approx(0.5)
-    assert row_of["Whitbread Award"] in nodes[-5:]
+    assert row_of["Greenwell Award"] in nodes[-5:]
     assert mass[-5:].sum() == pytest.approx(1.0)
     nodes, mass = seeds(context, "what is it called")
     assert mass.sum() == pytest.approx(1.0)  # nothing is named: only text seeds
@@ -100,8 +100,8 @@ def test_any_number_of_text_seeds(text_seeds: int, context: Context) -> None:
 
 @pytest.mark.parametrize("question", HOPS[:3])
 def test_evidence_of_two_hops_is_found(question: str, context: Context) -> None:
-    """Mark Haddon's article shares hardly a word with the questions, but the novel's names him."""
-    assert "Mark Haddon" in [each.title for each in retrieve(context, question, 3)]
+    """Paul Marlow's article shares hardly a word with the questions, but the novel's names him."""
+    assert "Paul Marlow" in [each.title for each in retrieve(context, question, 3)]
 
 
 def test_a_chain_of_names_beats_words(build: Build) -> None:
@@ -117,7 +117,7 @@ def test_a_chain_of_names_beats_words(build: Build) -> None:
 
 def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
     """A name that stands for more passages than `walk_graph.most_owners` says too little about each."""
-    name = open_question(context, "Who wrote The Red House?").links.names[0]
+    name = open_question(context, "Who wrote The Oak House?").links.names[0]
     many = replace(name, chunk_ids=tuple(chunk.id for chunk in context.chunks[:11]))
     near = text_scores(context, open_question(context, "x"))
     _, mass = personalization(context, context.index.graph(), Links((many,), ()), near, 5)
@@ -136,7 +136,7 @@ def test_text_scores_are_twice_the_cosine_plus_words(context: Context) -> None:
 
 
 def test_the_trace_tells_what_was_done(context: Context) -> None:
-    trace = asyncio.run(PprRetriever(context).retrieve("Who wrote The Red House?", 5)).trace
+    trace = asyncio.run(PprRetriever(context).retrieve("Who wrote The Oak House?", 5)).trace
     assert [step.name for step in trace] == ["link", "seed", "walk", "pairs", "second hop"]
-    assert "The Red House" in trace[0].detail
+    assert "The Oak House" in trace[0].detail
     assert trace[2].detail.startswith("push: ")
