@@ -13,7 +13,7 @@ from conspectus.storage.records import Document
 
 import conspectus
 
-QUESTION = "Who directed the film that was shot in or around Marrow, Vey in 1962?"
+QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
 
 
 @pytest.fixture(scope="module")

@@ -262,7 +262,7 @@ def test_methods_are_listed_under_the_names_that_ask_takes() -> None:
 
 
 def test_ask_shows_answer_citations_and_trace(index_root: Path) -> None:
-    question = "Who directed the film that was shot in or around Marrow, Vey in 1962?"
+    question = "Who directed the film shot at Marrow, Vey in 1962?"
     done = conspectus("ask", question, "--trace", "--index", index_root)
     assert (done.status, done.err) == (0, "")
     assert "Nadia Frey" in done.out

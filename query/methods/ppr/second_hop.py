@@ -1,6 +1,6 @@
 """The second hop, without a model: the question asked again with what its first passages name.
 
-A multi-hop question describes a thing that it does not name: "the state where Greenfield-Central High is". A first
+A multi-hop question describes a thing that it does not name: "the county where Brook House is". A first
 passage matches such a stretch of the question and names what the question leaves out: Indiana. The name takes the
 place of the stretch, and the passages that hold the name are compared with the question as rewritten: "what time does
 Indiana stop selling booze". IRCoT (Trivedi et al. 2023) lets a model think of what to look up next; here only names
@@ -95,11 +95,11 @@ def matched_stretch(found: Sequence[Word], matches: Mapping[str, float]) -> tupl
     `matches` has the weight of each telling word, by its stem: above 0 where the passage holds it, below where it does
     not. The run is the one of the largest sum (Bentley 1984, "Programming pearls: algorithm design techniques").
 
-    >>> matches = {"meramec": -0.3, "start": -0.1, "state": 0.1, "krau": 0.4, "house": 0.1}
-    >>> question = "Where does the Meramec start in the state where the Kraus House is?"
+    >>> matches = {"yare": -0.3, "begin": -0.1, "shire": 0.1, "brook": 0.4, "house": 0.1}
+    >>> question = "Where does the Yare begin in the shire where the Brook House is?"
     >>> start, end = matched_stretch(words(question), matches)
     >>> question[start:end]
-    'state where the Kraus House'
+    'shire where the Brook House'
     """
     best, stretch = 0.0, None
     total, start = 0.0, 0

@@ -12,7 +12,7 @@ from conspectus.render import answers as explaining
 from tests.command_line import conspectus
 from tests.conspectus.render.test_explanation_svg import NASTY, told
 
-QUESTION = "Who directed the film that was shot in or around Marrow, Vey in 1962?"
+QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
 
 
 def test_the_command_tells_the_hops(index_root: Path) -> None:

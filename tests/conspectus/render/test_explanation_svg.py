@@ -13,7 +13,7 @@ from conspectus.storage.errors import UsageError
 
 from conspectus.render.explanation_svg import svg, wrapped
 
-QUESTION = "Who directed the film that was shot in or around Marrow, Vey in 1962?"
+QUESTION = "Who directed the film shot at Marrow, Vey in 1962?"
 _SVG = "{http://www.w3.org/2000/svg}"
 NASTY = '<script>alert("&")</script> ]]> \x00\x1b[31m \ufffe \u202eterces 北京大学 👩‍👩‍👧'
 

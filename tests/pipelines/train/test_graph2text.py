@@ -112,8 +112,8 @@ def test_texts_of_the_same_triples_stay_on_one_side() -> None:
 
 
 TRIPLES = (
-    ("Ciudad_Ayala", "populationMetro", "1777539"),
-    ("Ciudad_Ayala", "isPartOf", "Morelos"),
+    ("Port_Calder", "populationMetro", "1777539"),
+    ("Port_Calder", "isPartOf", "Osteros"),
     ("Trane", "in", "Dublin"),
 )
 
@@ -121,11 +121,11 @@ TRIPLES = (
 @pytest.mark.parametrize(
     ("text", "foreign"),
     [
-        ("Ciudad Ayala, a part of Morelos, has a population of 1,777,539.", []),
+        ("Port Calder in Osteros counts 1,777,539 people.", []),
         ("It has 1,777,540 people.", ["1,777,540"]),
-        ("Ciudad Ayala is near Toluca.", ["Toluca"]),
-        ("Toluca is a city.", []),
-        ("The Moreloan city has 1777539.0 people.", []),
+        ("Port Calder is near Tarrow.", ["Tarrow"]),
+        ("Tarrow is a city.", []),
+        ("The Osteroan city has 1777539.0 people.", []),
     ],
 )
 def test_names_and_numbers_that_the_triples_lack(text: str, foreign: list[str]) -> None:
@@ -133,9 +133,9 @@ def test_names_and_numbers_that_the_triples_lack(text: str, foreign: list[str]) 
 
 
 def test_things_put_together_that_no_triple_joins() -> None:
-    assert unjoined_pairs("Ciudad Ayala of Morelos has 1777539 people.", TRIPLES) == []
-    assert unjoined_pairs("Trane is in Morelos.", TRIPLES) == [("Trane", "Morelos")]
-    assert unjoined_pairs("Trane is in Dublin. Morelos is elsewhere.", TRIPLES) == []
+    assert unjoined_pairs("Port Calder of Osteros has 1777539 people.", TRIPLES) == []
+    assert unjoined_pairs("Trane is in Osteros.", TRIPLES) == [("Trane", "Osteros")]
+    assert unjoined_pairs("Trane is in Dublin. Osteros is elsewhere.", TRIPLES) == []
 
 
 def test_rouge_is_that_of_the_package() -> None:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from tests.malformed_json import MALFORMED, MalformedKind
 
-DATA = Path(__file__).parent / "data" / "extractions.jsonl"
+DATA = Path(__file__).parents[1] / "data" / "extractions.jsonl"
 
 ADA = EntityRecord("Ada", "person", "Ada wrote notes.")
 ADA_TEXT = '("entity"<|>"Ada"<|>"person"<|>"Ada wrote notes.")'

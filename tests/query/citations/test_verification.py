@@ -17,7 +17,10 @@ from conspectus.storage.settings import load_settings
 from conspectus.api import open_index
 from tests.conftest import Build
 
-QUOTES = ("The Oak House was published in 2012 by English author Paul Marlow.", "Oxford is a city in England.")
+QUOTES = (
+    "The Oak House was written by the English author Paul Marlow in 2012.",
+    "Oxford is a city in England.",
+)
 TRUE = "Paul Marlow published The Oak House in 2012 [1]."
 FALSE = "Paul Marlow was born in Northampton in 1962 [2]."
 FAR = "Every author wants to be read after a long night of rain [1]."

@@ -18,7 +18,7 @@ from tests.conftest import Build
 
 QUESTIONS = (
     "In which city does the author of The Oak House live?",
-    "Who directed the film that was shot in or around Marrow, Vey in 1962?",
+    "Who directed the film shot at Marrow, Vey in 1962?",
     "Where was C++ designed?",
     "what is it called",
 )

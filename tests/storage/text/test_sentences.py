@@ -55,8 +55,8 @@ def test_no_sentence_holds_a_blank_line(text: str) -> None:
 @pytest.mark.parametrize(
     "expected",
     [
-        ["Dorothy slept.", "Toto barked!", "Why?", "Nobody knows…"],
-        ["“Run!” cried Em.", "“Run for the cellar!”", "She ran."],
+        ["Nell slept.", "Ounce purred!", "Why?", "Nobody knows…"],
+        ["“Run!” cried June.", "“Make for the bridge!”", "She ran."],
         ["He paid 3.14 dollars to Mr. and Mrs. Smith of St. Louis.", "They smiled."],
         ["J. R. R. Tolkien wrote it.", "C. S. Lewis read it."],
         ["The U.S. Army came.", "It lies in the U.S.", "The rest does not."],
@@ -90,37 +90,37 @@ def test_scripts_without_spaces_need_none_between_sentences() -> None:
     ]
 
 
-WRAPPED = """Dorothy lived in the midst of the great Kansas prairies, with Uncle
-Henry, who was a farmer, and Aunt Em, the wife of the farmer. Their
-house was small, for the lumber to build it had to be carried by Mr.
-Baum many miles. There were four walls, a floor and a roof, which made
-one room.
-  When Dorothy stood in the doorway and looked around, she could see
-nothing but the great gray prairie on every side. Not a tree
+WRAPPED = """Nell came down to Vantry in the first week of March on a cart, with
+Wick, who was nine, and a sack, which was all that they owned. The
+cheese was a pound, but it had been weighed in its paper, said Mr.
+Quist, and cut. He had a key, a walnut and a pen, which he put
+in a row.
+  When Nell took the walnut in her hand and closed her eyes, she could
+feel nothing but the whole weight of it on her palm. Not a grain
 
 Chapter II
-The Council"""
+The Sisters"""
 
 
 def test_hard_wrapped_lines_are_one_text_and_short_lines_are_not() -> None:
     assert [" ".join(each.split()) for each in sentences(WRAPPED)] == [
-        "Dorothy lived in the midst of the great Kansas prairies, "
-        "with Uncle Henry, who was a farmer, and Aunt Em, the wife of the farmer.",
-        "Their house was small, for the lumber to build it had to be carried by Mr. Baum many miles.",
-        "There were four walls, a floor and a roof, which made one room.",
-        "When Dorothy stood in the doorway and looked around, "
-        "she could see nothing but the great gray prairie on every side.",
-        "Not a tree",
+        "Nell came down to Vantry in the first week of March on a cart, "
+        "with Wick, who was nine, and a sack, which was all that they owned.",
+        "The cheese was a pound, but it had been weighed in its paper, said Mr. Quist, and cut.",
+        "He had a key, a walnut and a pen, which he put in a row.",
+        "When Nell took the walnut in her hand and closed her eyes, "
+        "she could feel nothing but the whole weight of it on her palm.",
+        "Not a grain",
         "Chapter II",
-        "The Council",
+        "The Sisters",
     ]
 
 
 def test_turns_lists_and_headings_begin_on_their_own_line() -> None:
     lines = [
-        "# The yellow brick road and the city at its end, for all",
-        "Professor E: so I think that we have to begin with the first",
-        "Grad G: I keep starting it and then stopping it to see if it",
+        "# The long causeway and the town at its end, for everyone",
+        "Keeper Q: we ought to weigh each of them in both of the pans",
+        "Clerk N: the beam has moved by a hair and I do not know where",
         "- the second item of the list, which is as long as the others",
         "3) the third item of the list, also as long as all the others",
         "[00:12:03] and here a line with the time at which it was said",

@@ -20,10 +20,10 @@ def plain() -> Tokenizer:
 
 
 def test_counts_what_the_tokenizer_counts_without_special_tokens() -> None:
-    text = "Dorothy lived in the midst of the great Kansas prairies, with Uncle Henry, a farmer. " * 400
+    text = "Nell walked over the bridge to the market of the old city, with Wick, her brother. " * 400
     expected = plain().encode(text, add_special_tokens=False)
     assert len(text) > 2 * WINDOW
-    assert count_tokens(text) == len(expected) == 7_600
+    assert count_tokens(text) == len(expected) == 8_000
     assert token_spans(text) == expected.offsets
     assert count_tokens("") == 0
     assert token_spans("") == []

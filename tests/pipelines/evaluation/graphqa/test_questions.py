@@ -110,12 +110,12 @@ def test_scenes_are_told_as_in_the_paper_and_stay_together(tmp_path: Path) -> No
 def rog(number: int, part: str = "train") -> dict[str, object]:
     return {
         "id": f"{part}-{number}",
-        "question": "What is the name of Justin Bieber brother",
-        "answer": ["Jaxon Bieber", "Jaxon Bieber", "Jazmyn"],
-        "q_entity": ["Justin Bieber"],
+        "question": "Who was the Sister of Bram Tolliver",
+        "answer": ["Rosa Tolliver", "Rosa Tolliver", "Rose"],
+        "q_entity": ["Bram Tolliver"],
         "graph": [
-            ["Justin Bieber", "people.person.Sibling", f"m.{number}"],
-            [f"m.{number}", "sibling", "Jaxon Bieber"],
+            ["Bram Tolliver", "people.person.Sibling", f"m.{number}"],
+            [f"m.{number}", "sibling", "Rosa Tolliver"],
         ],
     }
 
@@ -131,15 +131,15 @@ def test_rog_keeps_its_division_and_small_letters(tmp_path: Path) -> None:
 
     found = read_graphqa(tmp_path, first_edge)
     assert [len(part) for part in (found.training, found.validation, found.test)] == [3, 2, 1]
-    assert seen == ["what is the name of justin bieber brother"] * 6
+    assert seen == ["who was the sister of bram tolliver"] * 6
     one = found.training[1]
-    assert one.graph == TextualGraph(("justin bieber", "m.1"), (TextualEdge(0, "people.person.sibling", 1),))
-    assert one.answers == ("jaxon bieber", "jazmyn")
+    assert one.graph == TextualGraph(("bram tolliver", "m.1"), (TextualEdge(0, "people.person.sibling", 1),))
+    assert one.answers == ("rosa tolliver", "rose")
     assert (found.metric, found.before.nodes, found.before.edges) == ("hit@1", 3, 2)
     assert (found.after.nodes, found.after.edges) == (2, 1)
     assert found.after.tokens < found.before.tokens
-    assert found.target(one) == "jaxon bieber|jazmyn"
-    assert [found.score(text, one) for text in ("Jazmyn|nobody", "nobody|jazmyn", "")] == [1, 0, 0]
+    assert found.target(one) == "rosa tolliver|rose"
+    assert [found.score(text, one) for text in ("Rose|nobody", "nobody|rose", "")] == [1, 0, 0]
     write_rows(tmp_path / "test.jsonl", [rog(0) | {"graph": [["a", "b"]]}])
     with pytest.raises(InputError, match=r"test.jsonl:1: not a question like RoG's"):
         read_graphqa(tmp_path)

@@ -20,10 +20,10 @@ def test_accuracy_is_of_the_first_words() -> None:
 
 
 def test_hit_at_1_is_of_the_first_answer() -> None:
-    of, asked = GraphQa("any", "hit@1", (), (), ()), question("Jaxon", "Jazmyn")
-    assert [of.score(text, asked) for text in ("jazmyn", "Jazmyn|nobody", "nobody|jazmyn", "")] == [1, 1, 0, 0]
+    of, asked = GraphQa("any", "hit@1", (), (), ()), question("Jaxon", "Rose")
+    assert [of.score(text, asked) for text in ("rose", "Rose|nobody", "nobody|rose", "")] == [1, 1, 0, 0]
     assert hit_at_1("the Sea | land", ["sea"]) == 1
-    assert of.target(asked) == "Jaxon|Jazmyn"
+    assert of.target(asked) == "Jaxon|Rose"
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_the_authors_count_the_first_stance_that_is_named(text: str, wanted: flo
 
 def test_the_authors_count_an_answer_anywhere_in_the_text() -> None:
     assert lenient("it was yesterday", ["yes"]) == 1
-    assert lenient("nobody|Jaxon Bieber", ["jaxon bieber", "x"]) == 1
-    assert lenient("nobody", ["jaxon bieber"]) == 0
+    assert lenient("nobody|Rosa Tolliver", ["rosa tolliver", "x"]) == 1
+    assert lenient("nobody", ["rosa tolliver"]) == 0
     assert lenient("anything", ["the", "!"]) == 0, "an answer of which nothing is left is in no text"
     of = GraphQa("any", "hit@1", (), (), ())
     assert (of.score("nobody|jaxon", question("Jaxon")), of.lenient("nobody|jaxon", question("Jaxon"))) == (0, 1)

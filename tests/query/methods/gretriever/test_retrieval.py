@@ -21,7 +21,7 @@ def test_a_relation_from_a_topic_to_itself_or_to_another_topic_counts_once() -> 
 
 
 def test_a_question_without_the_names_of_its_topics() -> None:
-    assert without_names("Who is Justin Bieber's brother?", ["Justin_Bieber"]) == "Who is 's brother"
+    assert without_names("Who is Bram Tolliver's sister?", ["Bram_Tolliver"]) == "Who is 's sister"
     assert without_names("法国的首都在哪里", ["法国"]) == "的 首 都 在 哪 里"
     assert without_names("Cuba", ["Cuba"]) == "Cuba"
     assert without_names("", ["Cuba"]) == ""

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 from tests.conftest import Build
 
-LAWS = "What time does the state where Kraus House is stop selling booze?"
+LAWS = "What time does the county where Brook House is stop selling cider?"
 
 
 @pytest.fixture(scope="module")
 def states(build: Build) -> Context:
-    """The house names its state; the laws of both states are equally near to the question."""
+    """The house names its county; the laws of both counties are equally near to the question."""
     passages = {
-        "Kraus House": "The Kraus House is a house in Kirkwood, Missouri, designed by Frank Lloyd Wright.",
-        "Alcohol laws of Missouri": "In Missouri, alcohol may be sold until 1:30 in the morning.",
-        "Alcohol laws of Utah": "In Utah, alcohol may be sold until 1 in the morning. Booze is sold by the state.",
-        "Missouri": "Missouri is a state.",
-        "Utah": "Utah is a state where one stops selling at one time.",
-    } | {f"Bar {letter}": f"Bar {letter} is a house that stops selling booze." for letter in "ABCDEFGH"}
+        "Brook House": "The Brook House is a house in Elmford, Dorset, drawn by Edda Marsh.",
+        "Cider laws of Dorset": "In Dorset, cider may be sold until 1:30 in the morning.",
+        "Cider laws of Kent": "In Kent, cider may be sold until 1 in the morning. Cider is sold by the county.",
+        "Dorset": "Dorset is a county.",
+        "Kent": "Kent is a county where one stops selling at one time.",
+    } | {f"Bar {letter}": f"Bar {letter} is a house that stops selling cider." for letter in "ABCDEFGH"}
     return build(passages.items())
 
 
@@ -43,27 +43,27 @@ def first(context: Context, question: str, title: str, standing: float = 1.0) ->
 def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> None:
     found = {
         each.name: each
-        for each in find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Kraus House", 0.5)], 12)
+        for each in find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Brook House", 0.5)], 12)
     }
-    assert found["Missouri"].question == "What time does the state where Missouri is stop selling booze?"
-    assert found["Missouri"].standing == 0.5
-    holders = {states.titles[states.chunks[row].document_id] for row in found["Missouri"].holders}
-    assert holders == {"Alcohol laws of Missouri", "Missouri"}
-    assert "Kraus House" not in found  # the question says it already
+    assert found["Dorset"].question == "What time does the county where Dorset is stop selling cider?"
+    assert found["Dorset"].standing == 0.5
+    holders = {states.titles[states.chunks[row].document_id] for row in found["Dorset"].holders}
+    assert holders == {"Cider laws of Dorset", "Dorset"}
+    assert "Brook House" not in found  # the question says it already
 
 
 def test_the_rarest_names_come_first_and_no_more_than_asked_for(states: Context) -> None:
-    every = find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Alcohol laws of Utah")], 12)
+    every = find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")], 12)
     assert [len(each.holders) for each in every] == sorted(len(each.holders) for each in every)
     assert (
-        find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Alcohol laws of Utah")], 1) == every[:1]
+        find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")], 1) == every[:1]
     )
     assert find_bridges(states, open_question(states, LAWS), [], 12) == []
 
 
 def test_a_passage_that_matches_nothing_leads_nowhere(states: Context) -> None:
     assert (
-        find_bridges(states, open_question(states, "Who sang?"), [first(states, "Who sang?", "Kraus House")], 12) == []
+        find_bridges(states, open_question(states, "Who sang?"), [first(states, "Who sang?", "Brook House")], 12) == []
     )
 
 
@@ -71,9 +71,9 @@ def test_the_second_hop_finds_what_the_first_passage_leads_to(states: Context) -
     found = PprRetriever(states).search(LAWS, 5)
     assert not isinstance(found, Step)
     best = [states.titles[states.chunks[int(found.pool.rows[place])].document_id] for place in found.order()]
-    assert best.index("Alcohol laws of Missouri") < best.index("Alcohol laws of Utah")
-    laws = int(np.flatnonzero(found.pool.rows == row_of(states, "Alcohol laws of Missouri"))[0])
-    assert found.bridges[found.hop.by[laws]].name == "Missouri"
+    assert best.index("Cider laws of Dorset") < best.index("Cider laws of Kent")
+    laws = int(np.flatnonzero(found.pool.rows == row_of(states, "Cider laws of Dorset"))[0])
+    assert found.bridges[found.hop.by[laws]].name == "Dorset"
     assert found.hop.gain[laws] > 0
 
 

@@ -76,8 +76,8 @@ def test_nothing_that_goes_on_can_be_worth_more_than_the_bound(films_index: Cont
 
 def test_what_is_asked_about_is_no_answer_beside_others(films_index: Context) -> None:
     rows, _ = rows_of(films_index, ["Grey Heron"])
-    decider = open_decider(films_index, "which films have the same director as Grey Heron", rows)
-    answer = ask(films_index, question="Which films have the same director as Grey Heron?")
+    decider = open_decider(films_index, "which films share their director with Grey Heron", rows)
+    answer = ask(films_index, question="Which films share their director with Grey Heron?")
     assert answer.names
     assert "Grey Heron" not in answer.names
     branch = Branch(np.array(sorted({*rows, *rows_of(films_index, ["Salt Pans"])[0]}), np.int64))

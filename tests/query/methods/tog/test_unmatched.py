@@ -41,7 +41,7 @@ def test_a_step_takes_its_words_and_leaves_the_rest(embedder: SentenceTransforme
     [
         ("what is the job of X 's wife ?", "X", "wife", "job"),
         ("the films directed by X starred which actors", "X", "directed", "starred"),
-        ("who directed films that share actors with X", "X", "actors", "directed"),
+        ("who directed films whose actors played in X", "X", "actors", "directed"),
     ],
 )
 def test_words_are_read_away_from_the_topic(

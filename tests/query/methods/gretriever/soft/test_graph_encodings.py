@@ -14,7 +14,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 GRAPH = TextualGraph(
-    ("justin bieber", "jaxon bieber", "canada", "ottawa", "m.0gxnnwp"),
+    ("bram tolliver", "rosa tolliver", "oster", "quillan", "m.0brn7rs"),
     (
         TextualEdge(0, "sibling", 4),
         TextualEdge(4, "sibling", 1),
@@ -35,7 +35,7 @@ def test_a_graph_is_encoded_in_the_order_of_its_parts() -> None:
     assert found.nodes.shape == (5, encode.width)
     assert found.edges.shape == (4, encode.width)
     assert np.array_equal(found.edges[0], found.edges[1])
-    assert np.array_equal(found.nodes[2], encode(["canada"])[0])
+    assert np.array_equal(found.nodes[2], encode(["oster"])[0])
     assert texts_of([GRAPH, GRAPH]) == [*GRAPH.nodes, "sibling", "country of birth", "capital"]
     alone = encoded(TextualGraph(("one",), ()), encode)
     assert (alone.ends.shape, alone.edges.shape) == ((2, 0), (0, encode.width))
@@ -43,23 +43,23 @@ def test_a_graph_is_encoded_in_the_order_of_its_parts() -> None:
 
 def test_encodings_are_remembered_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = "whales live in the sea " * 200
-    first = encodings(tmp_path / "memo.sqlite")(["canada", long])
+    first = encodings(tmp_path / "memo.sqlite")(["oster", long])
     np.testing.assert_allclose(np.linalg.norm(first, axis=1), 1, rtol=1e-5)
     memo = Memo(tmp_path / "memo.sqlite")
     (kind,) = memo.kinds()
     again = encodings(tmp_path / "memo.sqlite")
     assert kind.endswith(again.name)
-    assert np.array_equal(again([long, "canada"]), first[::-1])
+    assert np.array_equal(again([long, "oster"]), first[::-1])
     monkeypatch.setattr(graph_encodings, "_MOST_KNOWN", 2)
-    assert np.array_equal(again(["ottawa", "canada", long])[1:], first)
+    assert np.array_equal(again(["quillan", "oster", long])[1:], first)
 
 
 def test_the_part_of_a_graph_that_a_question_needs() -> None:
     encode = encodings()
-    question = "what is the name of justin bieber brother"
+    question = "who was the sister of bram tolliver"
     part = cut(GRAPH, question, encode, Cutting(nodes=3, edges=1, edge_cost=0.5))
-    assert {"justin bieber", "jaxon bieber", "m.0gxnnwp"} <= set(part.nodes)
-    assert "ottawa" not in part.nodes
+    assert {"bram tolliver", "rosa tolliver", "m.0brn7rs"} <= set(part.nodes)
+    assert "quillan" not in part.nodes
     assert [each.text for each in part.edges].count("sibling") == 2
     assert cut(GRAPH, question, encode, Cutting(nodes=0, edges=0)) == GRAPH
     bare = TextualGraph(GRAPH.nodes, ())
