@@ -5,7 +5,7 @@ from conspectus.storage.settings import ChunkSettings
 from conspectus.storage.text.nlp import Annotation, open_annotator
 
 PASSAGES = {
-    "The Oak House (novel)": "The Oak House was written by the English author Paul Marlow in 2012. It is set in Oxford.",
+    "The Oak House (novel)": "The Oak House was written by English author Paul Marlow in 2012. It is set in Oxford.",
     "Paul Marlow": "Paul Marlow is an English novelist. Marlow won the Greenwell Award. He lives in Oxford.",
     "Oxford": "Oxford is a city in England. The University of Oxford is in Oxford.",
     "Greenwell Award": "The Greenwell Award is a literary award. The award was founded in London.",

@@ -18,7 +18,7 @@ from conspectus.api import open_index
 from tests.conftest import Build
 
 QUOTES = (
-    "The Oak House was written by the English author Paul Marlow in 2012.",
+    "The Oak House was written by English author Paul Marlow in 2012.",
     "Oxford is a city in England.",
 )
 TRUE = "Paul Marlow published The Oak House in 2012 [1]."

@@ -89,7 +89,7 @@ def test_a_follow_up_gets_what_the_last_turn_was_about(
     "question",
     [
         "Who directed Cold Harbour?",
-        "  where is   stephen king from",
+        "  where is   nadia frey from",
         "What is photosynthesis?",
         "And who discovered polonium in the laboratory of the school?",
         "When did Marie Curie say that she was born?",

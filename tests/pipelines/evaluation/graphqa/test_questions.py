@@ -16,8 +16,8 @@ EXPLAGRAPHS = Path(__file__).parents[2] / "data" / "explagraphs"
 def test_explagraphs_is_pooled_and_divided() -> None:
     found = read_graphqa(EXPLAGRAPHS)
     assert (found.name, found.metric) == ("explagraphs", "accuracy")
-    assert [len(part) for part in (found.training, found.validation, found.test)] == [66, 22, 22]
-    assert len({each.id for each in found.questions}) == 110
+    assert [len(part) for part in (found.training, found.validation, found.test)] == [12, 4, 4]
+    assert len({each.id for each in found.questions}) == 20
     assert {answer for each in found.questions for answer in each.answers} == {"support", "counter"}
     first = min(found.questions, key=lambda each: int(each.id.rpartition("-")[2]))
     line = (EXPLAGRAPHS / "sample.tsv").read_text("utf-8").splitlines()[1].split("\t")
