@@ -16,7 +16,20 @@ from conspectus.storage.arrays import Vectors
 
 from tests.tiny_llama import save_llama
 
-DATA = Path(__file__).parent.parent / "data" / "explagraphs_graphs.tsv.gz"
+FOR = ("capable of", "used for", "causes", "desires", "part of", "is a", "has property", "created by")
+AGAINST = ("not capable of", "is not a", "not desires", "not part of", "antonym of", "not causes")
+
+
+def graphs(many: int) -> list[str]:
+    """Return lines of a set without arguments: a counter's graph denies more often than that of a support."""
+    rng, lines = np.random.default_rng(5), []
+    for _ in range(many):
+        stance, denies = ("support", 0.1) if rng.random() < 0.55 else ("counter", 0.4)
+        nodes = [f"thing {number}" for number in rng.permutation(40)[: rng.integers(4, 6)]]
+        relations = [rng.choice(AGAINST if rng.random() < denies else FOR) for _ in nodes[1:]]
+        triples = zip(nodes, relations, nodes[1:], strict=False)
+        lines.append(f"\t\t{stance}\t" + "".join(f"({head}; {relation}; {tail})" for head, relation, tail in triples))
+    return lines
 
 
 class Words:
