@@ -1,4 +1,4 @@
-# make demo   index the example corpus and ask it three questions
+# make demo   index the example corpus and ask it four questions
 # make test   every check that CI runs
 # make lint   style and types only
 # make docs   the guides and the API reference as a site, in build/site
@@ -8,6 +8,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 DEMO := .conspectus/demo
+CORPUS := examples/world/pages examples/novel/*.md
 
 export HF_HUB_OFFLINE = 1
 export TOKENIZERS_PARALLELISM = false
@@ -15,14 +16,14 @@ export TOKENIZERS_PARALLELISM = false
 .PHONY: demo test lint docs format clean
 
 demo: $(INSTALLED)
-	@echo "$$ conspectus index examples/corpus examples/encyclopedia/corpus.jsonl --index $(DEMO)"
-	@$(BIN)/conspectus index examples/corpus examples/encyclopedia/corpus.jsonl --index $(DEMO)
+	@echo "$$ conspectus index $(CORPUS) --index $(DEMO)"
+	@$(BIN)/conspectus index $(CORPUS) --index $(DEMO)
 	@echo; echo "Global: a question about the whole"
-	@$(BIN)/conspectus ask "What are the main themes of Alice's Adventures in Wonderland?" --method global --index $(DEMO)
+	@$(BIN)/conspectus ask "What are the main themes of The House of Weights?" --method global --index $(DEMO)
 	@echo; echo "Multi-hop: no single passage holds the answer"
-	@$(BIN)/conspectus ask "Who directed the film that was shot in or around Leland, North Carolina in 1986?" --index $(DEMO)
+	@$(BIN)/conspectus ask "Who directed the film shot at Marrow, Vey in 1962?" --index $(DEMO)
 	@echo; echo "Single fact"
-	@$(BIN)/conspectus ask "What did the label on the bottle that Alice found say?" --index $(DEMO)
+	@$(BIN)/conspectus ask "What is painted in the hall of the House of Weights?" --index $(DEMO)
 	@echo; echo "Unknown: nothing in the documents supports an answer"
 	@$(BIN)/conspectus ask "Which moons of Jupiter did Galileo discover?" --index $(DEMO)
 

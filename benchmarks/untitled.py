@@ -4,16 +4,18 @@
 
 A suite is indexed with every title empty (its own files stay as they are) and measured by documents. The folder of
 books holds alice_in_wonderland.txt and wizard_of_oz.txt of Project Gutenberg; the 30 questions of
-benchmarks/data/books_questions.jsonl quote what answers them, and a quotation counts as found where one of the first
-chunks holds it. They were written by one person before any method had seen them.
+benchmarks/data/books_questions.jsonl name the places in these books that answer them, and a place counts as found where
+one of the first chunks holds its words. They were written by one person before any method had seen them.
 """
 
 import argparse
 import asyncio
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from conspectus.pipelines.evaluation.jsonl import rows_of
 from conspectus.pipelines.evaluation.metrics import bootstrap, rank_documents, recall_at
@@ -41,8 +43,23 @@ def main() -> None:
         table(f"{folder.name}, titles taken away", index, [(row["question"], tuple(row["supporting"])) for row in rows])
     if options.books:
         index = build(sorted(options.books.glob("*.txt")), KEPT / "books.index", load_settings())
-        asked = [(row["question"], tuple(row["evidence"])) for _, row in rows_of(QUESTIONS)]
+        asked = [(row["question"], quotations(row["evidence"], options.books)) for _, row in rows_of(QUESTIONS)]
         table("novels", index, asked)
+
+
+def quotations(evidence: Sequence[dict[str, Any]], books: Path) -> tuple[str, ...]:
+    """Return the words at places of books, counted in the text with every run of white space as one blank.
+
+    ValueError where a book has other words there: it is another edition.
+    """
+    found = []
+    for place in evidence:
+        text = re.sub(r"\s+", " ", (books / place["book"]).read_text("utf-8"))
+        words = text[place["start"] : place["end"]]
+        if hashlib.sha256(words.encode()).hexdigest()[:16] != place["sha256"]:
+            raise ValueError(f"{place['book']} has other words at {place['start']}")
+        found.append(words)
+    return tuple(found)
 
 
 def untitled(folder: Path) -> Path:

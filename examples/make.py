@@ -45,7 +45,7 @@ def world() -> Iterator[Passage]:
 
 def novel() -> Iterator[Passage]:
     """Yield the chapters of the novel."""
-    _, *chapters = (NOVEL / "The House of Weights.md").read_text("utf-8").split("\n## ")
+    _, *chapters = (NOVEL / "the-house-of-weights.md").read_text("utf-8").split("\n## ")
     for number, chapter in enumerate(chapters, 1):
         heading, text = chapter.split("\n", 1)
         yield f"chapter-{number:02}", heading, text.strip()
@@ -96,13 +96,15 @@ def write_manual(file: Path) -> None:
 
 
 def write_orders(file: Path) -> None:
-    """Write the list of orders as a spreadsheet."""
+    """Write the list of orders as a spreadsheet, unless it holds them already: a new file has a new date in it."""
+    rows = [tuple(int(cell) if cell.isdigit() else cell for cell in row) for row in orders()]
+    if file.is_file() and list(openpyxl.load_workbook(file).worksheets[0].values) == rows:
+        return
     book = openpyxl.Workbook()
-    sheet = book.active
-    assert sheet is not None
+    sheet = book.worksheets[0]
     sheet.title = "Orders"
-    for row in orders():
-        sheet.append([int(cell) if cell.isdigit() else cell for cell in row])
+    for row in rows:
+        sheet.append(row)
     book.save(file)
 
 

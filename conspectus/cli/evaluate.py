@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 @app.command(
     short_help="Measure methods side by side on a question set.",
     epilog=examples(
-        "conspectus evaluate examples/encyclopedia",
-        "conspectus evaluate examples/encyclopedia --methods bm25,ppr --k 2,5 --json result.json",
-        "conspectus evaluate examples/encyclopedia --methods ppr,global:c0 --answers",
+        "conspectus evaluate examples/world",
+        "conspectus evaluate examples/world --methods bm25,ppr --k 2,5 --json result.json",
+        "conspectus evaluate examples/world --methods ppr,global:c0 --answers",
         "conspectus evaluate films --methods tog2,fasttog --topic given,linked --questions 200",
         "conspectus evaluate films --methods fasttog --sweep max_community_size=1,2,4,8 --plot sizes.svg",
     ),
@@ -178,7 +178,7 @@ def questions(
     short_help="Let a model compare the answers of methods in pairs.",
     epilog=examples(
         "conspectus judge questions.jsonl --methods global:c0,ppr --index docs.index",
-        "conspectus judge examples/encyclopedia --methods global:c0,ppr --repeats 2 --json result.json",
+        "conspectus judge examples/world --methods global:c0,ppr --repeats 2 --json result.json",
     ),
 )
 def judge(

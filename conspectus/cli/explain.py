@@ -27,8 +27,8 @@ from conspectus.query.menu import DEFAULT_RETRIEVER
 @app.command(
     short_help="Explain why passages were found, path by path.",
     epilog=examples(
-        'conspectus explain "Who directed the film that was shot in Leland?"',
-        'conspectus explain "Who directed the film that was shot in Leland?" --passage 2 --svg why.svg',
+        'conspectus explain "Who directed the film shot at Marrow, Vey?"',
+        'conspectus explain "Who directed the film shot at Marrow, Vey?" --passage 2 --svg why.svg',
         'conspectus explain "Who directed the film?" --method bm25 --json',
     ),
 )

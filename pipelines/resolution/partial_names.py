@@ -1,4 +1,4 @@
-"""A part of a name for the whole: "Holmes", "Mr. Holmes", "J. Watson" and "Leland" for what was named in full.
+"""A part of a name for the whole: "Holmes", "Mr. Holmes", "J. Watson" and "Marrow" for what was named in full.
 
 Such a name may be many things', so it joins a whole one only where its documents name that one and no other.
 """
@@ -18,7 +18,7 @@ _OFTEN = 3
 
 
 def places(known: Sequence[Known]) -> Iterator[Pair]:
-    """Yield "Leland" with "Leland, North Carolina" where no other Leland is near."""
+    """Yield "Marrow" with "Marrow, Vey" where no other Marrow is near."""
     qualified: defaultdict[str, list[Known]] = defaultdict(list)
     for each in known:
         if _is_qualified(each) and not _is_persons(each):

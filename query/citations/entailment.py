@@ -27,7 +27,7 @@ _OPENERS = frozenset(
 )
 """Words that are capitalised only because a sentence begins with them."""
 _FEW_WORDS = 4
-"""A shorter sentence means something with its question only: "In Leland.\""""
+"""A shorter sentence means something with its question only: "In Marrow.\""""
 _ANNOTATOR = RegexAnnotator()
 
 
@@ -87,8 +87,8 @@ def quotes(sentence: str, sources: Sequence[Source]) -> bool:
 def names_alone(sentence: str, names: Sequence[str]) -> tuple[str, ...]:
     """Return which of some names a sentence consists of; none where it has other words too.
 
-    >>> names_alone("Leland, Lake Forest and Rome", ("Rome", "Lake Forest", "Leland", "Oslo"))
-    ('Lake Forest', 'Leland', 'Rome')
+    >>> names_alone("Marrow, Lake Forest and Rome", ("Rome", "Lake Forest", "Marrow", "Oslo"))
+    ('Lake Forest', 'Marrow', 'Rome')
     """
     found = []
     for name in sorted(names, key=lambda each: (-len(each), each)):

@@ -120,7 +120,7 @@ def test_without_paths_there_is_no_picture() -> None:
 
 
 def test_a_heading_is_broken_where_it_would_pass_the_edge() -> None:
-    asked = QUESTION * 3
+    asked = QUESTION * 5
     picture = svg(replace(told(), question=asked))
     lines = [each for each in read(picture).iter(f"{_SVG}text") if each.get("font-size") == "15"]
     assert len(lines) > 1
