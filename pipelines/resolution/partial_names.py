@@ -196,7 +196,7 @@ def _named_in_full_first(short: Known, long: Known) -> bool:
 
 
 def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:
-    """Yield a lone name with and without a rank ("Fezziwig", "Mr. Fezziwig")."""
+    """Yield a lone name with and without a rank ("Quist", "Mr. Quist")."""
     of_word: defaultdict[str, list[Known]] = defaultdict(list)
     for each in known:
         if len(each.form.words) == 1 and not each.form.qualifier and not each.form.numbers:

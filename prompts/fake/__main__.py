@@ -20,7 +20,7 @@ kinds of faults: {", ".join(FAULT_KINDS)}
 
 A script holds one rule a line; the first match answers, and a reply is made up where there is none:
   {{"match": "capital of France", "reply": "Paris"}}
-  {{"match": "Scrooge", "status": 500, "times": 2}}
+  {{"match": "Ashgrove", "status": 500, "times": 2}}
   {{"match": "report", "reply": {{"title": "A town"}}, "latency": 0.5}}"""
 
 

@@ -16,7 +16,7 @@ FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Failures to inject: `Faults({"429": 0.1, "timeout": 0.01})` or `Faults(script={"Scrooge": "500"})`.
+    """Failures to inject: `Faults({"429": 0.1, "timeout": 0.01})` or `Faults(script={"Ashgrove": "500"})`.
 
     The kinds: 429, 500, 502, 503 and 529 are errors in the API's format; html_502 is a proxy's error page; bad_json
     is a broken body with status 200; timeout never answers; drop closes the connection before the headers; cut closes

@@ -169,7 +169,7 @@ class Replies:
         The keys are those of `Rule` and `FakeReply`; `reply` is text, or JSON to be sent as text:
 
             {"match": "capital of France", "reply": "Paris"}
-            {"match": "Scrooge", "status": 500, "times": 2}
+            {"match": "Ashgrove", "status": 500, "times": 2}
             {"reply": {"entities": []}, "latency": 0.5}
 
         Raises:

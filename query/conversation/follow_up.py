@@ -2,7 +2,7 @@
 
 Every method is asked the *standalone* question: it shapes what is found as well as what is answered. With a language
 model one call rewrites the question. Without one, a question that does not stand alone is given the names that the
-last turns were about, in brackets: "Who directed it? (Maximum Overdrive; Trucks)". One that stands alone is not
+last turns were about, in brackets: "Who directed it? (Cold Harbour; Lanterns)". One that stands alone is not
 touched.
 """
 

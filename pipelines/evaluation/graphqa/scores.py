@@ -25,7 +25,7 @@ def begins_with(text: str, accepted: Sequence[str]) -> float:
 def hit_at_1(text: str, accepted: Sequence[str]) -> float:
     """Return 1 where the first of the answers that a text holds is accepted, else 0.
 
-    >>> hit_at_1("jaxon bieber|jazmyn bieber", ["Jaxon Bieber"]), hit_at_1("jazmyn bieber", ["Jaxon Bieber"])
+    >>> hit_at_1("rosa tolliver|bram tolliver", ["Rosa Tolliver"]), hit_at_1("bram tolliver", ["Rosa Tolliver"])
     (1.0, 0.0)
     """
     return exact_match(text.partition(SEPARATOR)[0], accepted)

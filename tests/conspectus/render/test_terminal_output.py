@@ -22,7 +22,7 @@ def test_what_is_said_cannot_move_the_cursor() -> None:
 
 
 def test_a_triple_without_a_predicate_is_told_by_its_ends() -> None:
-    assert triple_lines(CitedTriple(2, "r", "Marley", "", "Scrooge")) == ["", "[2] Marley | Scrooge"]
+    assert triple_lines(CitedTriple(2, "r", "Roke", "", "Renn")) == ["", "[2] Roke | Renn"]
     assert triple_lines(CitedTriple(1, "r", "Ada", "born_in", "Tarn")) == ["", "[1] Ada | born_in | Tarn"]
 
 

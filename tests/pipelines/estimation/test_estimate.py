@@ -316,7 +316,7 @@ GRAPH = "".join(f"{one}\tis beside\t{other}\n" for one, other in pairwise(f"Harb
 
 def test_a_knowledge_graph_is_counted(tmp_path: Path) -> None:
     """A graph brings communities of its own, and a report on each: the estimate runs the steps of the build."""
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 4)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 4)
     (tmp_path / "kg.tsv").write_text(GRAPH, "utf-8")
     with FakeServer(USUAL) as server:
         plain = local(server)

@@ -7,7 +7,7 @@ from conspectus.pipelines.exchange.graphrag.align import Aligned, Text, joined
 from hypothesis import given
 from hypothesis import strategies as st
 
-TEXT = "Marley was dead.\nThere is no doubt.  Marley was dead.\n\nScrooge signed it."
+TEXT = "Hobson was late.\nNobody was uneasy.  Hobson was late.\n\nStrakes signed it."
 
 
 @given(st.text(st.sampled_from("ab \n北é"), min_size=1, max_size=60), st.data())
@@ -32,17 +32,17 @@ def test_units_that_follow_each_other_are_found_in_turn(units: list[str]) -> Non
 
 
 def test_what_stands_twice_is_found_twice() -> None:
-    found = Text(TEXT).align(["Marley was dead.", "Marley was dead."])
-    assert [each and each.start for each in found] == [0, TEXT.rindex("Marley")]
+    found = Text(TEXT).align(["Hobson was late.", "Hobson was late."])
+    assert [each and each.start for each in found] == [0, TEXT.rindex("Hobson")]
 
 
 @pytest.mark.parametrize(
     ("unit", "prepended"),
     [
-        ("title: a.txt.\nThere is no doubt.", "title: a.txt.\n"),
-        ("title: a.txt\nlang: en\nThere is no doubt.", "title: a.txt\nlang: en\n"),
-        ("note: of two\nlines.\nThere is no doubt.", "note: of two\nlines.\n"),
-        ("There is no doubt.", ""),
+        ("title: a.txt.\nNobody was uneasy.", "title: a.txt.\n"),
+        ("title: a.txt\nlang: en\nNobody was uneasy.", "title: a.txt\nlang: en\n"),
+        ("note: of two\nlines.\nNobody was uneasy.", "note: of two\nlines.\n"),
+        ("Nobody was uneasy.", ""),
     ],
 )
 def test_metadata_before_a_unit_is_not_of_the_document(unit: str, prepended: str) -> None:
@@ -57,16 +57,16 @@ def test_a_line_of_the_document_that_looks_like_metadata_stays() -> None:
 @pytest.mark.parametrize(
     "unit",
     [
-        "There is   no\ndoubt. Marley was dead.",
-        "\ufffdThere is no doubt. Marley was dead.\ufffd",
-        "\ufeffThere is no doubt. Marley was dead.",
-        "title: x.\nThere is no\u00a0doubt. Marley was\tdead.",
+        "Nobody was  \nuneasy. Hobson was late.",
+        "\ufffdNobody was uneasy. Hobson was late.\ufffd",
+        "\ufeffNobody was uneasy. Hobson was late.",
+        "title: x.\nNobody was\u00a0uneasy. Hobson was\tlate.",
     ],
 )
 def test_blanks_and_halves_of_letters_make_no_difference(unit: str) -> None:
     (found,) = Text(TEXT).align([unit])
     assert found is not None
-    assert TEXT[found.start : found.end] == "There is no doubt.  Marley was dead."
+    assert TEXT[found.start : found.end] == "Nobody was uneasy.  Hobson was late."
 
 
 def test_forms_of_letters_make_no_difference() -> None:
@@ -76,7 +76,7 @@ def test_forms_of_letters_make_no_difference() -> None:
     assert unicodedata.normalize("NFKC", text[found.start : found.end]) == "Käse, 北京ガ"
 
 
-@pytest.mark.parametrize("unit", ["Bob Cratchit", "title: x", "  \n", "", "key: value\n", "\ufffd"])
+@pytest.mark.parametrize("unit", ["Bob Ashgrove", "title: x", "  \n", "", "key: value\n", "\ufffd"])
 def test_what_stands_nowhere_is_not_found(unit: str) -> None:
     assert Text(TEXT).align([unit]) == [None]
 
