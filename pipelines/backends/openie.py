@@ -9,7 +9,7 @@ from pathlib import Path
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.backends.llm import AskedModel, MeteredModel, name_phrases
 from conspectus.pipelines.backends.nlp import NlpBackend
-from conspectus.pipelines.exchange.openie.passages import by_chunk, placed
+from conspectus.pipelines.exchange.openie.passages import by_chunk, match_passages
 from conspectus.pipelines.exchange.openie.read import read_open, read_results
 from conspectus.pipelines.runner import Progress, Runner
 from conspectus.pipelines.steps.communities import Earlier
@@ -110,7 +110,7 @@ def _read(
     """Return what a file of either form states of each chunk, by id, what was lost, and a note about it."""
     results = read_results(file)
     if results is not None:
-        found = placed(results, documents, chunks)
+        found = match_passages(results, documents, chunks)
         return found.stated, found.failures, _note(file, "chunks", len(found.stated), len(chunks), settings)
     read = read_open(file, {document.id for document in documents})
     chunks_of: dict[str, list[Chunk]] = {}

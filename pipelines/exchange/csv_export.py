@@ -1,7 +1,7 @@
-"""The tables of an index as CSV (RFC 4180), one file each.
+"""Export the tables of an index as CSV (RFC 4180), one file for each table.
 
-The columns are those of the tables; what is not a text, a number or a truth value is JSON. Relations and mentions also
-have the names of what they join or mention. What is None is an empty cell, as is an empty text.
+The columns are those of the tables; lists and objects are JSON. Relations and mentions have further columns with the
+names of their entities. None and an empty text are both an empty cell.
 """
 
 import csv
@@ -17,22 +17,22 @@ from conspectus.storage.records import Entity, Mention, Relation
 from conspectus.storage.tables import TABLES
 
 FILES = tuple(f"{name}.csv" for name in TABLES)
-"""What is in the folder."""
+"""The files of an export."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""Beginnings of a cell that spreadsheet programs take for a formula, or pass over to see one."""
+"""Beginnings of a cell that a spreadsheet program interprets as a formula, or skips before one."""
 _BOM = "\ufeff"
 
 
 def write_csv(index: Index, to: Path) -> ExportResult:
-    """Write each table as a file of the folder `to`; every value is exactly what the index holds."""
+    """Write each table as a file of the folder `to`, which must not exist; values are exactly those of the index."""
     return _write(index, to, "", lambda text: text)
 
 
 def write_spreadsheet_csv(index: Index, to: Path) -> ExportResult:
-    """The same for spreadsheet programs: no text of a document is run as a formula there.
+    """Write the tables for spreadsheet programs, so that no text of a document is run as a formula.
 
-    A text that begins like one has an apostrophe before it; the files begin with the mark that tells Excel that they
-    are UTF-8.
+    A text that begins like a formula is preceded by an apostrophe. The files begin with a byte order mark, from which
+    Excel recognises UTF-8.
     """
     done = _write(index, to, _BOM, _harmless)
     note = "a text that a spreadsheet would run as a formula has an apostrophe before it"
@@ -41,10 +41,10 @@ def write_spreadsheet_csv(index: Index, to: Path) -> ExportResult:
 
 def _write(index: Index, to: Path, mark: str, text: Callable[[str], str]) -> ExportResult:
     to.mkdir()
-    names = {each.id: each.name for each in index.rows(Entity)}
+    names = {entity.id: entity.name for entity in index.rows(Entity)}
     rows: dict[str, int] = {}
     for table, record in TABLES.items():
-        columns = [each.name for each in fields(record)]
+        columns = [field.name for field in fields(record)]
         added = _ADDED.get(record, {})
         with (to / f"{table}.csv").open("w", encoding="utf-8", newline="") as stream:
             stream.write(mark)
@@ -62,7 +62,7 @@ _ADDED: Mapping[type, Mapping[str, str]] = {
     Relation: {"source": "source_id", "target": "target_id"},
     Mention: {"entity": "entity_id"},
 }
-"""Columns of names, and the columns of the ids that they are looked up by."""
+"""Further columns with names, and the columns of the ids that they are looked up by."""
 
 
 def _cell(value: object, text: Callable[[str], str]) -> str | float | None:
@@ -80,7 +80,7 @@ def _plain(value: object) -> Any:  # noqa: ANN401  (any JSON)
         return asdict(value)
     if isinstance(value, Mapping):
         return dict(value)
-    return [_plain(each) for each in value] if isinstance(value, tuple | list) else value
+    return [_plain(item) for item in value] if isinstance(value, tuple | list) else value
 
 
 def _harmless(text: str) -> str:

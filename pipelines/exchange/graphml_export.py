@@ -1,7 +1,7 @@
-"""The graph of an index as GraphML: entities, relations, and the community of each entity on every level.
+"""Export the graph of an index as GraphML: entities, relations, and the community of each entity on every level.
 
-Attributes bear the names of our columns, and `label` besides, which Gephi shows. Lists are JSON; signs that XML cannot
-hold (most control signs) are U+FFFD. `conspectus index --kg` reads it back.
+The attributes are our columns, and `label`, which Gephi displays. Lists are JSON. Characters that XML cannot contain
+(most control characters) become U+FFFD. `conspectus index --kg` reads the file.
 """
 
 import json
@@ -19,7 +19,7 @@ _HEAD = """<?xml version="1.0" encoding="UTF-8"?>
  xsi:schemaLocation="http://graphml.graphdrawing.org/xmlns http://graphml.graphdrawing.org/xmlns/1.0/graphml.xsd">
 """
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What is no character of XML 1.0."""
+"""What is not a character of XML 1.0."""
 _ENTITY = {
     "label": "string",
     "name": "string",
@@ -40,7 +40,7 @@ _RELATION = {
 
 
 def write_graphml(index: Index, to: Path) -> ExportResult:
-    """Write entities as nodes and relations as directed edges of one file, each with its columns."""
+    """Write entities as nodes and relations as directed edges of the file `to`, with their columns as attributes."""
     entities, relations = index.rows(Entity), index.rows(Relation)
     community_of = _communities(index.rows(Community))
     levels = {f"c{level}": "string" for level in sorted(community_of)}
@@ -53,21 +53,21 @@ def write_graphml(index: Index, to: Path) -> ExportResult:
             cells = _entity(entity)
             cells.update((f"c{level}", found.get(entity.id)) for level, found in sorted(community_of.items()))
             stream.write(f'<node id="{entity.id}">{_data("node", cells)}</node>\n')
-        for each in relations:
-            ends = f'source="{each.source_id}" target="{each.target_id}"'
-            stream.write(f'<edge id="{each.id}" {ends}>{_data("edge", _relation(each))}</edge>\n')
+        for relation in relations:
+            ends = f'source="{relation.source_id}" target="{relation.target_id}"'
+            stream.write(f'<edge id="{relation.id}" {ends}>{_data("edge", _relation(relation))}</edge>\n')
         stream.write("</graph>\n</graphml>\n")
-    lost = sum(any(map(_UNWRITABLE.search, (each.name, each.description, *each.types))) for each in entities)
-    lost += sum(any(map(_UNWRITABLE.search, (each.predicate, each.description))) for each in relations)
-    notes = (f"{lost:,} rows have signs that XML cannot hold; each is U+FFFD now",) if lost else ()
+    lost = sum(any(map(_UNWRITABLE.search, (entity.name, entity.description, *entity.types))) for entity in entities)
+    lost += sum(any(map(_UNWRITABLE.search, (relation.predicate, relation.description))) for relation in relations)
+    notes = (f"{lost:,} rows contain characters that XML cannot contain; these are U+FFFD now",) if lost else ()
     return ExportResult((to,), {"entities": len(entities), "relations": len(relations)}, notes)
 
 
 def _communities(communities: Iterable[Community]) -> Mapping[int, dict[str, str]]:
     """Return the id of the community that each entity is in, by level."""
     found: dict[int, dict[str, str]] = {}
-    for each in communities:
-        found.setdefault(each.level, {}).update(dict.fromkeys(each.entity_ids, each.id))
+    for community in communities:
+        found.setdefault(community.level, {}).update(dict.fromkeys(community.entity_ids, community.id))
     return found
 
 
@@ -76,26 +76,26 @@ def _keys(domain: str, columns: Mapping[str, str]) -> Iterator[str]:
         yield f'<key id="{domain}_{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>\n'
 
 
-def _entity(each: Entity) -> dict[str, object]:
+def _entity(entity: Entity) -> dict[str, object]:
     return {
-        "label": each.name,
-        "name": each.name,
-        "type": each.type,
-        "types": json.dumps(each.types, ensure_ascii=False),
-        "description": each.description,
-        "frequency": each.frequency,
-        "degree": each.degree,
+        "label": entity.name,
+        "name": entity.name,
+        "type": entity.type,
+        "types": json.dumps(entity.types, ensure_ascii=False),
+        "description": entity.description,
+        "frequency": entity.frequency,
+        "degree": entity.degree,
     }
 
 
-def _relation(each: Relation) -> dict[str, object]:
+def _relation(relation: Relation) -> dict[str, object]:
     return {
-        "label": each.predicate,
-        "predicate": each.predicate,
-        "description": each.description,
-        "weight": each.weight,
-        "strength": each.strength,
-        "chunk_ids": json.dumps(each.chunk_ids),
+        "label": relation.predicate,
+        "predicate": relation.predicate,
+        "description": relation.description,
+        "weight": relation.weight,
+        "strength": relation.strength,
+        "chunk_ids": json.dumps(relation.chunk_ids),
     }
 
 

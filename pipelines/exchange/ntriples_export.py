@@ -1,7 +1,7 @@
-"""The graph of an index as N-Triples (W3C recommendation of 2014), with where each statement comes from.
+"""Export the graph of an index as N-Triples (W3C recommendation of 2014), with the sources of every statement.
 
-Names and descriptions stand in it to the letter; the texts of documents do not. `conspectus index --kg` reads the graph
-back (see kg_own.py); what the IRIs mean is in ntriples_terms.py.
+Names and descriptions are exact; the texts of documents are not included. `conspectus index --kg` reads the graph (see
+kg/rdf.py). The IRIs are explained in rdf_terms.py.
 """
 
 import json
@@ -20,13 +20,13 @@ _ESCAPED = re.compile('[\\\\"\x00-\x1f\x7f-\x9f\ufffe\uffff]')
 
 
 def write_ntriples(index: Index, to: Path) -> ExportResult:
-    """Write entities, relations, and the mentions, chunks and documents that they come from, as one file."""
+    """Write entities, relations, and the mentions, chunks and documents that they come from, to the file `to`."""
     tables = (
-        ("entities", (_entity(each) for each in index.rows(Entity))),
-        ("relations", (_relation(each) for each in index.rows(Relation))),
-        ("mentions", (_mention(each) for each in index.rows(Mention))),
-        ("chunks", (_chunk(each) for each in index.rows(Chunk))),
-        ("documents", (_document(each) for each in index.rows(Document))),
+        ("entities", (_entity(entity) for entity in index.rows(Entity))),
+        ("relations", (_relation(relation) for relation in index.rows(Relation))),
+        ("mentions", (_mention(mention) for mention in index.rows(Mention))),
+        ("chunks", (_chunk(chunk) for chunk in index.rows(Chunk))),
+        ("documents", (_document(document) for document in index.rows(Document))),
     )
     rows: dict[str, int] = {}
     triples = 0
@@ -38,77 +38,81 @@ def write_ntriples(index: Index, to: Path) -> ExportResult:
                     stream.write(f"{line} .\n")
                     triples += 1
                 rows[table] += 1
-        predicates = sorted({each.predicate for each in index.rows(Relation)} - {""})
-        for each in predicates:
-            stream.write(f"{_predicate(each)} {_iri(terms.LABEL)} {_literal(each)} .\n")
+        predicates = sorted({relation.predicate for relation in index.rows(Relation)} - {""})
+        for predicate in predicates:
+            stream.write(f"{_predicate(predicate)} {_iri(terms.LABEL)} {_literal(predicate)} .\n")
     return ExportResult((to,), {"triples": triples + len(predicates), **rows})
 
 
-def _entity(each: Entity) -> Iterator[str]:
-    subject = _iri(terms.ENTITY + each.id)
-    yield f"{subject} {_iri(terms.LABEL)} {_literal(each.name)}"
-    for kind in each.types:
+def _entity(entity: Entity) -> Iterator[str]:
+    subject = _iri(terms.ENTITY + entity.id)
+    yield f"{subject} {_iri(terms.LABEL)} {_literal(entity.name)}"
+    for kind in entity.types:
         yield f"{subject} {_iri(terms.RDF + 'type')} {_iri(terms.TYPE_OF + quote(kind, safe=''))}"
-    types = json.dumps(each.types, ensure_ascii=False)
+    types = json.dumps(entity.types, ensure_ascii=False)
     yield f"{subject} {_own('types')} {_literal(types, terms.RDF + 'JSON')}"
-    if each.description:
-        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(each.description)}"
-    yield f"{subject} {_own('frequency')} {_number(each.frequency)}"
-    yield f"{subject} {_own('degree')} {_number(each.degree)}"
+    if entity.description:
+        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(entity.description)}"
+    yield f"{subject} {_own('frequency')} {_number(entity.frequency)}"
+    yield f"{subject} {_own('degree')} {_number(entity.degree)}"
 
 
-def _relation(each: Relation) -> Iterator[str]:
-    subject = _iri(terms.RELATION + each.id)
-    parts = (_iri(terms.ENTITY + each.source_id), _predicate(each.predicate), _iri(terms.ENTITY + each.target_id))
+def _relation(relation: Relation) -> Iterator[str]:
+    subject = _iri(terms.RELATION + relation.id)
+    parts = (
+        _iri(terms.ENTITY + relation.source_id),
+        _predicate(relation.predicate),
+        _iri(terms.ENTITY + relation.target_id),
+    )
     yield " ".join(parts)
     yield f"{subject} {_iri(terms.RDF + 'type')} {_iri(terms.RDF + 'Statement')}"
     for name, part in zip(("subject", "predicate", "object"), parts, strict=True):
         yield f"{subject} {_iri(terms.RDF + name)} {part}"
-    yield f"{subject} {_own('weight')} {_number(each.weight)}"
-    if each.strength is not None:
-        yield f"{subject} {_own('strength')} {_number(each.strength)}"
-    if each.description:
-        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(each.description)}"
-    for chunk in each.chunk_ids:
+    yield f"{subject} {_own('weight')} {_number(relation.weight)}"
+    if relation.strength is not None:
+        yield f"{subject} {_own('strength')} {_number(relation.strength)}"
+    if relation.description:
+        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(relation.description)}"
+    for chunk in relation.chunk_ids:
         yield f"{subject} {_iri(terms.DERIVED)} {_iri(terms.CHUNK + chunk)}"
 
 
-def _mention(each: Mention) -> Iterator[str]:
-    subject = _iri(terms.MENTION + each.id)
-    of = terms.ENTITY + each.entity_id if each.entity_id else terms.RELATION + (each.relation_id or "")
+def _mention(mention: Mention) -> Iterator[str]:
+    subject = _iri(terms.MENTION + mention.id)
+    of = terms.ENTITY + mention.entity_id if mention.entity_id else terms.RELATION + (mention.relation_id or "")
     yield f"{subject} {_own('of')} {_iri(of)}"
-    yield f"{subject} {_iri(terms.DERIVED)} {_iri(terms.CHUNK + each.chunk_id)}"
-    yield f"{subject} {_own('match')} {_literal(each.match)}"
-    if each.surface:
-        yield f"{subject} {_own('surface')} {_literal(each.surface)}"
-    if each.description:
-        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(each.description)}"
-    if each.start is not None and each.end is not None:
-        yield from _span(subject, each.start, each.end)
+    yield f"{subject} {_iri(terms.DERIVED)} {_iri(terms.CHUNK + mention.chunk_id)}"
+    yield f"{subject} {_own('match')} {_literal(mention.match)}"
+    if mention.surface:
+        yield f"{subject} {_own('surface')} {_literal(mention.surface)}"
+    if mention.description:
+        yield f"{subject} {_iri(terms.DESCRIPTION)} {_literal(mention.description)}"
+    if mention.start is not None and mention.end is not None:
+        yield from _span(subject, mention.start, mention.end)
 
 
-def _chunk(each: Chunk) -> Iterator[str]:
-    subject = _iri(terms.CHUNK + each.id)
-    yield f"{subject} {_iri(terms.DERIVED)} {_iri(_document_iri(each.document_id))}"
-    yield from _span(subject, each.start, each.end)
+def _chunk(chunk: Chunk) -> Iterator[str]:
+    subject = _iri(terms.CHUNK + chunk.id)
+    yield f"{subject} {_iri(terms.DERIVED)} {_iri(_document_iri(chunk.document_id))}"
+    yield from _span(subject, chunk.start, chunk.end)
 
 
-def _document(each: Document) -> Iterator[str]:
-    subject = _iri(_document_iri(each.id))
-    if each.title:
-        yield f"{subject} {_iri(terms.LABEL)} {_literal(each.title)}"
-    yield f"{subject} {_own('uri')} {_literal(each.uri)}"
-    yield f"{subject} {_own('sha256')} {_literal(each.sha256)}"
+def _document(document: Document) -> Iterator[str]:
+    subject = _iri(_document_iri(document.id))
+    if document.title:
+        yield f"{subject} {_iri(terms.LABEL)} {_literal(document.title)}"
+    yield f"{subject} {_own('uri')} {_literal(document.uri)}"
+    yield f"{subject} {_own('sha256')} {_literal(document.sha256)}"
 
 
 def _span(subject: str, start: int, end: int) -> Iterator[str]:
-    """Yield where it stands, in characters of the document, the end exclusive."""
+    """Yield the place in the document, in characters, the end exclusive."""
     yield f"{subject} {_own('start')} {_number(start)}"
     yield f"{subject} {_own('end')} {_number(end)}"
 
 
 def _document_iri(id_: str) -> str:
-    return terms.DOCUMENT + quote(id_, safe="")  # an id that the input gave may be any text
+    return terms.DOCUMENT + quote(id_, safe="")  # an id from the input may be any text
 
 
 def _predicate(text: str) -> str:

@@ -1,11 +1,11 @@
-"""The IRIs that our N-Triples use: our own for things and where they stand, those of others where there are any.
+"""The IRIs of our N-Triples: established vocabularies where there are any, our own otherwise.
 
 urn:conspectus:entity:<id>          rdfs:label is its name; <entity> <predicate> <entity> is a relation
 urn:conspectus:predicate:<text>     the predicate, percent-encoded
 urn:conspectus:relation:<id>        an rdf:Statement of that relation, with weight, description, chunks
-urn:conspectus:mention:<id>         a place where an entity or relation is stated, in a chunk
+urn:conspectus:mention:<id>         a place in a chunk that states an entity or relation
 urn:conspectus:chunk:<id>  urn:conspectus:document:<id>
-urn:conspectus:vocabulary#<column>  what the columns of our tables say
+urn:conspectus:vocabulary#<column>  a column of our tables
 """
 
 OWN = "urn:conspectus:"

@@ -1,4 +1,4 @@
-"""Archives: .zip, .tar and gzip. Each member is a file of its own, read by the format that its name says.
+"""Read archives: .zip, .tar and gzip. Every member is read by the format that its suffix names.
 
 Members are unpacked one at a time, to temporary files whose names the archive has no say in. What a member may
 unpack to is bounded by what all together may (`input.max_archive_bytes`), and by how well data is ever packed.
@@ -25,31 +25,31 @@ from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 MAX_PARTS = 200_000
-"""Files that all containers of one nest may hold together."""
+"""Files in all containers of one nest together."""
 
 _BLOCK = 1 << 20
 
 
 class Exhausted(Unreadable):
-    """The whole nest holds more than it may: nothing more of it is read."""
+    """The nest exceeds its limits; nothing more of it is read."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What may still be unpacked, of all containers that lie in one another."""
+    """What may still be unpacked from all nested containers together."""
 
     n_bytes: int
     n_parts: int = MAX_PARTS
 
     def spend_bytes(self, number: int, settings: InputSettings) -> None:
-        """Take bytes away; Exhausted where so many are not left."""
+        """Spend bytes; raises Exhausted if there are too few left."""
         if number > self.n_bytes:
             limit = f"input.max_archive_bytes ({settings.max_archive_bytes})"
             raise Exhausted(f"unpacks to more than {limit}", "the rest was not read")
         self.n_bytes -= number
 
     def spend_part(self) -> None:
-        """Take one part away; Exhausted where none is left."""
+        """Spend one part; raises Exhausted if none is left."""
         if not self.n_parts:
             raise Exhausted(f"holds more than {MAX_PARTS} files", "the rest was not read")
         self.n_parts -= 1
@@ -57,28 +57,28 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """Where a container stands: how many may follow within, itself included, and what all share."""
+    """The position of a container: how many levels are left, this one included, and the shared budget."""
 
     levels: int
     budget: Budget
 
     @classmethod
     def outermost(cls, settings: InputSettings) -> "Nest":
-        """Return the nest of a container that lies in no other."""
+        """Return the nest of an outermost container."""
         return cls(settings.max_nesting, Budget(settings.max_archive_bytes))
 
     def inside(self) -> "Nest":
-        """Return the nest of what lies in this container."""
+        """Return the nest of the parts of this container."""
         return Nest(self.levels - 1, self.budget)
 
     def refuse_too_deep(self, settings: InputSettings) -> None:
-        """Raise Unreadable where no container may stand here."""
+        """Raise Unreadable if containers are nested too deeply."""
         if self.levels < 1:
             raise Unreadable("nested too deeply", f"more than input.max_nesting ({settings.max_nesting}) containers")
 
 
 def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    """Yield the rows of one part of a container, `within` which they are; what cannot be read is lost, and told.
+    """Yield the rows of one part of a container, and `Lost` for what cannot be read; `within` is the path of the part.
 
     `name` decides nothing but the format: the content goes, while it is read, to a temporary file of another name.
     `nest` is that of the container. Raises Exhausted where the budget of the nest is.
@@ -100,7 +100,7 @@ def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest
 
 
 def copy(content: Iterable[bytes], stream: IO[bytes], settings: InputSettings, nest: Nest) -> None:
-    """Write what is unpacked, and count it against the budget first."""
+    """Write unpacked blocks, each after it was charged to the budget."""
     for block in content:
         nest.budget.spend_bytes(len(block), settings)
         stream.write(block)
@@ -113,19 +113,19 @@ def blocks(stream: IO[bytes] | GzipFile) -> Iterator[bytes]:
 
 
 class Names:
-    """The names that a container's parts have had: each is given once."""
+    """The names of the parts of a container; every name is given once."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def take(self, name: str) -> bool:
-        """Tell whether a name is free, and take it."""
+        """Return whether a name is free, and take it."""
         free = name not in self._taken
         self._taken.add(name)
         return free
 
     def unique(self, name: str) -> str:
-        """Return the name as it can be stored, with a number before its suffix if it is taken."""
+        """Return a name that can be stored, with a number before its suffix if it is taken."""
         path = PurePosixPath(clean(storable(name)).replace("/", "_").replace("\\", "_").strip() or "part")
         name, number = path.name, 1
         while not self.take(name):
@@ -223,7 +223,7 @@ def _zip_blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[byt
 
 
 def read_tar(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
-    """Yield the rows of all members, as `read_zip` does. Raises Unreadable where a damaged archive ends."""
+    """Yield the rows of all members, as `read_zip` does. Raises Unreadable at the point where an archive is damaged."""
     nest = nest or Nest.outermost(settings)
     try:
         with path.open("rb") as stream, tarfile.open(fileobj=stream, mode="r:", tarinfo=_Header) as archive:
@@ -233,11 +233,11 @@ def read_tar(path: Path, settings: InputSettings, nest: Nest | None = None) -> I
 
 
 class _Header(tarfile.TarInfo):
-    """A member's header. Those that hold long names or attributes are read whole, so they may not be huge."""
+    """The header of a member. Headers of long names or attributes are read into memory, so their size is bounded."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
-        """Return the header of a block; Unreadable for one that announces very long names, or many for all members."""
+        """Return the header of a block; raises Unreadable if the names it announces are too long or too many."""
         found = super().frombuf(buf, encoding, errors)
         longest = _LONGEST_GLOBAL_HEADER if found.type == tarfile.XGLTYPE else _LONGEST_TAR_HEADER
         if found.type in _WHOLE_HEADERS and found.size > longest:
@@ -277,7 +277,7 @@ def _tar_blocks(member: IO[bytes]) -> Iterator[bytes]:
 
 
 def read_gzip(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
-    """Yield the rows of the one file that is packed: the format is that of the suffix before .gz (.tgz: .tar)."""
+    """Yield the rows of a compressed file, in the format of the suffix before .gz (.tar for .tgz)."""
     nest = nest or Nest.outermost(settings)
     suffix = readable_suffix(path.name)
     inner = ".tar" if suffix == ".tgz" else suffix.removesuffix(".gz")
@@ -302,7 +302,7 @@ def _gzip_blocks(packed: IO[bytes], packed_size: int) -> Iterator[bytes]:
 
 
 def _plain_name(name: str) -> str:
-    """Return a member's name with / between its parts, as it can be stored."""
+    """Return the name of a member with / between its parts, so that it can be stored."""
     return clean(storable(name)).replace("\\", "/").removeprefix("./")
 
 

@@ -1,4 +1,4 @@
-"""Which files an input names, and under which names they are known.
+"""Find the files that an input names, and give them their names.
 
 A file's name (`uri`) is its path below the input that it was found under, so that an index does not depend on
 where the folder lies: for a folder below it, for a glob below its part without wildcards, for a file its own
@@ -25,14 +25,14 @@ _CUT_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file to read, and its name: unique in one reading, POSIX form, never absolute."""
+    """A file to read, and its name: unique within a run, in POSIX form, never absolute."""
 
     path: Path | RemoteFile
     uri: str
 
 
 def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Failure]]:
-    """Return the files that inputs name, sorted by uri, each once, and what could not be followed.
+    """Return the distinct files that inputs name, sorted by uri, and what could not be followed.
 
     An input is a file, a folder, a glob, or a URL that names one of them; URLs are strings, as a Path has no //.
 
@@ -45,10 +45,10 @@ def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Fail
         raise InputError("no input given: name a file, a folder or a glob")
     found: list[_Found] = []
     failures: list[Failure] = []
-    for each in inputs:
-        of_this = list(_of_input(each))
+    for one in inputs:
+        of_this = list(_of_input(one))
         if not of_this:
-            raise InputError(f"no file in {shown(str(each))}")
+            raise InputError(f"no file in {shown(str(one))}")
         found += [item for item in of_this if not isinstance(item, Failure)]
         failures += [item for item in of_this if isinstance(item, Failure)]
     return _named_apart(_once_each(found)), sorted(set(failures), key=lambda failure: failure.item_id)
@@ -56,7 +56,7 @@ def find_files(inputs: Sequence[Path | str]) -> tuple[list[InputFile], list[Fail
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A file, its path below the input, and whether a link was followed on the way."""
+    """A file, its path below the input, and whether a link leads to it."""
 
     path: Path | RemoteFile
     below: str
@@ -64,12 +64,12 @@ class _Found:
 
     @property
     def place(self) -> str:
-        """The full name, by which files are told apart and put in order."""
+        """The full name, by which files are distinguished and sorted."""
         return self.path.place if isinstance(self.path, RemoteFile) else str(self.path.absolute())
 
     @property
     def same(self) -> Path | str:
-        """What is the same for the same file."""
+        """A key that is equal for the same file."""
         return self.path.place if isinstance(self.path, RemoteFile) else self.path.resolve()
 
 
@@ -99,11 +99,11 @@ def _of_input(given: Path | str) -> Iterator[_Found | Failure]:
 
 
 def _of_url(url: str) -> Iterator[_Found | Failure]:
-    for each in find_remote(url):
-        if isinstance(each, RemoteFile):
-            yield _Found(each, each.below)
+    for item in find_remote(url):
+        if isinstance(item, RemoteFile):
+            yield _Found(item, item.below)
         else:
-            yield Failure(STAGE, storable(each.below), each.reason, each.detail)
+            yield Failure(STAGE, storable(item.below), item.reason, item.detail)
 
 
 def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
@@ -116,7 +116,9 @@ def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
     except ValueError as error:
         raise InputError(f"{pattern}: {error}") from error
     matches = [
-        each for each in matches if is_wanted(each.relative_to(root).parts, hidden_too) and not _in_index(each, root)
+        match
+        for match in matches
+        if is_wanted(match.relative_to(root).parts, hidden_too) and not _in_index(match, root)
     ]
     if not matches:
         raise InputError(f"no such file or folder: {pattern}")
@@ -125,7 +127,7 @@ def _of_glob(pattern: Path) -> Iterator[_Found | Failure]:
 
 
 def _in_index(path: Path, root: Path) -> bool:
-    return any(is_index(each) for each in path.parents if each.is_relative_to(root))
+    return any(is_index(parent) for parent in path.parents if parent.is_relative_to(root))
 
 
 def _below(folder: Path, root: Path, real_root: Path) -> Iterator[_Found | Failure]:
@@ -160,21 +162,21 @@ def _failure(path: Path, root: Path, reason: str, detail: str = "") -> Failure:
 
 def _once_each(found: list[_Found]) -> list[_Found]:
     once: dict[Path | str, _Found] = {}
-    for each in sorted(found, key=lambda each: (each.linked, -each.below.count("/"), each.below)):
-        once.setdefault(each.same, each)
+    for item in sorted(found, key=lambda item: (item.linked, -item.below.count("/"), item.below)):
+        once.setdefault(item.same, item)
     return list(once.values())
 
 
 def _named_apart(found: list[_Found]) -> list[InputFile]:
     files: dict[str, InputFile] = {}
-    for each in sorted(found, key=lambda each: (each.below, each.place)):
-        name = next(name for name in _names(each) if name not in files)
-        files[name] = InputFile(each.path, name)
+    for item in sorted(found, key=lambda item: (item.below, item.place)):
+        name = next(name for name in _names(item) if name not in files)
+        files[name] = InputFile(item.path, name)
     return [files[name] for name in sorted(files)]
 
 
 def _names(found: _Found) -> Iterator[str]:
-    """Yield the path below the input, then with ever more of the input's own folders in front."""
+    """Yield the path below the input, then with more and more folders of the input before it."""
     own = tuple(part for part in found.place.split("/") if part)[: -1 - found.below.count("/")]
     for first in range(len(own), -1, -1):
         name = storable("/".join((*own[first:], found.below)))

@@ -1,4 +1,4 @@
-"""How the bytes of a file become text: told from the bytes alone, in bounded memory.
+"""Decode files: the encoding is detected from the bytes alone, in bounded memory.
 
 In this order: a byte order mark; UTF-16 without one, if every second byte is mostly NUL; UTF-8, if the bytes
 are, or if they are so but for a few damaged places (each becomes U+FFFD); else what charset-normalizer finds
@@ -59,12 +59,12 @@ _BLOCK = 1 << 16
 _MOST_CONTROLS = 0.01
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1a\x1b"))
 _NO_CHARSETS = frozenset({"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"})
-"""Codecs that Python calls text encodings and no text is stored in; some take quadratic time."""
+"""Codecs of Python that no file uses for text; some take quadratic time."""
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class Unreadable(InputError):
-    """One file or row cannot be read; it becomes a row of failures."""
+    """A file or row cannot be read. It becomes a row of the table failures."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(f"{reason}: {detail}" if detail else reason)
@@ -74,7 +74,7 @@ class Unreadable(InputError):
 
 
 def text_encoding(path: Path) -> str:
-    """Return the codec that reads a file as text, damaged places apart.
+    """Return the codec that decodes a file as text, apart from damaged places.
 
     Raises Unreadable for an empty file and for one that is no text: known magic numbers, over 1 % control
     characters (NUL among them), or bytes that no encoding makes sense of.
@@ -84,17 +84,17 @@ def text_encoding(path: Path) -> str:
 
 
 def encoding_of(content: bytes) -> str:
-    """Return the codec of bytes, as `text_encoding` does of a file."""
+    """Return the codec of bytes, as `text_encoding` does for a file."""
     return _encoding(io.BytesIO(content))
 
 
 def open_text(path: Path, newline: str | None = None) -> IO[str]:
-    """Open a file for reading as text, in the encoding that it has; `newline` as for `open`."""
+    """Open a file as text in its encoding; `newline` is that of `open`."""
     return path.open(encoding=text_encoding(path), errors="replace", newline=newline)
 
 
 def decoded(data: bytes, declared: str | None = None) -> str:
-    """Return bytes as text: in the charset that they are declared to have where they fit it, else as a file is.
+    """Decode bytes in their declared charset or, if they do not fit it, in the encoding that `text_encoding` detects.
 
     Raises Unreadable as `text_encoding` does.
     """
@@ -108,7 +108,7 @@ def decoded(data: bytes, declared: str | None = None) -> str:
 
 
 def clean(text: str) -> str:
-    """Return text as it is stored: line ends are \\n, and NUL and lone surrogates are U+FFFD.
+    """Return text as it is stored: line ends are \\n, and NUL and lone surrogates become U+FFFD.
 
     Neither of the two can be relied on to survive in files of other programs, and a lone surrogate cannot
     be written at all.
@@ -146,7 +146,7 @@ def _controls(data: bytes) -> int:
 
 
 def _utf16_without_mark(head: bytes) -> str | None:
-    """Return the codec of text in UTF-16 that is for the most part ASCII; the byte order mark is missing."""
+    """Return the codec of UTF-16 without a byte order mark whose text is mostly ASCII."""
     for codec, low, high in (("utf-16-le", head[::2], head[1::2]), ("utf-16-be", head[1::2], head[::2])):
         if 2 * high.count(0) > len(high) and _controls(low) <= _MOST_CONTROLS * len(low):
             return codec
@@ -167,7 +167,7 @@ def _decodes(head: bytes, stream: IO[bytes], codec: str) -> bool:
 
 
 def _sample(stream: IO[bytes]) -> bytes:
-    """Return the first block that is not all ASCII: only such bytes tell encodings apart."""
+    """Return the first block that is not all ASCII; only such bytes distinguish encodings."""
     while (block := stream.read(_BLOCK)) and block.isascii():
         pass
     return block

@@ -1,4 +1,4 @@
-"""Electronic books (EPUB 2 and 3): the chapters in reading order, one text."""
+"""Read electronic books (EPUB 2 and 3): the chapters in reading order, as one text."""
 
 import posixpath
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_PART = 64_000_000
-"""Bytes that one chapter may have."""
+"""Bytes of a chapter."""
 
 _PAGES = ("application/xhtml+xml", "text/html", "application/x-dtbook+xml")
 _METADATA = {
@@ -30,7 +30,7 @@ _METADATA = {
 
 
 def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield a book as one row, its headings as places; a chapter that is damaged or missing is lost.
+    """Yield a book as one row with its headings as places; a chapter that is damaged or missing is `Lost`.
 
     Raises Unreadable for a book whose chapters are encrypted (fonts may be).
     """
@@ -54,32 +54,34 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 
 class _Book:
-    """What the package document of a book says."""
+    """The content of the package document of a book."""
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
-        self._members = {each.filename: each for each in archive.infolist()}
+        self._members = {member.filename: member for member in archive.infolist()}
         container = self._xml("META-INF/container.xml", "no EPUB")
-        name = next((each.get("full-path") or "" for each in container.iter() if local(each) == "rootfile"), "")
+        name = next(
+            (element.get("full-path") or "" for element in container.iter() if local(element) == "rootfile"), ""
+        )
         package = self._xml(name, "the book has no package document")
         folder = posixpath.dirname(name)
         manifest = {
-            each.get("id"): posixpath.normpath(
-                posixpath.join(folder, unquote(each.get("href") or "").partition("#")[0])
+            element.get("id"): posixpath.normpath(
+                posixpath.join(folder, unquote(element.get("href") or "").partition("#")[0])
             )
-            for each in package.iter()
-            if local(each) == "item" and each.get("media-type") in _PAGES
+            for element in package.iter()
+            if local(element) == "item" and element.get("media-type") in _PAGES
         }
-        spine = [each.get("idref") for each in package.iter() if local(each) == "itemref"]
+        spine = [element.get("idref") for element in package.iter() if local(element) == "itemref"]
         self.chapters = list(dict.fromkeys(manifest[id_] for id_ in spine if id_ in manifest))
         if not self.chapters:
             raise Unreadable("damaged document", "the book has no chapters")
         self._refuse_encrypted()
         values: dict[str, list[str]] = {}
-        for each in package.iter():
-            text = " ".join(clean(each.text or "").split())
-            if (each.tag if isinstance(each.tag, str) else "").startswith("{http://purl.org/dc/") and text:
-                values.setdefault(local(each), []).append(text)
+        for element in package.iter():
+            text = " ".join(clean(element.text or "").split())
+            if (element.tag if isinstance(element.tag, str) else "").startswith("{http://purl.org/dc/") and text:
+                values.setdefault(local(element), []).append(text)
         self.title = sensible_title(next(iter(values.get("title", [])), None))
         self.metadata = {ours: "; ".join(values[theirs]) for theirs, ours in _METADATA.items() if theirs in values}
 
@@ -98,6 +100,6 @@ class _Book:
         if "META-INF/encryption.xml" not in self._members:
             return
         root = self._xml("META-INF/encryption.xml", "")
-        covered = {unquote(each.get("URI") or "") for each in root.iter() if local(each) == "CipherReference"}
+        covered = {unquote(element.get("URI") or "") for element in root.iter() if local(element) == "CipherReference"}
         if covered.intersection(self.chapters):
             raise Unreadable("encrypted", "the book is protected against copying")

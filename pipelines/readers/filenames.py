@@ -1,21 +1,21 @@
-"""Names of files: how they are stored, and which are passed over."""
+"""Names of files: how they are stored, and which files are skipped."""
 
 import re
 from collections.abc import Iterable
 
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""Signs that steer what shows them: control signs, line ends of Unicode, changes of direction."""
+"""Characters that affect a terminal: control characters, Unicode line ends, changes of direction."""
 
 _CLUTTER = frozenset({"Thumbs.db", "desktop.ini", "__MACOSX", "__pycache__", "settings.yaml"})
 
 
 def storable(name: str) -> str:
-    """Return a file name with ? for each byte that is no UTF-8 (Python shows them as lone surrogates)."""
+    """Return a file name with ? for every byte that is not UTF-8 (in Python a lone surrogate)."""
     return name.encode("utf-8", "replace").decode("utf-8")
 
 
 def visible(text: str) -> str:
-    r"""Return a text with its control signs written out: none moves a terminal's cursor, or turns what follows around.
+    r"""Return a text with its control characters escaped, so that it cannot affect a terminal.
 
     >>> print(visible("a\x1b[31m.txt\nread: b.txt"))
     a\x1b[31m.txt\x0aread: b.txt
@@ -28,7 +28,7 @@ def _code(sign: int) -> str:
 
 
 def is_wanted(parts: Iterable[str], hidden_too: bool = False) -> bool:
-    """Tell whether a path below an input, in its parts, is neither hidden nor clutter (editors' `name~` too)."""
+    """Return whether a path below an input is neither hidden nor a temporary file (such as `name~`)."""
     return not any(
         part.endswith("~") or part in _CLUTTER or (part.startswith(".") and not hidden_too) for part in parts
     )

@@ -1,4 +1,6 @@
-"""The formats, by suffix, and where each is read. A format's module is imported when the first such file is read."""
+"""The one table of input formats: for every suffix the reader of the format. A new format is a row of `READERS`.
+
+A module is imported when the first file of its format is read."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -37,10 +39,13 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".tgz": ("archives", "read_gzip"),
     ".gz": ("archives", "read_gzip"),
 }
-"""Module and function of each format. A function takes (path, settings), that of a container its nest too."""
+"""The module (in this folder) and function that read a format.
+
+A reader takes (path, settings), that of a container also its nest. It yields `Row` and `Lost`, and raises Unreadable.
+"""
 
 CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz", ".gz"})
-"""Formats that hold files of any format."""
+"""Formats that contain files of any format."""
 
 _SYNONYMS = frozenset({".markdown", ".htm", ".xhtml", ".ndjson", ".tgz"})
 _ADVICE = {
@@ -62,9 +67,18 @@ _ADVICE = {
 
 
 def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -> Iterator[Row | Lost]:
-    """Yield the rows of a file, in file order, by the format that its suffix names; `nest` is what it lies in.
+    """Read the rows of a file with the reader that its suffix names.
 
-    Raises Unreadable, possibly after some rows, where the rest of the file cannot be read.
+    Args:
+        path: The file.
+        settings: The section input: column names and size limits.
+        nest: The containers that the file is in, None for a file on disk.
+
+    Yields:
+        The rows in file order, and `Lost` for every part that cannot be read.
+
+    Raises:
+        Unreadable: The file, or what follows the rows that were yielded, cannot be read.
     """
     suffix = readable_suffix(path.name)
     if not path.is_file():
@@ -77,7 +91,7 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
 
 
 def readable_suffix(name: str) -> str:
-    """Return the suffix of a file name, in small letters; Unreadable where no such format is read.
+    """Return the suffix of a file name in lower case; raises Unreadable if no reader exists for it.
 
     >>> readable_suffix("Report.2024.PDF"), readable_suffix("corpus.jsonl.gz")
     ('.pdf', '.jsonl.gz')
@@ -96,5 +110,5 @@ def readable_suffix(name: str) -> str:
 
 
 def known_formats() -> str:
-    """Return the suffixes that are read, without those that are second names of a format."""
+    """Return the suffixes of all formats, one for each format."""
     return " ".join(suffix for suffix in READERS if suffix not in _SYNONYMS)

@@ -1,4 +1,6 @@
-"""Zip archives from strangers: judged by their directory before anything is inflated, and read in bounds after.
+"""Guards against hostile XML and zip archives.
+
+An archive is checked by its directory before anything is inflated, and read within bounds afterwards.
 
 A small archive can declare, or hide, any amount of data: in one member, in many that share their bytes, or in
 members that hold more than they say.
@@ -44,7 +46,7 @@ def parse_xml(content: bytes, name: str, *, doctype: bool = False) -> "_Element"
 
 
 def refuse_memory(error: Exception) -> None:
-    """Raise Unreadable where a parser ended for want of memory, which is no fault of the markup's."""
+    """Raise Unreadable if a parser ran out of memory, which is not an error of the markup."""
     from lxml import etree
 
     if isinstance(error, etree.XMLSyntaxError) and getattr(error, "code", None) == etree.ErrorTypes.ERR_NO_MEMORY:
@@ -52,22 +54,22 @@ def refuse_memory(error: Exception) -> None:
 
 
 def local(element: "_Element") -> str:
-    """Return an element's name without its namespace; "" for what is no element."""
+    """Return the local name of an element, "" for a comment or processing instruction."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 MAX_BYTES = 2_000_000_000
-"""Bytes that all members may have together once inflated."""
+"""Bytes of all inflated members together."""
 
 MAX_ENTRIES = 100_000
-"""Members that an archive may have."""
+"""Members of an archive."""
 
 MAX_RATIO = 200
-"""Times that a large member may be larger than its compressed form: text is 3 to 50, what is made to harm near 1000."""
+"""Highest compression ratio of a large member: that of text is 3 to 50, that of a zip bomb nearly 1000."""
 
 LARGE = 10_000_000
-"""Bytes from which on a member's ratio counts: a megabyte of blanks harms nobody."""
+"""Bytes from which the ratio of a member is checked: a megabyte of blanks is harmless."""
 
 ZIP_ERRORS = (
     zipfile.BadZipFile,
@@ -80,7 +82,7 @@ ZIP_ERRORS = (
     RuntimeError,
     ValueError,
 )
-"""What zipfile raises for damaged archives."""
+"""The exceptions of zipfile for damaged archives."""
 
 _DIRECTORY_BYTES_AN_ENTRY = 256
 _LOCAL_HEADER = 30
@@ -94,7 +96,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 def open_zip(
     source: Path | IO[bytes], max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES
 ) -> Iterator[zipfile.ZipFile]:
-    """Give an archive that `check_archive` found harmless. Raises Unreadable where it is none, or not harmless."""
+    """Open an archive that passes `check_archive`. Raises Unreadable if it is not an archive or does not pass."""
     if isinstance(source, Path):
         with source.open("rb") as stream, open_zip(stream, max_bytes, max_entries) as archive:
             yield archive
@@ -110,7 +112,7 @@ def open_zip(
 
 
 def check_archive(archive: zipfile.ZipFile, max_bytes: int = MAX_BYTES, max_entries: int = MAX_ENTRIES) -> None:
-    """Raise Unreadable for an archive that may do harm, from its directory alone: nothing is inflated.
+    """Raise Unreadable for an archive that may be harmful, judged by its directory; nothing is inflated.
 
     Refused are too many members, too much data declared, large members that are compressed too well, encrypted
     ones, methods of compression whose output zipfile cannot bound, names that lead out of the archive's folder,
@@ -119,16 +121,16 @@ def check_archive(archive: zipfile.ZipFile, max_bytes: int = MAX_BYTES, max_entr
     members = archive.infolist()
     if len(members) > max_entries:
         raise Unreadable("archive too large", f"{len(members)} members; the limit is {max_entries}")
-    total = sum(each.file_size for each in members)
+    total = sum(member.file_size for member in members)
     if total > max_bytes:
         raise Unreadable("archive too large", f"{total} bytes when inflated; the limit is {max_bytes}")
-    for each in members:
-        _check_member(each)
+    for member in members:
+        _check_member(member)
     _check_overlaps(members, archive.start_dir)
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> bytes:
-    """Return the bytes of a member, never more than it declares.
+    """Return the bytes of a member, never more than its directory entry declares.
 
     Raises Unreadable where it declares more than `limit` or is damaged (one that holds more than it declares
     does not have its checksum).
@@ -164,8 +166,8 @@ def _check_member(info: zipfile.ZipInfo) -> None:
 
 def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:
     spans = sorted(
-        (each.header_offset, each.header_offset + _LOCAL_HEADER + len(each.orig_filename) + each.compress_size)
-        for each in members
+        (member.header_offset, member.header_offset + _LOCAL_HEADER + len(member.orig_filename) + member.compress_size)
+        for member in members
     )
     if spans and spans[0][0] < 0:
         raise Unreadable("damaged archive", "a member begins before the archive")
@@ -174,7 +176,7 @@ def _check_overlaps(members: Sequence[zipfile.ZipInfo], end: int) -> None:
 
 
 def check_directory_size(stream: IO[bytes], max_entries: int) -> None:
-    """Refuse a directory that only a huge number of entries can need: zipfile reads it whole."""
+    """Refuse a directory so large that it has a huge number of entries: zipfile reads it into memory."""
     size = stream.seek(0, 2)
     stream.seek(max(0, size - (1 << 16) - 22 - 20 - 56))  # the longest comment, and the three end records
     tail = stream.read()

@@ -1,4 +1,6 @@
-"""Web pages: the text that a reader sees, with headings, lists and tables, and nothing that only programs read."""
+"""Read web pages: the visible text with headings, lists and tables, without scripts, navigation and forms.
+
+Our own walk over the tree of lxml, because libraries that extract text lose the places of headings."""
 
 import re
 from collections.abc import Iterator
@@ -15,19 +17,19 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_BYTES = 100_000_000
-"""Bytes that a page may have, pictures in it included."""
+"""Bytes of a page, embedded pictures included."""
 
 MAX_CHARACTERS = 20_000_000
-"""Characters of a page without the pictures in it: its tree takes many times as many bytes."""
+"""Characters of a page without embedded pictures; its tree takes many times as many bytes."""
 
 MAX_TAGS = 2_000_000
-"""Signs < of a page."""
+"""Characters < of a page."""
 
 _PICTURE = re.compile(r"(?<=;base64,)[A-Za-z0-9+/=\r\n]{1000,}+")
 _LONG_TAG = re.compile(r"""<[A-Za-z](?:=\s*+"[^"]*+"|=\s*+'[^']*+'|[^>])*+""")
 _LONGEST_TAG = 100_000
 _MOST_ATTRIBUTES = 1_000
-"""Signs = of a tag that is so long: the parser compares each attribute with all before it."""
+"""Characters = of a tag that is so long: the parser compares every attribute with all before it."""
 
 _DECLARES_ENTITY = re.compile(r"<!ENTITY\b")
 
@@ -56,7 +58,7 @@ _WIDER = {
     "shift_jis": "cp932", "euc-kr": "cp949", "ks_c_5601-1987": "cp949", "tis-620": "cp874", "iso-8859-9": "cp1254",
     "macintosh": "mac_roman",
 }  # fmt: skip
-"""What pages that name the left are really written in (WHATWG Encoding Standard)."""
+"""The actual encodings of pages that declare the keys (WHATWG Encoding Standard)."""
 
 _HEAD = 4096
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31});")
@@ -91,7 +93,7 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def parse_page(markup: str) -> "_Element | None":
-    """Return the root of a page: as XML where it says that it is and it is, else as browsers read it.
+    """Return the root of a page: parsed as XML if it is declared and well-formed XML, else as browsers parse it.
 
     None for an empty page. Raises Unreadable where a page would take too much to parse, or declares entities.
     """
@@ -118,7 +120,7 @@ def parse_page(markup: str) -> "_Element | None":
     )
     try:
         root = etree.fromstring(markup.encode("utf-8"), lenient)
-        if any("depth" in each.message.lower() for each in lenient.error_log):
+        if any("depth" in item.message.lower() for item in lenient.error_log):
             raise Unreadable("not a readable web page", "its elements are nested too deeply")
         return root
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -140,7 +142,7 @@ def _refuse_costly(markup: str) -> None:
 
 
 def add_page(root: "_Element", draft: Draft) -> None:
-    """Add what a reader sees of a page to a draft."""
+    """Add the visible text of a page to a draft."""
     from lxml import etree
 
     writer = _Writer(draft)
@@ -160,7 +162,7 @@ def add_page(root: "_Element", draft: Draft) -> None:
 
 
 class _Writer:
-    """Turns the elements of a page, as they open and close, into blocks of a draft."""
+    """Turns the elements of a page, in document order, into blocks of a draft."""
 
     def __init__(self, draft: Draft) -> None:
         self._draft = draft
@@ -214,7 +216,7 @@ class _Writer:
             self._pending.append(text if self._pre and self._row is None else " ".join(_with_edges(text)))
 
     def end_block(self) -> None:
-        """Add what has been written since the last block."""
+        """Add the text since the last block."""
         text = self._take()
         if text and self._draft.add(self._mark + text, self._joint):
             self._joint, self._mark = "\n\n", ""
@@ -234,7 +236,7 @@ class _Writer:
 
 
 def _with_edges(text: str) -> list[str]:
-    """Return the words of a text, with an empty one at each end that is white."""
+    """Return the words of a text, with an empty one at an end that is whitespace."""
     words = text.split()
     if not words:
         return ["", ""]
@@ -249,18 +251,18 @@ def _is_unseen(element: "_Element") -> bool:
 
 
 def _is_layout(table: "_Element") -> bool:
-    """Tell whether a table arranges a page: its cells hold tables, headings or several paragraphs."""
+    """Return whether a table only arranges the page: its cells contain tables, headings or several paragraphs."""
     for element in table.iterdescendants():
         name = local(element).lower()
         if name in ("table", "h1", "h2", "h3", "h4"):
             return True
-        if name == "td" and sum(local(each).lower() == "p" for each in element) > 1:
+        if name == "td" and sum(local(item).lower() == "p" for item in element) > 1:
             return True
     return False
 
 
 def decoded_page(content: bytes) -> str:
-    """Return the markup of a page: by its byte order mark, as UTF-8 if it is, as it says, or as it looks."""
+    """Decode a page: by its byte order mark, as UTF-8 if valid, in its declared encoding, or in a detected one."""
     named = _named_charset(content)
     try:
         encoding = encoding_of(content)

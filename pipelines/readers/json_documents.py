@@ -1,4 +1,4 @@
-"""JSON files: one object with a text, a list of such objects, or an object that holds one such list."""
+"""Read JSON files: one object with a text, a list of such objects, or an object that contains one such list."""
 
 import json
 from collections.abc import Iterator
@@ -19,11 +19,11 @@ from conspectus.pipelines.readers.rows import (
 from conspectus.storage.settings import InputSettings
 
 MAX_VALUES = 5_000_000
-"""Most values of a file, or of a line of JSON Lines: a number takes two bytes in the file and up to forty in memory."""
+"""Values of a file, or of a line of JSON Lines: a number takes two bytes in the file, up to forty in memory."""
 
 
 def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the object with the text column, or each of a list of such objects, numbered from 1.
+    """Yield the object with the text column, or the objects of a list, numbered from 1.
 
     A list may stand for itself or be the value of a key (`{"data": [...]}`), if no other list there has texts.
     Raises Unreadable for other JSON, with the keys that there are, and for a file that is larger than a text of
@@ -59,13 +59,13 @@ def _value(path: Path, settings: InputSettings) -> Any:  # noqa: ANN401  (any JS
 
 
 def value_count(text: str) -> int:
-    """Return how many values JSON holds at most."""
+    """Return an upper bound on the number of values in JSON."""
     return text.count(",") + text.count("[") + text.count("{")
 
 
 def _records(value: dict[str, Any], settings: InputSettings) -> list[Any]:
-    """Return the one list of an object that holds records with a text."""
-    lists = {key: each for key, each in value.items() if isinstance(each, list) and _has_texts(each, settings)}
+    """Return the only list of an object that contains records with a text."""
+    lists = {key: item for key, item in value.items() if isinstance(item, list) and _has_texts(item, settings)}
     if len(lists) > 1:
         raise Unreadable("several lists of texts", f"under the keys {listed(lists)}")
     if not lists:
@@ -74,7 +74,7 @@ def _records(value: dict[str, Any], settings: InputSettings) -> list[Any]:
 
 
 def _has_texts(values: list[Any], settings: InputSettings) -> bool:
-    return any(isinstance(each, dict) and settings.text_column in each for each in values)
+    return any(isinstance(value, dict) and settings.text_column in value for value in values)
 
 
 def _numbered(values: list[Any]) -> Iterator[tuple[int, Record] | Lost]:

@@ -1,4 +1,4 @@
-"""Mail: messages (.eml) and mailboxes (.mbox). A message is a text; what is attached to it is read as a file is."""
+"""Read mail: messages (.eml) and mailboxes (.mbox). A message is a text; an attachment is read like a file."""
 
 import datetime
 import mimetypes
@@ -21,34 +21,34 @@ from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 
 MAX_BYTES = 100_000_000
-"""Bytes of a message: it is parsed in memory, in several times its size. Mail servers take some 25 million."""
+"""Bytes of a message, which takes several times its size in memory. Mail servers accept some 25 million."""
 
 MAX_PARTS = 2_000
-"""Parts of a message, those of messages in it included."""
+"""Parts of a message, including those of attached messages."""
 
 MAX_HEADERS = 100_000
 """Headers of all parts of a message."""
 
 MAX_WORK = 100_000_000
-"""Lines times announced divisions into parts: the parser compares each line with the end of each part it is in."""
+"""Lines times announced boundaries: the parser compares every line with the boundary of every enclosing part."""
 
 MAX_LINES = 5_000_000
-"""Lines of a message: the parser makes each one a string."""
+"""Lines of a message: the parser makes a string of every line."""
 
 MAX_HEADER = 16_000
-"""Characters of a header that are read: its parser takes quadratic time."""
+"""Characters of a header that are parsed: parsing takes quadratic time."""
 
 MAX_PART_HEADER = 2_000
-"""Characters of a header that says what a part is: a file's name with its charset, at the most."""
+"""Characters of a header that describes a part: at most a file name with its charset."""
 
 MAX_HEADER_WORK = 1_000_000_000
-"""Squared characters of all headers that are parsed, each counted once."""
+"""Sum over the distinct parsed headers of their squared lengths."""
 
 _FEW_WORDS = 5
-"""Times that an HTML text is longer than the plain one beside it, when that one only points at it."""
+"""An HTML text longer than its plain alternative by this factor is read: the plain text then only refers to it."""
 
 _PARSER_ERRORS = (LookupError, ValueError, TypeError, AttributeError, RecursionError)
-"""What the standard library's parser raises for some broken headers and bodies, and for parts nested very deeply."""
+"""The exceptions of the standard library for some broken headers and bodies, and for deeply nested parts."""
 
 _SIGNATURES = frozenset(
     {
@@ -60,7 +60,7 @@ _SIGNATURES = frozenset(
         "text/rfc822-headers",
     }
 )
-"""Parts that are about the message, and say nothing of their own."""
+"""Types of parts that only describe the message."""
 
 _BROKEN_HEADER = 500
 _SEPARATOR = b"From "
@@ -68,7 +68,7 @@ _BOUNDARY = re.compile(rb"boundary[\s*0]*=", re.I)
 
 
 class _Count:
-    """How many parts and headers a message has had so far, and its headers that were parsed."""
+    """Counts the parts and headers of a message, and caches the headers that were parsed."""
 
     def __init__(self) -> None:
         self.parts = self.headers = self.work = 0
@@ -76,7 +76,7 @@ class _Count:
 
 
 class _Policy(EmailPolicy):
-    """The default policy, with headers cut at a length that can be parsed, and so many of them and of parts."""
+    """The default policy with bounds on the length and number of headers and on the number of parts."""
 
     count = _Count()
 
@@ -98,7 +98,7 @@ class _Policy(EmailPolicy):
         return name, value[: MAX_PART_HEADER if name.lower().startswith("content-") else MAX_HEADER]
 
     def header_fetch_parse(self, name: str, value: str) -> Any:  # noqa: ANN401  (a header or its source)
-        """Return a header, parsed once however often it is asked for; what it costs to parse is bounded."""
+        """Return a header, which is parsed once; the total cost of parsing is bounded."""
         key = (name, value)
         if key not in self.count.parsed:
             self.count.work += len(value) ** 2
@@ -110,7 +110,7 @@ class _Policy(EmailPolicy):
 
 
 def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
-    """Yield the text of a message, then the rows of what is attached; `within` is an attachment's name.
+    """Yield the text of a message, then the rows of its attachments; `within` is the name of the attachment.
 
     Title is the subject; from, to, cc and date are metadata. The text is the plain one where there is one, else
     that of the HTML. Images that are part of the page and signatures are passed over. An attached message is read
@@ -123,7 +123,7 @@ def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> 
 
 
 def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
-    """Yield the rows of each message of a mailbox, numbered from 1; what is attached is `within` NUMBER/NAME."""
+    """Yield the rows of the messages of a mailbox, numbered from 1; an attachment is `within` NUMBER/NAME."""
     nest = nest or Nest.outermost(settings)
     number = 0
     for number, content in enumerate(_messages(path), start=1):
@@ -145,7 +145,7 @@ def read_mailbox(path: Path, settings: InputSettings, nest: Nest | None = None) 
 
 
 def _messages(path: Path) -> Iterator[bytes | None]:
-    """Yield the messages of a mailbox; None for one that is too large. Each follows a line "From ..."."""
+    """Yield the messages of a mailbox, None for one that is too large. Every message follows a line "From ..."."""
     lines: list[bytes] = []
     size = 0
     begun = False
@@ -187,7 +187,7 @@ def _parsed(content: bytes) -> EmailMessage:
 
 @dataclass(frozen=True, slots=True)
 class _Leaf:
-    """A part of a message that holds something; `text` where it is (part of) what the message says."""
+    """A part of a message with content; `text` marks a part of the text of the message."""
 
     part: EmailMessage
     text: bool
@@ -216,12 +216,12 @@ def _message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) ->
 
 
 def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterator[_Leaf]:
-    """Yield what a message consists of; of alternatives only one has texts that are `wanted`."""
+    """Yield the parts of a message; of alternatives only one is `wanted` as text."""
     kind = part.get_content_type()
     if kind in _SIGNATURES:
         return
     if kind.startswith("multipart/") and part.is_multipart():
-        children = [each for each in part.iter_parts() if isinstance(each, EmailMessage)]
+        children = [child for child in part.iter_parts() if isinstance(child, EmailMessage)]
         best = _best(children, settings) if wanted and kind == "multipart/alternative" else None
         for child in children:
             yield from _leaves(child, wanted and (best is None or child is best), settings)
@@ -233,9 +233,9 @@ def _leaves(part: EmailMessage, wanted: bool, settings: InputSettings) -> Iterat
 
 
 def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> EmailMessage | None:
-    """Return the plain text, or the page where that is blank or far shorter ("your program cannot show this")."""
-    plain = next((each for each in alternatives if each.get_content_type() == "text/plain"), None)
-    pages: list[EmailMessage] = [each for each in alternatives if _html_of(each) is not None]
+    """Return the plain alternative, or the HTML page if the plain one is blank or far shorter."""
+    plain = next((alternative for alternative in alternatives if alternative.get_content_type() == "text/plain"), None)
+    pages: list[EmailMessage] = [alternative for alternative in alternatives if _html_of(alternative) is not None]
     page = pages[-1] if pages else None
     if plain is None:
         return page
@@ -251,14 +251,14 @@ def _best(alternatives: Sequence[EmailMessage], settings: InputSettings) -> Emai
 
 
 def _html_of(part: EmailMessage) -> EmailMessage | None:
-    for each in part.walk():
-        if isinstance(each, EmailMessage) and each.get_content_type() == "text/html":
-            return each
+    for item in part.walk():
+        if isinstance(item, EmailMessage) and item.get_content_type() == "text/html":
+            return item
     return None
 
 
 def _or_none(part: EmailMessage, settings: InputSettings) -> str:
-    """Return the text of a part, "" for one that cannot be read."""
+    """Return the text of a part, "" if it cannot be read."""
     try:
         return _text(part, settings)[0]
     except Unreadable:
@@ -266,12 +266,12 @@ def _or_none(part: EmailMessage, settings: InputSettings) -> str:
 
 
 def _is_decoration(part: EmailMessage) -> bool:
-    """Tell whether a part is an image that the text shows: a logo, a picture between its lines."""
+    """Return whether a part is an image within the text, such as a logo."""
     return part.get_content_maintype() == "image" and (part["content-id"] is not None or not part.is_attachment())
 
 
 def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: InputSettings) -> Row | None:
-    """Return the text that a message's parts are together; None where they hold none."""
+    """Return the joined text of the parts of a message, None if they have none."""
     text = ""
     places: list[Place] = []
     for part in parts:
@@ -339,7 +339,7 @@ def _attachment_rows(part: EmailMessage, names: Names, settings: InputSettings, 
             return
         yield from read_part(name, [content], settings, nest)
         return
-    inner = next((each for each in part.iter_parts() if isinstance(each, EmailMessage)), None)
+    inner = next((child for child in part.iter_parts() if isinstance(child, EmailMessage)), None)
     title = as_title(_header(inner, "subject")) if inner else None
     name = names.unique(_file_name(part) or f"{(title or 'message')[:100]}.eml")
     try:

@@ -1,4 +1,4 @@
-"""Plain text and Markdown: a file is one row, and a very long one several, so that it never fills the memory."""
+"""Read plain text and Markdown. A file is one row, a very long file several, so that memory stays bounded."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _MARKS = re.compile(r"(\*{1,3}|_{2,3}|`+|~~)(\S(?:.*?\S)?)\1")
 
 
 def markdown_places(text: str) -> tuple[Place, ...]:
-    """Return the headings of a Markdown text, as places in it: # to ######, and lines underlined with = or -.
+    """Return the headings of a Markdown text as places: # to ######, and lines underlined with = or -.
 
     What stands in fenced or indented code is none. Labels are without emphasis, links and closing marks.
     """
@@ -65,7 +65,7 @@ def _plain(marked: str) -> str:
 
 
 PART = 250_000
-"""Most characters of a part of a text that is longer than `max_characters`.
+"""Characters of a part of a text that is longer than `max_characters`, at most.
 
 Python stores all characters of a string as wide as its widest: in short parts one emoji widens little else.
 """
@@ -104,7 +104,7 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def _numbered(path: Path, settings: InputSettings) -> Iterator[tuple[int | None, str]]:
-    """Yield the text of a file, clean; in numbered parts if it is longer than `max_characters`."""
+    """Yield the cleaned text of a file, in numbered parts if it is longer than `max_characters`."""
     with open_text(path) as stream:
         text = stream.read(settings.max_characters + 1)
         if len(text) <= settings.max_characters:
@@ -149,7 +149,7 @@ def _parts(blocks: Iterator[str], size: int) -> Iterator[str]:
 
 
 def _end(text: str, start: int, size: int) -> int:
-    """Return where a part ends: after a blank line, a line or a word of its second half, else after `size`."""
+    """Return the end of a part: after a blank line, a line or a word of its second half, else after `size`."""
     for sign in ("\n\n", "\n", " "):
         found = text.rfind(sign, start + size // 2, start + size)
         if found >= 0:
@@ -158,14 +158,14 @@ def _end(text: str, start: int, size: int) -> int:
 
 
 def _front_matter(text: str) -> tuple[dict[str, str], str]:
-    """Return the metadata that a text begins with, and the text behind it."""
+    """Return the metadata at the beginning of a text, and the rest of the text."""
     front = _FRONT_MATTER.match(text, 0, _FRONT_MATTER_REACH)
     values = _mapping(front["block"]) if front else None
     return (values, text[front.end() :]) if front and values is not None else ({}, text)
 
 
 def _mapping(block: str) -> dict[str, str] | None:
-    """Return the mapping that a block of YAML is; None where it is none (it is text then, not an error)."""
+    """Return the mapping of a YAML block, None if it is not a mapping (the block is then part of the text)."""
     try:
         values = yaml.safe_load(block) if _is_harmless(block) else None
         return strings(values) if isinstance(values, dict) else None
@@ -174,7 +174,7 @@ def _mapping(block: str) -> dict[str, str] | None:
 
 
 def _is_harmless(block: str) -> bool:
-    """Tell whether YAML is without aliases (a few can be a huge value) and deep nesting (slow to read)."""
+    """Return whether YAML has no aliases (a few can form a huge value) and no deep nesting (slow to read)."""
     depth = 0
     for event in yaml.parse(block, Loader=yaml.SafeLoader):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)

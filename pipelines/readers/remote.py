@@ -1,4 +1,4 @@
-"""Inputs that are URLs: https by httpx, every other protocol (s3, gs, memory, zip, ftp, ...) by fsspec.
+"""Read inputs that are URLs: https with httpx, every other protocol (s3, gs, memory, zip, ftp, ...) with fsspec.
 
 Names of users, passwords and what stands behind a ? are used to fetch, and stand in no name, failure or message;
 neither do a library's own words, which may hold the URL.
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import httpx
 
 TIMEOUT = 30.0
-"""Seconds without an answer, or without further bytes, after which a server is given up."""
+"""Seconds without a response or further bytes after which a request is aborted."""
 
 MAX_SECONDS = 600.0
-"""Seconds that the content of one file may take in all: a server that sends a byte now and then is not silent."""
+"""Seconds for the whole content of a file: a server that sends a byte now and then never times out otherwise."""
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://|::)")
 _LOCAL = re.compile(r"(?:file|local)://(?:localhost(?=/))?")
@@ -73,7 +73,7 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class Unlisted:
-    """What cannot be reached of an input that is there, by its path below the input."""
+    """A part of an existing input that cannot be reached, by its path below the input."""
 
     below: str
     reason: str
@@ -81,12 +81,12 @@ class Unlisted:
 
 
 def is_url(given: str) -> bool:
-    """Tell whether an input is a URL of a protocol, or a chain of such (zip://a.txt::s3://...)."""
+    """Return whether an input is a URL or a chain of URLs (zip://a.txt::s3://...)."""
     return _URL.match(given) is not None
 
 
 def local_path(url: str) -> Path | None:
-    """Return the path that a file: URL is, whether or not it is written with % signs; None for other URLs."""
+    """Return the path of a file: URL, percent-encoded or not; None for other URLs."""
     if not _LOCAL.match(url) or "::" in url:
         return None
     path = _LOCAL.sub("", url, count=1)
@@ -94,7 +94,7 @@ def local_path(url: str) -> Path | None:
 
 
 def shown(url: str) -> str:
-    """Return a URL without what may be secret.
+    """Return a URL without parts that may be secret.
 
     >>> shown("https://me:key@host.org/a.pdf?token=x"), shown("zip://*.txt::s3://key@bucket/a.zip")
     ('https://host.org/a.pdf', 'zip://*.txt::s3://bucket/a.zip')
@@ -103,7 +103,7 @@ def shown(url: str) -> str:
 
 
 def _parameters_of(link: str) -> re.Pattern[str]:
-    """Return what finds the parameters of a URL; where it is not http, a ? may be a wildcard."""
+    """Return the pattern for the parameters of a URL; except in http, a ? may be a wildcard."""
     return _HTTP_PARAMETERS if link.lower().startswith(("http:", "https:")) else _PARAMETERS
 
 
@@ -121,7 +121,7 @@ def find_remote(url: str) -> Iterator[RemoteFile | Unlisted]:
 
 @contextmanager
 def fetched(file: RemoteFile, settings: InputSettings) -> Iterator[Path]:
-    """Give a temporary file with the content of a remote one. It is fetched anew each time: nothing is kept.
+    """Open a temporary file with the content of a remote one. It is fetched every time; nothing is cached.
 
     Raises Unreadable where it cannot be had, is longer than `max_download_bytes`, or is of a format that is not
     read (which is known before anything is fetched).
@@ -180,12 +180,12 @@ def _http_blocks(url: str) -> Iterator[bytes]:
 
 
 class _Gone(Unreadable):
-    """The server says that there is no such file."""
+    """The server responds that the file does not exist."""
 
 
 @contextmanager
 def _response(url: str) -> Iterator["httpx.Response"]:
-    """Give a server's answer, its body still unread; Unreadable where it is none, or ends too early."""
+    """Open the response of a server, its body unread; raises Unreadable if there is none or it ends too early."""
     import httpx
 
     try:
@@ -232,8 +232,8 @@ def _file_system(url: str) -> tuple[Any, str]:
             system, root = url_to_fs(url)
     except ImportError as error:
         chain = [re.split("://", link, maxsplit=1)[0] for link in url.split("::")]
-        advice = [str(known_implementations.get(each, {}).get("err", "")) for each in chain]
-        wanted = next((each for each in advice if each), f"install what fsspec needs for {protocol}://")
+        advice = [str(known_implementations.get(item, {}).get("err", "")) for item in chain]
+        wanted = next((item for item in advice if item), f"install what fsspec needs for {protocol}://")
         raise MissingPart(f"{shown(url)}: {wanted}") from error
     except (ValueError, TypeError) as error:
         known = protocol in fsspec.available_protocols()
@@ -243,7 +243,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
 
 def _names(system: Any, root: str, url: str) -> dict[str, str]:  # noqa: ANN401  (fsspec has no types)
-    """Return the files of an input, from their path below it to their name in the file system."""
+    """Return the files of an input: for every path below it the name in the file system."""
     if _has_wildcards(root) and not system.exists(root):
         parts = root.split("/")
         fixed = "/".join(parts[: next(at for at, part in enumerate(parts) if _has_wildcards(part))])
@@ -279,7 +279,7 @@ def _fsspec_blocks(system: Any, name: str) -> Iterator[bytes]:  # noqa: ANN401  
 
 @contextmanager
 def _told(url: str) -> Iterator[None]:
-    """Turn what a file system says of an input as a whole into an InputError that names it."""
+    """Turn an error of a file system about a whole input into an InputError that names the input."""
     try:
         with _Library():
             yield
@@ -288,7 +288,7 @@ def _told(url: str) -> Iterator[None]:
 
 
 class _Library:
-    """Turns errors of a file system's library into Unreadable.
+    """Turns the exceptions of a file system's library into Unreadable.
 
     Beside OSError those libraries raise classes of their own that need not be installed here, so that no clause
     can name them: an error whose class is neither built in nor ours is taken for one of them.

@@ -1,4 +1,4 @@
-"""What every format is read into: texts with what is told about them, before they are documents."""
+"""The rows that every reader yields: texts with metadata and places, before they become documents."""
 
 import datetime
 import json
@@ -15,7 +15,7 @@ from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 
 Record = Mapping[str, object]
-"""Columns and their values, as a format holds them."""
+"""The columns of a record and their values."""
 
 _LONGEST_TITLE = 300
 _SHOWN_NAMES = 50
@@ -25,7 +25,7 @@ _MOST_WITHOUT_TEXT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A text. `number` counts from 1, and is None where the file is the text.
+    """A text. `number` counts from 1, and is None if the whole file is the text.
 
     `within` is the path of the text inside its file (a member of an archive, an attachment), "" for none.
     """
@@ -41,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A row, or a part of a file, that cannot be read, and why. `number` and `within` as for a row."""
+    """A row or a part of a file that cannot be read, and the reason. `number` and `within` are those of `Row`."""
 
     number: int | None
     reason: str
@@ -50,7 +50,7 @@ class Lost:
 
 
 def row_of(number: int | None, record: Record, settings: InputSettings) -> Row | Lost:
-    """Return the row that a record with a text column is, or why it is none."""
+    """Return the row of a record with a text column, or the reason why it cannot be read."""
     text = record[settings.text_column]
     if text is None or text == "":
         return Lost(number, "empty")
@@ -77,29 +77,29 @@ def row_of(number: int | None, record: Record, settings: InputSettings) -> Row |
 
 
 def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
-    """Turn numbered records into rows; where none has a text, that is one failure of the file and not one a row.
+    """Turn numbered records into rows. If none has a text, the file fails as a whole instead of row by row.
 
     Raises Unreadable for that, at once after ten thousand, and where there are no records.
     """
     without: list[Lost] = []
     columns: set[str] = set()
     with_text = lost = 0
-    for each in records:
-        if isinstance(each, Lost):
+    for record in records:
+        if isinstance(record, Lost):
             lost += 1
-            yield each
-        elif settings.text_column in each[1]:
+            yield record
+        elif settings.text_column in record[1]:
             with_text += 1
             yield from without
             without.clear()
-            yield row_of(*each, settings)
+            yield row_of(*record, settings)
         else:
-            found = Lost(each[0], *no_column(settings.text_column, each[1]).why)
+            found = Lost(record[0], *no_column(settings.text_column, record[1]).why)
             if with_text:
                 yield found
                 continue
             without.append(found)
-            columns.update(name[:_LONGEST_NAME] for name in islice(each[1], _SHOWN_NAMES - len(columns)))
+            columns.update(name[:_LONGEST_NAME] for name in islice(record[1], _SHOWN_NAMES - len(columns)))
             if len(without) >= _MOST_WITHOUT_TEXT:
                 break
     if without:
@@ -109,36 +109,36 @@ def rows_with_text(records: Iterator[tuple[int, Record] | Lost], settings: Input
 
 
 def no_column(name: str, columns: Collection[str]) -> Unreadable:
-    """Return the error that a table without the text column is; it says which columns there are."""
+    """Return the error for a table without the text column; it names the columns."""
     return Unreadable(f"no text column {name!r} (input.text_column)", f"columns: {listed(columns) or 'none'}")
 
 
 def listed(names: Collection[str]) -> str:
-    """Return names for a message: the first fifty, and of each its beginning."""
+    """Return names for a message: the beginnings of the first fifty."""
     first = ", ".join(name[:_LONGEST_NAME] for name in islice(names, _SHOWN_NAMES))
     return f"{first} and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else first
 
 
 def refuse_doubles(columns: Sequence[str]) -> None:
-    """Raise Unreadable where two columns have one name; nameless ones may be many."""
+    """Raise Unreadable if two columns have the same name; any number may have none."""
     doubles = sorted(name for name, count in Counter(columns).items() if name and count > 1)
     if doubles:
         raise Unreadable("two columns of one name", listed(doubles))
 
 
 def as_title(text: str | None) -> str | None:
-    """Return a text as a title: on one line and of bounded length; None where nothing is left."""
+    """Return a text as a title, on one line and of bounded length; None if nothing is left."""
     return " ".join(clean(text).split())[:_LONGEST_TITLE].strip() or None if text else None
 
 
 def strings(record: Record) -> dict[str, str]:
-    """Return the values as strings (lists and mappings as JSON), without those that are missing."""
+    """Return the values that are not missing as strings; lists and mappings become JSON."""
     values = {clean(str(name)): _string(value) for name, value in record.items()}
     return {name: clean(value) for name, value in values.items() if value is not None}
 
 
 def too_long(settings: InputSettings) -> Unreadable:
-    """Return the error that a text past the limit is."""
+    """Return the error for a text that exceeds the limit."""
     return Unreadable(f"longer than input.max_characters ({settings.max_characters})")
 
 
@@ -175,7 +175,7 @@ _NO_TITLE = re.compile(
 
 @dataclass(slots=True)
 class Draft:
-    """A text that grows at its end. All that goes in is cleaned first, so that places are those of the stored text."""
+    """A text that is built block by block. Blocks are cleaned first, so places are those of the stored text."""
 
     settings: InputSettings
     places: list[Place] = field(default_factory=list)
@@ -184,7 +184,7 @@ class Draft:
     _waiting: list[tuple[str, str, int]] = field(default_factory=list)
 
     def add(self, text: str, joint: str = "\n\n") -> bool:
-        """Add a block, `joint` between it and what stands before; tell whether there was anything to add.
+        """Add a block, with `joint` before it unless it is the first; return whether there was anything to add.
 
         Raises Unreadable where the text becomes longer than a text may be.
         """
@@ -194,7 +194,7 @@ class Draft:
         if self._parts:
             self._parts.append(joint)
             self._length += len(joint)
-        self.places += [Place(self._length, *each) for each in self._waiting]
+        self.places += [Place(self._length, *item) for item in self._waiting]
         self._waiting.clear()
         self._parts.append(text)
         self._length += len(text)
@@ -203,20 +203,20 @@ class Draft:
         return True
 
     def add_heading(self, text: str, level: int) -> None:
-        """Add a heading, and its place."""
+        """Add a heading and its place."""
         label = as_title(text)
         if label:
             self.begin("heading", label, level)
             self.add(text)
 
     def begin(self, kind: str, label: str, level: int = 0) -> None:
-        """Let a place begin with what is added next; one of the same kind (but headings) before any text gives way."""
+        """Begin a place with the next block; an empty earlier one of its kind (except headings) is dropped."""
         if kind != "heading":
-            self._waiting = [each for each in self._waiting if each[0] == "heading"]
+            self._waiting = [item for item in self._waiting if item[0] == "heading"]
         self._waiting.append((kind, clean(label), level))
 
     def text(self) -> str:
-        """Return the text; Unreadable where there is none."""
+        """Return the text; raises Unreadable if there is none."""
         text = "".join(self._parts)
         if not text:
             raise Unreadable("no text")
@@ -224,12 +224,12 @@ class Draft:
 
 
 def folded(text: str) -> str:
-    """Return text with single blanks, without blanks around line breaks, and without signs that are not seen."""
+    """Return text with single blanks, without blanks around line breaks, and without invisible characters."""
     return _AROUND_BREAKS.sub("\n", _BLANKS.sub(" ", _UNSEEN.sub("", text))).strip()
 
 
 def sensible_title(text: str | None) -> str | None:
-    """Return a title as programs write it into a file's properties; None for what is none.
+    """Return a title from a file's properties; None for a default that a program wrote.
 
     >>> sensible_title("Microsoft Word - Report v2.doc"), sensible_title("Annual  Report")
     (None, 'Annual Report')

@@ -1,4 +1,4 @@
-"""Texts from tables: CSV, TSV, JSON Lines and Parquet, read row by row.
+"""Read texts from tables: CSV, TSV, JSON Lines and Parquet, row by row.
 
 Rows are numbered from 1; those of JSON Lines by line, so that a number leads to the place.
 """
@@ -24,17 +24,17 @@ from conspectus.pipelines.readers.rows import (
 from conspectus.storage.settings import InputSettings
 
 MAX_ROW_GROUP = 8_000_000_000
-"""Bytes that a row group of a Parquet file may unpack to; a common one has a hundred million."""
+"""Unpacked bytes of a row group of a Parquet file; a typical one has a hundred million."""
 
 _ROWS_AT_ONCE = 8
-"""Rows of a Parquet file in memory: a text that it holds once, for a thousand rows, is copied for each that is read."""
+"""Rows of a Parquet file in memory: a text that is stored once for a thousand rows is copied for every row."""
 
 _DELIMITERS = ",;\t|"
 _DELIMITERS_OF_TSV = "\t,;|"
 
 
 def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the rows of a CSV or TSV file. Its delimiter is the one of , ; tab | that finds the text column.
+    """Yield the rows of a CSV or TSV file. The delimiter is that of , ; tab | with which the text column exists.
 
     In a file named .tsv the tab is tried first.
     """
@@ -84,7 +84,7 @@ def _csv_records(stream: IO[str], delimiters: str, settings: InputSettings) -> I
 
 
 def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[str], str]:
-    """Return the columns and the delimiter: the first that makes one of the columns the text's."""
+    """Return the columns and the delimiter: the first with which the text column exists."""
     for delimiter in delimiters:
         columns = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
         if text_column in columns:
@@ -93,7 +93,7 @@ def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[s
 
 
 def read_json_lines(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the rows of a file of one JSON object a line."""
+    """Yield the rows of a file with one JSON object per line."""
     with open_text(path) as stream:
         yield from rows_with_text(_json_records(stream, settings), settings)
 
@@ -147,7 +147,7 @@ def _parquet_records(path: Path, settings: InputSettings) -> Iterator[tuple[int,
 
 
 def _lines(stream: IO[str], settings: InputSettings) -> Iterator[str]:
-    """Yield the lines of a stream; Unreadable at one that no text in bounds could have made."""
+    """Yield the lines of a stream; raises Unreadable at a line longer than any text within the limits."""
     # In JSON a character takes up to six; the rest is room for the other columns.
     limit = 6 * settings.max_characters + (1 << 20)
     for number, line in enumerate(iter(partial(stream.readline, limit), ""), start=1):

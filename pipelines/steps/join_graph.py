@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import chain
 
 import numpy as np
-from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ToldThing, ToldTriple
+from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ThingAttributes, TripleAttributes
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.hashing import short_id, short_id_of, sized
 from conspectus.storage.records import GRAPH_FILE, Entity, Origin, Relation
@@ -41,7 +41,7 @@ def _relations(
     # of their letters are two.
     head, ends, middles = sized("relation"), list(map(sized, keys)), list(map(sized, predicates))
     rows = zip(graph.sources.tolist(), graph.stated.tolist(), graph.targets.tolist(), strict=True)
-    told, nothing = graph.told, ToldTriple()
+    told, nothing = graph.triple_attributes, TripleAttributes()
     added = (
         Relation(
             short_id_of(head + ends[source] + middles[said] + ends[target]),
@@ -85,28 +85,28 @@ def _entities(found: Knowledge, graph: ImportedGraph, ids: Sequence[str]) -> lis
     degrees = np.bincount(pairs // len(row_of), minlength=len(row_of)).tolist()
     place_of = {id_: place for place, id_ in enumerate(ids)}
     both = [
-        _told_too(replace(entity, degree=degrees[row_of[entity.id]]), graph.things.get(place_of[entity.id]))
+        _told_too(replace(entity, degree=degrees[row_of[entity.id]]), graph.thing_attributes.get(place_of[entity.id]))
         if entity.id in place_of
         else entity
         for entity in seen
     ]
     seen_ids = {entity.id for entity in seen}
     alone = [
-        _told_alone(Entity(id_, name, NAME, (NAME,), "", 0, degrees[row_of[id_]]), graph.things.get(place))
+        _told_alone(Entity(id_, name, NAME, (NAME,), "", 0, degrees[row_of[id_]]), graph.thing_attributes.get(place))
         for place, (id_, name) in enumerate(zip(ids, graph.names, strict=True))
         if id_ not in seen_ids
     ]
     return sorted_by_id([*both, *alone])
 
 
-def _told_too(entity: Entity, told: ToldThing | None) -> Entity:
+def _told_too(entity: Entity, told: ThingAttributes | None) -> Entity:
     """Return an entity of the documents that is one of the graph's too."""
     brought = told.types if told else ()
     types = tuple(dict.fromkeys([*_types(entity.types, brought), *brought]))
     return replace(entity, type=types[0], types=types, description=told.description if told else entity.description)
 
 
-def _told_alone(entity: Entity, told: ToldThing | None) -> Entity:
+def _told_alone(entity: Entity, told: ThingAttributes | None) -> Entity:
     """Return an entity of the graph alone."""
     if told is None:
         return entity
@@ -127,11 +127,11 @@ def origins(graph: ImportedGraph, found: Knowledge) -> list[Origin]:
     keys = [entity_key(name) for name in graph.names]
     entities, relations = {entity.id for entity in found.entities}, {relation.id for relation in found.relations}
     made: dict[str, Origin] = {}
-    for place, thing in graph.things.items():
+    for place, thing in graph.thing_attributes.items():
         item = short_id("entity", keys[place])
         if item in entities:
             made |= {origin.id: origin for origin in _origins("entities", item, thing.rows)}
-    for place, triple in graph.told.items():
+    for place, triple in graph.triple_attributes.items():
         ends = keys[graph.sources[place]], keys[graph.targets[place]]
         item = short_id("relation", ends[0], graph.predicates[graph.stated[place]], ends[1])
         if item in relations:

@@ -145,7 +145,7 @@ def test_lightrags_own_texts_are_documents_that_are_cited(lightrag: Path, tmp_pa
 def test_a_graph_without_its_texts_is_told_to_be_brought_by_itself(lightrag: Path, tmp_path: Path) -> None:
     done = conspectus("index", "--openie", lightrag, "--index", "i", *REGEX)
     assert (done.status, done.err.count("\n")) == (3, 1)
-    assert "bring it with --kg" in done.err
+    assert "import it with --kg" in done.err
     (tmp_path / "films.txt").write_text(TEXT, "utf-8")
     done = conspectus("index", "films.txt", "--openie", lightrag, "--index", "i", *REGEX)
     assert (done.status, done.err.count("\n")) == (2, 1)
@@ -156,6 +156,6 @@ def test_a_graph_without_its_texts_is_told_to_be_brought_by_itself(lightrag: Pat
     (tmp_path / "kv_store_text_chunks.json").write_text('{"chunk-1": {"content": " "}, "chunk-3": {"content": "Tea."}}')
     index = build("--openie", lightrag, "--set", "build.failure_threshold=1")
     assert {(each.item_id, each.reason) for each in index.rows(Failure)} == {
-        ("graph_chunk_entity_relation.graphml#chunk-2", "a chunk that nobody has"),
+        ("graph_chunk_entity_relation.graphml#chunk-2", "a chunk that is in no file"),
         ("kv_store_text_chunks.json#chunk-1", "a chunk without a text"),
     }

@@ -138,9 +138,9 @@ def _without_common_metadata(units: Sequence[str]) -> list[str]:
         return list(units)
     at = 0
     for prepended, _ in _readings(units[0]):
-        if _METADATA.match(prepended) and all(each.startswith(prepended) for each in units):
+        if _METADATA.match(prepended) and all(unit.startswith(prepended) for unit in units):
             at = len(prepended)
-    return [each[at:] for each in units]
+    return [unit[at:] for unit in units]
 
 
 def _overlap(before: str, after: str) -> int:

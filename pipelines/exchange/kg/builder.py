@@ -1,8 +1,8 @@
-"""Triples as they come in, numbered, and the things that they turn out to be about.
+"""Collect the triples of a graph and resolve its names, ids and labels to things.
 
-A thing is known by its name or by an id. Names that are one name (see `entity_key`) are one thing, and ids that share
-a label stay as many: the one with most triples bears the label alone, so that texts which name it meet it, and each
-other one its id behind it.
+A thing is known by its name or by an id. Names with one `entity_key` are one thing. Ids that share a label remain
+distinct things: the one with the most triples is called by the label alone, so that it is linked to texts that mention
+the label, and the others have their id in parentheses.
 """
 
 import json
@@ -25,10 +25,10 @@ from conspectus.storage.text.normalise import entity_key
 
 @dataclass(frozen=True, slots=True)
 class ForeignRow:
-    """Where it stands: the file, the id that it has there, its place, and what our tables have no column for.
+    """A row of a file: the file, the row's id and position in it, and the content that our tables have no column for.
 
-    The description and the types (a JSON list) are among the details too: of what documents say something else as well,
-    nothing else tells whose words are whose.
+    The details contain the description and the types (a JSON list) too, so that they can be distinguished from what
+    documents say about the same thing.
     """
 
     file: str
@@ -38,7 +38,7 @@ class ForeignRow:
 
 
 def details_of(rest: Mapping[str, str], description: str, types: Sequence[str] = ()) -> dict[str, str]:
-    """Return the details of a row: what is left of it, its description, its types."""
+    """Return the details of a row: its other columns, its description and its types."""
     details = dict(rest)
     if description:
         details["description"] = description
@@ -48,8 +48,8 @@ def details_of(rest: Mapping[str, str], description: str, types: Sequence[str] =
 
 
 @dataclass(frozen=True, slots=True)
-class ToldThing:
-    """What is said of a thing; the first of its types is the one that counts."""
+class ThingAttributes:
+    """The attributes that a file gives a thing; the first type is its main one."""
 
     types: tuple[str, ...] = ()
     description: str = ""
@@ -57,8 +57,8 @@ class ToldThing:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldTriple:
-    """What is said of a triple. `strength` as in conspectus.storage.records.Relation."""
+class TripleAttributes:
+    """The attributes that a file gives a triple. `strength` is that of conspectus.storage.records.Relation."""
 
     weight: float = 1.0
     strength: float | None = None
@@ -66,35 +66,35 @@ class ToldTriple:
     rows: tuple[ForeignRow, ...] = ()
 
 
-def one_thing(told: Sequence[ToldThing]) -> ToldThing:
-    """Return what several rows say of one thing: all types and descriptions, each once, in their order."""
-    if len(told) == 1:
-        return told[0]
-    types = tuple(dict.fromkeys(chain.from_iterable(each.types for each in told)))
-    return ToldThing(types, _texts(each.description for each in told), _rows(told))
+def merged_thing(rows: Sequence[ThingAttributes]) -> ThingAttributes:
+    """Merge the rows of one thing: all distinct types and descriptions, in file order."""
+    if len(rows) == 1:
+        return rows[0]
+    types = tuple(dict.fromkeys(chain.from_iterable(row.types for row in rows)))
+    return ThingAttributes(types, _texts(row.description for row in rows), _file_rows(rows))
 
 
-def one_triple(told: Sequence[ToldTriple]) -> ToldTriple:
-    """Return what several rows say of one triple: the sum of the weights, the mean strength, all descriptions."""
-    if len(told) == 1:
-        return told[0]
-    strengths = [each.strength for each in told if each.strength is not None]
-    return ToldTriple(
-        sum(each.weight for each in told),
+def merged_triple(rows: Sequence[TripleAttributes]) -> TripleAttributes:
+    """Merge the rows of one triple: the sum of the weights, the mean strength, all distinct descriptions."""
+    if len(rows) == 1:
+        return rows[0]
+    strengths = [row.strength for row in rows if row.strength is not None]
+    return TripleAttributes(
+        sum(row.weight for row in rows),
         sum(strengths) / len(strengths) if strengths else None,
-        _texts(each.description for each in told),
-        _rows(told),
+        _texts(row.description for row in rows),
+        _file_rows(rows),
     )
 
 
 def weight_of(text: str) -> float | None:
-    """Return a weight as a file states it, None for what is none."""
+    """Return the weight that a text states, None if it is not a positive number."""
     weight = strength_of(text)
     return weight if weight is not None and weight > 0 else None
 
 
 def strength_of(text: str) -> float | None:
-    """Return a strength as a file states it, None for what is none."""
+    """Return the strength that a text states, None if it is not a finite number."""
     try:
         strength = float(text)
     except ValueError:
@@ -103,29 +103,34 @@ def strength_of(text: str) -> float | None:
 
 
 def types_of(text: str) -> tuple[str, ...]:
-    """Return the types of a JSON list, none where it is no such list."""
+    """Return the types of a JSON list, none if the text is not a JSON list."""
     try:
         values = json.loads(text) if text.lstrip().startswith("[") else []
     except (ValueError, RecursionError):
         return ()
-    return tuple(clean(each) for each in values if isinstance(each, str) and each.strip())
+    return tuple(clean(value) for value in values if isinstance(value, str) and value.strip())
 
 
 def _texts(texts: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(filter(None, texts)))
 
 
-def _rows(told: Sequence[ToldThing] | Sequence[ToldTriple]) -> tuple[ForeignRow, ...]:
-    return tuple(chain.from_iterable(each.rows for each in told))
+def _file_rows(rows: Sequence[ThingAttributes] | Sequence[TripleAttributes]) -> tuple[ForeignRow, ...]:
+    return tuple(chain.from_iterable(row.rows for row in rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportedGraph:
-    """A graph that was brought along: `sources[i]`, `stated[i]`, `targets[i]` are one triple, each once.
+    """A knowledge graph that was read from files.
 
-    `names` are the display names of its things, no two with one `entity_key`; `predicates` are distinct. `failures`
-    are what could not be read, `notes` what else should be known. Where a file says more of a thing or a triple than
-    its names, `things[i]` has it of the thing `names[i]`, `told[i]` of triple i.
+    Attributes:
+        names: The display names of the things; no two have the same `entity_key`.
+        predicates: The distinct predicates.
+        sources, stated, targets: Of each distinct triple the row in `names`, `predicates` and `names` (n_triples,).
+        failures: What could not be read.
+        notes: Sentences about what was left out.
+        thing_attributes: The attributes of things by their row in `names`, where a file gives any.
+        triple_attributes: The attributes of triples by their row, where a file gives any.
     """
 
     names: list[str]
@@ -135,8 +140,8 @@ class ImportedGraph:
     targets: Ints
     failures: list[Failure]
     notes: tuple[str, ...] = ()
-    things: Mapping[int, ToldThing] = field(default_factory=dict)
-    told: Mapping[int, ToldTriple] = field(default_factory=dict)
+    thing_attributes: Mapping[int, ThingAttributes] = field(default_factory=dict)
+    triple_attributes: Mapping[int, TripleAttributes] = field(default_factory=dict)
 
     @property
     def n_triples(self) -> int:
@@ -144,27 +149,27 @@ class ImportedGraph:
         return len(self.sources)
 
 
-class Collector:
-    """Takes triples of names and ids, and labels of ids, in any order.
+class GraphBuilder:
+    """Takes triples of names and ids, and labels of ids, in any order, and builds the graph.
 
-    A label may come before the triple that names its thing, or for a thing that none names: labels wait in the file
-    `waiting`, so that memory holds no more than the triples and what they name.
+    A label may precede the triple that uses its id, or belong to an id that no triple uses. Labels therefore
+    wait in the file `label_file`, and memory is needed only for the triples and what they use.
     """
 
-    def __init__(self, waiting: IO[str]) -> None:
-        self._labels = waiting
+    def __init__(self, label_file: IO[str]) -> None:
+        self._labels = label_file
         self._names: dict[str, int] = {}
         self._ids: dict[str, int] = {}
         self._predicates: dict[str, int] = {}
         self._count = 0
         self._triples: tuple[array[int], array[int], array[int]] = (array("q"), array("q"), array("q"))
-        self._things: defaultdict[int, list[ToldThing]] = defaultdict(list)
-        self._told: dict[int, ToldTriple] = {}
+        self._thing_attributes: defaultdict[int, list[ThingAttributes]] = defaultdict(list)
+        self._triple_attributes: dict[int, TripleAttributes] = {}
         self.failures: list[Failure] = []
         self.notes: list[str] = []
 
     def name(self, text: str) -> int:
-        """Return the number of what has this name."""
+        """Return the number of the thing with this name."""
         number = self._names.get(text)
         if number is None:
             number = self._names[text] = self._count
@@ -172,7 +177,7 @@ class Collector:
         return number
 
     def id(self, text: str) -> int:
-        """Return the number of what has this id."""
+        """Return the number of the thing with this id."""
         number = self._ids.get(text)
         if number is None:
             number = self._ids[text] = self._count
@@ -184,72 +189,73 @@ class Collector:
         return self._predicates.setdefault(text, len(self._predicates))
 
     def literal_predicate(self, text: str) -> int:
-        """Return the number of a predicate that is shown as it stands, though it look like an IRI."""
+        """Return the number of a predicate that is displayed as it is, even if it looks like an IRI."""
         text = " ".join(text.split())
         if "://" in text or text.startswith("urn:"):
             self.label(text, text)
         return self.predicate(text)
 
     def add(self, source: int, predicate: int, target: int) -> None:
-        """Take a triple."""
-        sources, stated, targets = self._triples  # once a triple: no loop
+        """Add a triple."""
+        sources, stated, targets = self._triples  # called for every triple, so written without a loop
         sources.append(source)
         stated.append(predicate)
         targets.append(target)
 
-    def add_told(self, source: int, predicate: int, target: int, told: ToldTriple) -> None:
-        """Take a triple, and what is said of it."""
-        self._told[len(self._triples[0])] = told
+    def add_with_attributes(self, source: int, predicate: int, target: int, attributes: TripleAttributes) -> None:
+        """Add a triple with its attributes."""
+        self._triple_attributes[len(self._triples[0])] = attributes
         self.add(source, predicate, target)
 
-    def thing(self, number: int, told: ToldThing) -> None:
-        """Take what is said of a thing, which is then one of the graph's though no triple names it."""
-        self._things[number].append(told)
+    def thing(self, number: int, attributes: ThingAttributes) -> None:
+        """Add the attributes of a thing, which is then in the graph even if no triple uses it."""
+        self._thing_attributes[number].append(attributes)
 
     def label(self, id_: str, text: str, rank: int = 0) -> None:
-        """Take a label of an id; of several the one with the least rank counts, then the first in the alphabet."""
+        """Add a label of an id. Of several the one with the lowest rank is used, then the alphabetically first."""
         self._labels.write(json.dumps([rank, _shown(text), id_], ensure_ascii=False) + "\n")
 
     def fail(self, item: str, reason: str, detail: str = "") -> None:
-        """Note what could not be read."""
+        """List what could not be read."""
         self.failures.append(Failure(KG, item, reason, clean(detail)[:_LONGEST_DETAIL]))
 
     def graph(self) -> ImportedGraph:
-        """Return the graph; what has a label is an id, the label its name. An id without one is named by itself."""
+        """Return the graph. What has a label is an id, and is called by the label; an id without a label by itself."""
         labels = self._known_labels()
-        sources, stated, targets = (np.array(each, dtype=np.int64) for each in self._triples)
+        sources, stated, targets = (np.array(triple, dtype=np.int64) for triple in self._triples)
         counts = np.bincount(np.concatenate([sources, targets]), minlength=self._count)
         ids = {**self._ids, **{text: number for text, number in self._names.items() if text in labels}}
         plain = {text: number for text, number in self._names.items() if text not in labels}
-        thing_of, names = _things(ids, plain, counts, labels, self._things.keys())
-        said, predicates = _predicates(self._predicates, labels)
-        whole = _distinct(thing_of[sources], said[stated], thing_of[targets], len(names), len(predicates))
+        thing_of, names = _things(ids, plain, counts, labels, self._thing_attributes.keys())
+        predicate_of, predicates = _predicates(self._predicates, labels)
+        resolved = thing_of[sources], predicate_of[stated], thing_of[targets]
+        distinct = _distinct(*resolved, len(names), len(predicates))
         notes = tuple(dict.fromkeys(self.notes))
-        things: defaultdict[int, list[ToldThing]] = defaultdict(list)
-        for number, several in self._things.items():
+        things: defaultdict[int, list[ThingAttributes]] = defaultdict(list)
+        for number, several in self._thing_attributes.items():
             things[int(thing_of[number])] += several
         return ImportedGraph(
             names,
             predicates,
-            *whole,
+            *distinct,
             self.failures,
             notes,
-            {thing: one_thing(several) for thing, several in things.items()},
-            self._told_of(thing_of[sources], said[stated], thing_of[targets], whole) if self._told else {},
+            {thing: merged_thing(several) for thing, several in things.items()},
+            self._merged_attributes(*resolved, distinct) if self._triple_attributes else {},
         )
 
-    def _told_of(
-        self, sources: Ints, stated: Ints, targets: Ints, whole: tuple[Ints, Ints, Ints]
-    ) -> dict[int, ToldTriple]:
-        """Return what is said of the triples as they are in the end, each once, by their place."""
-        place = {triple: row for row, triple in enumerate(zip(*(each.tolist() for each in whole), strict=True))}
-        found: defaultdict[int, list[ToldTriple]] = defaultdict(list)
-        for row, told in self._told.items():
-            found[place[int(sources[row]), int(stated[row]), int(targets[row])]].append(told)
-        return {row: one_triple(several) for row, several in found.items()}
+    def _merged_attributes(
+        self, sources: Ints, stated: Ints, targets: Ints, distinct: tuple[Ints, Ints, Ints]
+    ) -> dict[int, TripleAttributes]:
+        """Return the merged attributes of the distinct triples, by their row in `distinct`."""
+        place = {triple: row for row, triple in enumerate(zip(*(column.tolist() for column in distinct), strict=True))}
+        found: defaultdict[int, list[TripleAttributes]] = defaultdict(list)
+        for row, attributes in self._triple_attributes.items():
+            found[place[int(sources[row]), int(stated[row]), int(targets[row])]].append(attributes)
+        return {row: merged_triple(several) for row, several in found.items()}
 
     def _known_labels(self) -> dict[str, str]:
-        """Return the labels of what a triple names."""
+        """Return the labels of the ids that are used."""
         best: dict[str, tuple[int, str]] = {}
         self._labels.seek(0)
         for line in self._labels:
@@ -263,7 +269,7 @@ _LONGEST_DETAIL = 200
 
 
 def _distinct(sources: Ints, stated: Ints, targets: Ints, n_names: int, n_predicates: int) -> tuple[Ints, Ints, Ints]:
-    """Return triples each once, in ascending order: as one number each where 64 bits hold it, which sorts faster."""
+    """Return the distinct triples in ascending order; if one 64-bit number can hold a triple, sorting is faster."""
     if n_names**2 * n_predicates < np.iinfo(np.int64).max:
         keys, whole_target = np.divmod(np.unique((sources * n_predicates + stated) * n_names + targets), n_names)
         whole_source, whole_stated = np.divmod(keys, n_predicates)
@@ -279,9 +285,9 @@ def _things(
     labels: Mapping[str, str],
     described: Set[int],
 ) -> tuple[Ints, list[str]]:
-    """Return the thing that each number is, -1 for what no triple names, and the names of the things.
+    """Return the thing of each number, -1 if no triple uses the number, and the names of the things.
 
-    Of those in `described` more is said: they are things without a triple too.
+    The numbers in `described` have attributes, and are things even without a triple.
     """
     thing_of = np.full(len(counts), -1, dtype=np.int64)
     names: list[str] = []
@@ -305,10 +311,10 @@ def _things(
         later += [(id_, number) for _, id_, number in others]
     for id_, number in sorted(later):
         name = _shown(labels.get(id_, "")) or local_name(id_)
-        for told in (local_name(id_), id_):
+        for suffix in (local_name(id_), id_):
             if entity_key(name) in taken:
-                name = f"{_shown(labels.get(id_, '')) or local_name(id_)} ({told})"
-        while entity_key(name) in taken:  # a label that looks like another one with its id
+                name = f"{_shown(labels.get(id_, '')) or local_name(id_)} ({suffix})"
+        while entity_key(name) in taken:  # the label looks like another label with its id
             name = f"{name} ({id_})"
         give(name, [number])
 
@@ -327,28 +333,28 @@ def _things(
 
 
 def _predicates(numbers: Mapping[str, int], labels: Mapping[str, str]) -> tuple[Ints, list[str]]:
-    """Return the place of each predicate, and their texts: the label, a name by itself, or its id where it needs one.
+    """Return the row of each predicate, and the texts of the predicates: the label or, failing that, the name.
 
-    Predicates that share a label, or the last part of an IRI, are told apart by their ids.
+    Predicates that share a label, or the last part of an IRI, are distinguished by their ids.
     """
-    shown = {each: _shown(labels.get(each, "")) or local_name(each) for each in numbers}
+    shown = {id_: _shown(labels.get(id_, "")) or local_name(id_) for id_ in numbers}
     bearers: defaultdict[str, list[str]] = defaultdict(list)
-    for each, name in shown.items():
-        bearers[name].append(each)
+    for id_, name in shown.items():
+        bearers[name].append(id_)
     texts: dict[str, str] = {}
     for name, several in bearers.items():
-        for each in several:
-            texts[each] = name if len(several) == 1 else f"{name} ({each})" if each in labels else _shown(each)
+        for id_ in several:
+            texts[id_] = name if len(several) == 1 else f"{name} ({id_})" if id_ in labels else _shown(id_)
     distinct = sorted(set(texts.values()))
     place = {text: i for i, text in enumerate(distinct)}
-    said = np.zeros(len(numbers), dtype=np.int64)
-    for each, number in numbers.items():
-        said[number] = place[texts[each]]
-    return said, distinct
+    rows = np.zeros(len(numbers), dtype=np.int64)
+    for id_, number in numbers.items():
+        rows[number] = place[texts[id_]]
+    return rows, distinct
 
 
 def local_name(id_: str) -> str:
-    """Return the last part of an IRI, and anything else as it is.
+    """Return the last part of an IRI; any other text is returned as it is.
 
     >>> local_name("http://dbpedia.org/resource/New_York_City"), local_name("Q90")
     ('New_York_City', 'Q90')

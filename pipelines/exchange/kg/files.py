@@ -1,4 +1,4 @@
-"""The files that a knowledge graph comes in: compressed or not, read line by line or in blocks."""
+"""Read files of a knowledge graph, compressed or not, by lines or in blocks."""
 
 import bz2
 import gzip
@@ -13,19 +13,19 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def suffix_of(path: Path) -> str:
-    """Return what a file's name ends with, less the ending of its compression, in small letters.
+    """Return the suffix of a file in lower case, without that of its compression.
 
     >>> suffix_of(Path("dump.NT.gz"))
     '.nt'
     """
-    names = [each.lower() for each in path.suffixes]
+    names = [suffix.lower() for suffix in path.suffixes]
     if names and names[-1] in {".gz", ".bz2"}:
         names.pop()
     return names[-1] if names else ""
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file with their numbers, from 1, without their ends; InputError where it cannot be read."""
+    """Yield the lines of a file with their numbers, from 1, without their ends; InputError if it cannot be read."""
     try:
         with _opened(path) as stream:
             for number, line in enumerate(stream, start=1):
@@ -35,7 +35,7 @@ def lines_of(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def blocks_of(path: Path, size: int = 1 << 16) -> Iterator[bytes]:
-    """Yield the content of a file in blocks; InputError where it cannot be read."""
+    """Yield the content of a file in blocks; InputError if it cannot be read."""
     try:
         with _opened(path) as stream:
             while block := stream.read(size):

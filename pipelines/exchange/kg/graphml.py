@@ -1,7 +1,11 @@
-"""Things and triples from GraphML: our own export's, LightRAG's and nano-graphrag's, and any other program's.
+"""Read things and triples from GraphML (Brandes et al. 2002): our own export, LightRAG, nano-graphrag, other programs.
 
-A thing is a node's name, which is an attribute of it or its id; nodes of one file that share a name stay as many. What
-an edge says (predicate, relation, label, ...) is the predicate; LightRAG has keywords in its place, nano-graphrag none.
+A thing is called by an attribute of its node, or by the node's id; nodes of one file that share a name remain distinct.
+An attribute of the edge (predicate, relation, label, ...) is the predicate; LightRAG has keywords instead, and
+nano-graphrag nothing.
+
+The file is streamed and may be hostile: document types are refused, so no entity is ever declared; nothing outside the
+file is looked up; and depth, values and tags are bounded.
 """
 
 from collections import Counter
@@ -11,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.pipelines.exchange.kg.builder import (
-    Collector,
     ForeignRow,
-    ToldThing,
-    ToldTriple,
+    GraphBuilder,
+    ThingAttributes,
+    TripleAttributes,
     details_of,
     strength_of,
     types_of,
@@ -32,12 +36,12 @@ MOST_SIGNS = 10_000_000
 """Characters of one value, and bytes of one tag."""
 DEEPEST = 256
 _LABELS = {"NodeLabel", "EdgeLabel"}
-"""Where yEd has what is shown, within the graphics of a node or an edge."""
+"""The elements in which yEd stores the displayed label of a node or an edge."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphmlItem:
-    """A node, or an edge where it has a source and a target. `attributes` are by name; `line` is where it begins."""
+    """A node, or an edge with a source and a target. `attributes` are by name; `line` is its first line."""
 
     id: str
     source: str
@@ -49,7 +53,7 @@ class GraphmlItem:
 
 @dataclass(frozen=True, slots=True)
 class Graphml:
-    """A file's nodes and edges in its order, and the names of the attributes that it declares."""
+    """The nodes and edges of a file in file order, and the names of the attributes that it declares."""
 
     nodes: list[GraphmlItem]
     edges: list[GraphmlItem]
@@ -58,7 +62,7 @@ class Graphml:
 
 
 def parse_graphml(path: Path) -> Graphml:
-    """Return what a file holds; InputError where it is no GraphML, or goes beyond the bounds."""
+    """Return the content of a file; InputError if it is not GraphML or exceeds the bounds."""
     from xml.parsers import expat
 
     reading = _GraphmlParser(path)
@@ -69,12 +73,12 @@ def parse_graphml(path: Path) -> Graphml:
         for block in _blocks(path):
             fed += len(block)
             parser.Parse(block, not block)
-            if fed - parser.CurrentByteIndex > MOST_SIGNS:  # a tag that does not end
+            if fed - parser.CurrentByteIndex > MOST_SIGNS:  # the tag does not end
                 raise InputError(f"{path}: a tag of more than {MOST_SIGNS:,} bytes")
     except (expat.ExpatError, ValueError, LookupError) as error:
-        raise InputError(f"{path} is no XML: {error}") from error
+        raise InputError(f"{path} is not XML: {error}") from error
     if not reading.is_graphml:
-        raise InputError(f"{path} is no GraphML: its root is no graphml element")
+        raise InputError(f"{path} is not GraphML: its root is not a graphml element")
     return reading.found()
 
 
@@ -84,7 +88,7 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 class _GraphmlParser:
-    """Takes the events of a parser."""
+    """Takes the events of expat and collects nodes and edges."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -103,7 +107,7 @@ class _GraphmlParser:
         self.is_graphml = False
 
     def watch(self, parser: "XMLParserType") -> None:
-        """Take the events of this parser."""
+        """Register with a parser."""
         self._parser = parser
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = self._doctype
@@ -112,19 +116,19 @@ class _GraphmlParser:
         parser.CharacterDataHandler = self._characters
 
     def found(self) -> Graphml:
-        """Return what was read; what an item does not say, the defaults of the file do."""
+        """Return the nodes and edges; attributes that an item lacks have the defaults of the file."""
         for item in (*self._nodes, *self._edges):
             for name, value in self._defaults["edge" if item.is_edge else "node"].items():
                 item.attributes.setdefault(name, value)
         return Graphml(self._nodes, self._edges, frozenset(self._names.values()), self._hyperedges)
 
     def _doctype(self, *_: object) -> None:
-        raise InputError(f"{self._path} declares a document type, which no GraphML needs and a trap may")
+        raise InputError(f"{self._path} declares a document type, which GraphML never needs and an attack may")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         if self._depth > DEEPEST:
-            raise InputError(f"{self._path}: elements stand more than {DEEPEST} deep in each other")
+            raise InputError(f"{self._path}: elements are nested more than {DEEPEST} deep")
         name = tag.rpartition(":")[2]
         if self._depth == 1:
             self.is_graphml = name == "graphml"
@@ -143,7 +147,7 @@ class _GraphmlParser:
         elif name == "default" and self._key:
             self._listen()
         elif self._data is not None:
-            # Markup within a value is some editor's drawing: of that only what is shown counts.
+            # Markup within a value is an editor's drawing, of which only the displayed label is read.
             if name in _LABELS:
                 self._listen()
             else:
@@ -198,7 +202,7 @@ class _GraphmlParser:
 
 
 SEPARATOR = "<SEP>"
-"""What LightRAG and nano-graphrag write between texts and ids of several chunks."""
+"""The separator of LightRAG and nano-graphrag between texts and ids of several chunks."""
 
 _NAMES = ("name", "label", "title", "nodegraphics")
 _TYPES = ("type", "entity_type", "category", "kind")
@@ -207,15 +211,15 @@ _PREDICATES = ("predicate", "relation", "relationship", "label", "edge label", "
 KEYWORDS = "keywords"
 
 
-def read_graphml(path: Path, into: Collector, language: str = "") -> None:
-    """Read a file of nodes and edges; InputError where it is no GraphML.
+def read_graphml(path: Path, into: GraphBuilder, _language: str = "") -> None:
+    """Read a file of nodes and edges; InputError if it is not GraphML.
 
-    A node without a name, a second one of an id, an edge to a node that is not there, and a weight that is none are
-    failures, whose item is the line; what the tables have no column for is kept with the rows' origins.
+    A node without a name, a second node of an id, an edge to a missing node and an invalid weight are failures, whose
+    item is the line. Attributes that our tables have no column for are stored in the table origins.
     """
     graph = parse_graphml(path)
     if not graph.nodes:
-        into.fail(path.name, "no node of GraphML")
+        into.fail(path.name, "no nodes")
     if graph.hyperedges:
         into.notes.append(f"{graph.hyperedges:,} hyperedges of {path.name} left out: they join more than two things")
     reading = _GraphmlReader(path, into, is_rag(graph))
@@ -225,21 +229,21 @@ def read_graphml(path: Path, into: Collector, language: str = "") -> None:
 
 
 def is_rag(graph: Graphml) -> bool:
-    """Tell whether LightRAG or nano-graphrag made it: their nodes name the chunks that they come from."""
+    """Return whether LightRAG or nano-graphrag wrote the file: their nodes list the chunks that they come from."""
     return {"entity_type", "source_id"} <= graph.declared
 
 
 class _GraphmlReader:
-    """Gives the nodes and edges of one file to a collector."""
+    """Adds the nodes and edges of one file to the graph."""
 
-    def __init__(self, path: Path, into: Collector, is_rag: bool) -> None:
+    def __init__(self, path: Path, into: GraphBuilder, is_rag: bool) -> None:
         self._path = path
         self._into = into
         self._is_rag = is_rag
         self._number: dict[str, int] = {}
 
     def nodes(self, nodes: Iterable[GraphmlItem]) -> None:
-        """Take the nodes."""
+        """Add the nodes."""
         named = [(node, self._name(node)) for node in nodes]
         bearers = Counter(entity_key(name) for _, name in named)
         for ordinal, (node, name) in enumerate(named):
@@ -258,11 +262,11 @@ class _GraphmlReader:
                 self._into.thing(number, self._thing(node, ordinal))
 
     def edge(self, edge: GraphmlItem, ordinal: int) -> None:
-        """Take an edge."""
+        """Add an edge."""
         source, target = self._number.get(edge.source), self._number.get(edge.target)
         if source is None or target is None:
             missing = edge.source if source is None else edge.target
-            self._fail(edge, "an edge to a node that is not there", missing)
+            self._fail(edge, "an edge to a missing node", missing)
             return
         used = dict(edge.attributes)
         predicate = self._text(used, _PREDICATES)
@@ -273,16 +277,16 @@ class _GraphmlReader:
         description = self._text(used, _DESCRIPTIONS)
         weight = self._measured(edge, used, "weight", weight_of)
         strength = self._measured(edge, used, "strength", strength_of)
-        told = ToldTriple(
+        content = TripleAttributes(
             1.0 if weight is None else weight,
             strength,
             description,
             (self._row(edge.id or f"{edge.source} -> {edge.target}", ordinal, used, description),),
         )
-        self._into.add_told(source, self._into.literal_predicate(clean(predicate)), target, told)
+        self._into.add_with_attributes(source, self._into.literal_predicate(clean(predicate)), target, content)
 
     def _name(self, node: GraphmlItem) -> str:
-        """Return what a node is called."""
+        """Return the name of a node."""
         if not self._is_rag:
             names = {key.lower(): text for key, text in node.attributes.items()}
             for attribute in _NAMES:
@@ -290,7 +294,7 @@ class _GraphmlReader:
                     return " ".join(clean(names[attribute]).split())
         return unquoted(clean(node.id)) if self._is_rag else " ".join(clean(node.id).split())
 
-    def _thing(self, node: GraphmlItem, ordinal: int) -> ToldThing:
+    def _thing(self, node: GraphmlItem, ordinal: int) -> ThingAttributes:
         name = self._name(node)
         used = {
             key: text
@@ -302,7 +306,7 @@ class _GraphmlReader:
         if self._is_rag:
             types = tuple(map(unquoted, types))
         description = self._text(used, _DESCRIPTIONS)
-        return ToldThing(types, description, (self._row(node.id, ordinal, used, description, types),))
+        return ThingAttributes(types, description, (self._row(node.id, ordinal, used, description, types),))
 
     def _row(
         self, id_: str, ordinal: int, rest: Mapping[str, str], description: str, types: Sequence[str] = ()
@@ -319,7 +323,7 @@ class _GraphmlReader:
         return ""
 
     def _joined(self, text: str) -> str:
-        """Return a text; of several in one field each once."""
+        """Return a text; of several in one field, the distinct ones."""
         if not self._is_rag:
             return clean(text)
         parts = (unquoted(clean(part)) for part in text.split(SEPARATOR))
@@ -331,7 +335,7 @@ class _GraphmlReader:
         text = attributes.pop(name, "").strip()
         value = read(text) if text else None
         if text and value is None:
-            self._fail(edge, f"a {name} that is none", text)
+            self._fail(edge, f"not a {name}", text)
         return value
 
     def _fail(self, item: GraphmlItem, reason: str, detail: str = "") -> None:
@@ -339,7 +343,7 @@ class _GraphmlReader:
 
 
 def predicate_of_keywords(text: str) -> str:
-    """Return what LightRAG's keywords of an edge say as its predicate, in small letters as those of documents compare.
+    """Return LightRAG's keywords of an edge as a predicate, in lower case.
 
     >>> predicate_of_keywords("Power<SEP>conflict,  rivalry")
     'power, conflict, rivalry'
@@ -348,6 +352,6 @@ def predicate_of_keywords(text: str) -> str:
 
 
 def unquoted(text: str) -> str:
-    """Return a text without the quotes around it that nano-graphrag and early LightRAG leave there."""
+    """Return a text without the quotes that nano-graphrag and early versions of LightRAG leave around it."""
     text = " ".join(text.split())
     return text[1:-1].strip() if len(text) > 1 and text[0] == text[-1] == '"' else text

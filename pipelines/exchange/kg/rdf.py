@@ -1,4 +1,8 @@
-"""Triples in N-Triples (W3C recommendation of 2014), and the first three terms of N-Quads."""
+"""Read triples in N-Triples (W3C recommendation of 2014), and the first three terms of N-Quads.
+
+N-Triples is a regular language, so one pattern reads a line. pyoxigraph 0.5 is a little faster, but a line of nested
+triple terms crashes the process.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,10 +12,10 @@ from urllib.parse import unquote
 
 from conspectus.pipelines.exchange import rdf_terms as terms
 from conspectus.pipelines.exchange.kg.builder import (
-    Collector,
     ForeignRow,
-    ToldThing,
-    ToldTriple,
+    GraphBuilder,
+    ThingAttributes,
+    TripleAttributes,
     details_of,
     strength_of,
     types_of,
@@ -34,14 +38,15 @@ LABELS = {
     "http://www.w3.org/2000/01/rdf-schema#label": 0,
     "http://www.w3.org/2004/02/skos/core#prefLabel": 1,
 }
-"""Predicates that say what a thing is called, the better first; they make no triple."""
+"""Predicates whose object is a label of the subject, with their rank; they make no triple."""
 
 
-def read_ntriples(path: Path, into: Collector, language: str) -> None:
-    """Read a line a triple: IRIs and blank nodes are ids, literals are names, and labels name the ids.
+def read_ntriples(path: Path, into: GraphBuilder, language: str) -> None:
+    """Read one triple a line: IRIs and blank nodes are ids, literals are names, and labels name the ids.
 
-    Literals in other languages than `language` are left out, and how many these are is noted; of labels one without a
-    language, or in another, serves where there is none. What we exported ourselves is read as `OwnStatements` does.
+    Literals in languages other than `language` are left out, and a note gives their number. A label in another language
+    is used only if there is no other. A line that is not a triple is a failure. Statements that Conspectus exported are
+    read by `OwnStatements`.
     """
     foreign = 0
     own = OwnStatements(path, into)
@@ -56,7 +61,7 @@ def read_ntriples(path: Path, into: Collector, language: str) -> None:
             continue
         found = _LINE.fullmatch(text)
         if found is None:
-            into.fail(item, "no triple of N-Triples", text)
+            into.fail(item, "not a triple of N-Triples", text)
             continue
         iri, blank, predicate, target_iri, target_blank, literal, _, tag = found.groups()[:8]
         try:
@@ -84,7 +89,7 @@ def read_ntriples(path: Path, into: Collector, language: str) -> None:
 
 
 def unescaped(text: str) -> str:
-    r"""Return a text with its escapes resolved; ValueError for one that there is not.
+    r"""Return a text with its escapes resolved; ValueError for an unknown escape.
 
     >>> unescaped(r"Caf\u00E9 \"Flore\"")
     'Café "Flore"'
@@ -100,17 +105,17 @@ def _escape(found: re.Match[str]) -> str:
         return _SHORT[sign]
     code = int(short or long, 16)
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-        raise ValueError(f"an escape of no character {found[0]}")
+        raise ValueError(f"an escape that is not a character {found[0]}")
     return chr(code)
 
 
 def _blank(label: str, path: Path) -> str:
-    """Return the id of a blank node, which is one within its file only."""
+    """Return the id of a blank node, which is valid only within its file."""
     return f"_:{label}@{path.name}"
 
 
 def _distance(tag: str | None, language: str) -> int:
-    """Return 0 for the wanted language, 1 for a kind of it (en-GB for en), 2 for none, 3 for another."""
+    """Return 0 for the wanted language, 1 for a variant of it (en-GB for en), 2 for none, 3 for another."""
     if not tag:
         return 2
     wanted, has = language.lower(), tag.lower()
@@ -120,8 +125,8 @@ def _distance(tag: str | None, language: str) -> int:
 
 
 @dataclass(slots=True)
-class _Said:
-    """What the lines say of one subject so far: texts, and the IRIs of what a relation joins."""
+class _Subject:
+    """The statements about one subject so far: literals, and the IRIs of the parts of a relation."""
 
     item: str
     texts: dict[str, str] = field(default_factory=dict)
@@ -138,55 +143,57 @@ _ENDS = {terms.RDF + "subject": "subject", terms.RDF + "predicate": "predicate",
 
 
 class OwnStatements:
-    """Takes the statements of a file whose subject is one of ours, in any order."""
+    """Takes the statements whose subject is an IRI of Conspectus, in any order: types, descriptions, weights."""
 
-    def __init__(self, path: Path, into: Collector) -> None:
+    def __init__(self, path: Path, into: GraphBuilder) -> None:
         self._path = path
         self._into = into
-        self._entities: dict[str, _Said] = {}
-        self._relations: dict[str, _Said] = {}
+        self._entities: dict[str, _Subject] = {}
+        self._relations: dict[str, _Subject] = {}
         self._left_out = 0
 
     def take(self, item: str, subject: str, predicate: str, value: str | None, thing: str) -> None:
-        """Take a statement; `value` is its literal, None where its object is the IRI `thing`."""
+        """Take a statement; `value` is its literal, None if its object is the IRI `thing`."""
         into = self._into
         if subject.startswith(terms.ENTITY):
-            said = self._entities.setdefault(subject, _Said(item))
+            about = self._entities.setdefault(subject, _Subject(item))
             if predicate == terms.LABEL and value is not None:
                 into.label(subject, value)
             elif predicate.startswith(terms.PREDICATE) and value is None:
                 into.add(into.id(subject), predicate_of(into, predicate), into.id(thing))
             elif predicate in _TEXTS and value is not None:
-                said.texts[_TEXTS[predicate]] = value
+                about.texts[_TEXTS[predicate]] = value
         elif subject.startswith(terms.RELATION):
-            said = self._relations.setdefault(subject, _Said(item))
+            about = self._relations.setdefault(subject, _Subject(item))
             if predicate in _TEXTS and value is not None:
-                said.texts[_TEXTS[predicate]] = value
+                about.texts[_TEXTS[predicate]] = value
             elif predicate in _ENDS and value is None:
-                said.ends[_ENDS[predicate]] = thing
+                about.ends[_ENDS[predicate]] = thing
         elif not subject.startswith(terms.PREDICATE):
             self._left_out += 1
 
     def end(self) -> None:
-        """Give all that was said to the collector."""
+        """Add the entities and relations to the graph, once all statements were taken."""
         into = self._into
-        for ordinal, (iri, said) in enumerate(self._entities.items()):
-            types, description = types_of(said.texts.get("types", "")), said.texts.get("description", "")
-            into.thing(into.id(iri), ToldThing(types, description, (self._row(iri, ordinal, description, types),)))
-        for ordinal, (iri, said) in enumerate(self._relations.items()):
-            ends = said.ends
-            if len(ends) < len(_ENDS) or not ends["predicate"].startswith(terms.PREDICATE):
-                into.fail(said.item, "a relation without subject, predicate and object", iri)
-                continue
-            weight = self._measured(said, "weight", weight_of)
-            told = ToldTriple(
-                1.0 if weight is None else weight,
-                self._measured(said, "strength", strength_of),
-                said.texts.get("description", ""),
-                (self._row(iri, ordinal, said.texts.get("description", "")),),
+        for ordinal, (iri, about) in enumerate(self._entities.items()):
+            types, description = types_of(about.texts.get("types", "")), about.texts.get("description", "")
+            into.thing(
+                into.id(iri), ThingAttributes(types, description, (self._row(iri, ordinal, description, types),))
             )
-            into.add_told(
-                into.id(ends["subject"]), predicate_of(into, ends["predicate"]), into.id(ends["object"]), told
+        for ordinal, (iri, about) in enumerate(self._relations.items()):
+            ends = about.ends
+            if len(ends) < len(_ENDS) or not ends["predicate"].startswith(terms.PREDICATE):
+                into.fail(about.item, "a relation without subject, predicate and object", iri)
+                continue
+            weight = self._measured(about, "weight", weight_of)
+            attributes = TripleAttributes(
+                1.0 if weight is None else weight,
+                self._measured(about, "strength", strength_of),
+                about.texts.get("description", ""),
+                (self._row(iri, ordinal, about.texts.get("description", "")),),
+            )
+            into.add_with_attributes(
+                into.id(ends["subject"]), predicate_of(into, ends["predicate"]), into.id(ends["object"]), attributes
             )
         if self._left_out:
             into.notes.append(
@@ -197,14 +204,14 @@ class OwnStatements:
     def _row(self, iri: str, ordinal: int, description: str, types: Sequence[str] = ()) -> ForeignRow:
         return ForeignRow(self._path.name, iri, ordinal, details_of({}, description, types))
 
-    def _measured(self, said: _Said, name: str, read: Callable[[str], float | None]) -> float | None:
-        text = said.texts.get(name)
+    def _measured(self, about: _Subject, name: str, read: Callable[[str], float | None]) -> float | None:
+        text = about.texts.get(name)
         value = None if text is None else read(text)
         if text is not None and value is None:
-            self._into.fail(said.item, f"a {name} that is none", text)
+            self._into.fail(about.item, f"not a {name}", text)
         return value
 
 
-def predicate_of(into: Collector, iri: str) -> int:
+def predicate_of(into: GraphBuilder, iri: str) -> int:
     """Return the number of the predicate that an IRI of ours stands for."""
     return into.literal_predicate(clean(unquote(iri.removeprefix(terms.PREDICATE), errors="replace")))

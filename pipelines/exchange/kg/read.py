@@ -1,10 +1,10 @@
-"""A knowledge graph from files: the format by the name's ending, and the labels of its ids."""
+"""Read a knowledge graph from files; the suffix of a file names its format."""
 
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 
-from conspectus.pipelines.exchange.kg.builder import Collector, ImportedGraph
+from conspectus.pipelines.exchange.kg.builder import GraphBuilder, ImportedGraph
 from conspectus.pipelines.exchange.kg.files import suffix_of
 from conspectus.pipelines.exchange.kg.graphml import read_graphml
 from conspectus.pipelines.exchange.kg.rdf import read_ntriples
@@ -13,7 +13,7 @@ from conspectus.pipelines.exchange.kg.wikidata import read_wikidata
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import KgSettings
 
-_READERS: dict[str, Callable[[Path, Collector, str], None]] = {
+_READERS: dict[str, Callable[[Path, GraphBuilder, str], None]] = {
     ".tsv": read_tsv,
     ".txt": read_txt,
     ".csv": read_csv,
@@ -24,20 +24,26 @@ _READERS: dict[str, Callable[[Path, Collector, str], None]] = {
     ".graphml": read_graphml,
 }
 _IN_MEMORY = 16 << 20
-"""Bytes of labels that wait in memory before they go to a file."""
+"""Bytes of labels that are kept in memory before they go to a file."""
 
 
 def read_graph(settings: KgSettings) -> ImportedGraph | None:
-    """Return the graph of all files together, None where the settings name none.
+    """Read the files of a knowledge graph as one graph.
 
-    What is no triple is among its failures. InputError where a file cannot be read, is of no known format, or where
-    no triple and no thing could be read at all.
+    Args:
+        settings: The section kg: the files, files of labels, and the language of labels and literals.
+
+    Returns:
+        The graph, None if the settings name no files. Lines that are not a triple are among its failures.
+
+    Raises:
+        InputError: A file cannot be read or has an unknown suffix, or the files contain no triple and no thing.
     """
     if not settings.files:
         return None
-    with SpooledTemporaryFile(_IN_MEMORY, mode="w+", encoding="utf-8", newline="\n") as waiting:
-        into = Collector(waiting)
-        for path in sorted(map(Path, settings.files), key=lambda each: (each.name, str(each))):
+    with SpooledTemporaryFile(_IN_MEMORY, mode="w+", encoding="utf-8", newline="\n") as label_file:
+        into = GraphBuilder(label_file)
+        for path in sorted(map(Path, settings.files), key=lambda file: (file.name, str(file))):
             reader = _READERS.get(suffix_of(path))
             if reader is None:
                 raise InputError(f"{path}: a graph is read from {' '.join(_READERS)}, each also .gz or .bz2")

@@ -1,6 +1,6 @@
-"""A Wikidata JSON dump: an array with one entity a line, read a line at a time.
+"""Read a Wikidata JSON dump: an array with one entity a line, read line by line.
 
-What is kept are the statements whose value is an item, of preferred or normal rank, and the labels of what these name.
+Read are the statements of preferred or normal rank whose value is an item, and the labels of the entities they use.
 """
 
 import json
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.exchange.kg.builder import Collector
+from conspectus.pipelines.exchange.kg.builder import GraphBuilder
 from conspectus.pipelines.exchange.kg.files import lines_of
 
 _ANY_LANGUAGE = "mul"
@@ -16,8 +16,8 @@ _ANY_LANGUAGE = "mul"
 _KINDS = {"item": "Q", "property": "P", "lexeme": "L"}
 
 
-def read_wikidata(path: Path, into: Collector, language: str) -> None:
-    """Read a dump; a line that is no entity is a failure. Statements of a deprecated rank are left out."""
+def read_wikidata(path: Path, into: GraphBuilder, language: str) -> None:
+    """Read a dump; a line that is not an entity is a failure. Statements of a deprecated rank are left out."""
     for number, line in lines_of(path):
         text = line.strip().removesuffix(b",").strip()
         if text in (b"", b"[", b"]"):
@@ -29,7 +29,7 @@ def read_wikidata(path: Path, into: Collector, language: str) -> None:
             into.fail(item, "not JSON", str(error))
             continue
         if not isinstance(entity, dict) or not isinstance(entity.get("id"), str) or not entity["id"].strip():
-            into.fail(item, "no entity of Wikidata", text[:100].decode("utf-8", "replace"))
+            into.fail(item, "not an entity of Wikidata", text[:100].decode("utf-8", "replace"))
             continue
         id_ = entity["id"].strip()
         for rank, code in enumerate((language, _ANY_LANGUAGE)):
@@ -41,20 +41,20 @@ def read_wikidata(path: Path, into: Collector, language: str) -> None:
 
 
 def _statements(entity: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (property, item) of the statements that are kept."""
+    """Yield the (property, item) pairs of the statements that are read."""
     for predicate, several in _mapping(entity.get("claims")).items():
-        for each in several if isinstance(several, list) else ():
-            statement = _mapping(each)
+        for value in several if isinstance(several, list) else ():
+            statement = _mapping(value)
             snak = _mapping(statement.get("mainsnak"))
-            value = _mapping(_mapping(snak.get("datavalue")).get("value"))  # of an item; others have no id
+            content = _mapping(_mapping(snak.get("datavalue")).get("value"))  # only an item has an id
             if statement.get("rank") in {"preferred", "normal"} and snak.get("snaktype") == "value":
-                target = _entity_id(value)
+                target = _entity_id(content)
                 if target:
                     yield predicate, target
 
 
 def _entity_id(value: Mapping[str, Any]) -> str:
-    """Return the id of an entity that is a value; older dumps give its kind and number only."""
+    """Return the id of an entity; older dumps give only its kind and number."""
     if isinstance(value.get("id"), str):
         return str(value["id"])
     kind, number = _KINDS.get(str(value.get("entity-type"))), value.get("numeric-id")
@@ -62,5 +62,5 @@ def _entity_id(value: Mapping[str, Any]) -> str:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    """Return what is a mapping, and an empty one for anything else: PHP writes an empty mapping as []."""
+    """Return a mapping, empty for any other value: PHP writes an empty mapping as []."""
     return value if isinstance(value, dict) else {}

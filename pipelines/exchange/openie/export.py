@@ -1,4 +1,4 @@
-"""What was found in each chunk, as HippoRAG keeps it: named entities and triples (see steps.openie_results)."""
+"""Export the names and triples of each chunk in the format of HippoRAG (see openie/read.py)."""
 
 import hashlib
 import json
@@ -13,67 +13,79 @@ from conspectus.storage.text.nlp import CONCEPT, TITLE
 from conspectus.storage.text.normalise import entity_key, title_names
 
 RELATED = "is related to"
-"""What joins the ends of a relation that has no predicate: a triple must say something."""
+"""The predicate of a relation that has none: a triple needs one."""
 
 
 def write_openie(index: Index, to: Path) -> ExportResult:
-    """Write one entry a chunk: its passage (the document's title on a line before it), its names, and its triples."""
+    """Write one entry for each chunk: the passage (with the title on a first line), its names and its triples."""
     chunks = index.rows(Chunk)
-    title_of = {each.id: " ".join(each.title.split()) for each in index.rows(Document)}
+    title_of = {document.id: " ".join(document.title.split()) for document in index.rows(Document)}
     names, relations = _names(index), _triples(index)
-    unsaid = sum(not each.predicate for each in index.rows(Relation) if each.chunk_ids)
-    alone = sum(not each.chunk_ids for each in index.rows(Relation))
+    without_predicate = sum(not relation.predicate for relation in index.rows(Relation) if relation.chunk_ids)
+    without_chunk = sum(not relation.chunk_ids for relation in index.rows(Relation))
     docs: list[dict[str, Any]] = []
-    for each in sorted(chunks, key=lambda chunk: (chunk.document_id, chunk.ordinal)):
-        passage = "\n".join(filter(None, (title_of[each.document_id], each.text)))
+    for chunk in sorted(chunks, key=lambda row: (row.document_id, row.ordinal)):
+        passage = "\n".join(filter(None, (title_of[chunk.document_id], chunk.text)))
         docs.append(
             {
                 "idx": f"chunk-{hashlib.md5(passage.encode(), usedforsecurity=False).hexdigest()}",
                 "passage": passage,
-                "extracted_entities": names[each.id],
-                "extracted_triples": relations[each.id],
+                "extracted_entities": names[chunk.id],
+                "extracted_triples": relations[chunk.id],
             }
         )
-    said = [name for each in docs for name in each["extracted_entities"]]
+    all_names = [name for doc in docs for name in doc["extracted_entities"]]
     whole = {
         "docs": docs,
-        "avg_ent_chars": round(sum(map(len, said)) / max(len(said), 1), 4),
-        "avg_ent_words": round(sum(len(name.split()) for name in said) / max(len(said), 1), 4),
+        "avg_ent_chars": round(sum(map(len, all_names)) / max(len(all_names), 1), 4),
+        "avg_ent_words": round(sum(len(name.split()) for name in all_names) / max(len(all_names), 1), 4),
     }
     with to.open("w", encoding="utf-8", newline="\n") as stream:
         json.dump(whole, stream, ensure_ascii=False, indent=1)
         stream.write("\n")
-    notes = [f"{unsaid:,} relations have no predicate: {RELATED!r} stands for it"] if unsaid else []
-    notes += [f"{alone:,} relations that no document states left out: they belong to no passage"] if alone else []
-    rows = {"chunks": len(docs), "entities": len(said), "triples": sum(len(each["extracted_triples"]) for each in docs)}
+    notes = (
+        [f"{without_predicate:,} relations have no predicate and are written as {RELATED!r}"]
+        if without_predicate
+        else []
+    )
+    notes += [f"{without_chunk:,} relations are left out because no document states them"] if without_chunk else []
+    rows = {
+        "chunks": len(docs),
+        "entities": len(all_names),
+        "triples": sum(len(doc["extracted_triples"]) for doc in docs),
+    }
     return ExportResult((to,), rows, tuple(notes))
 
 
 def _names(index: Index) -> dict[str, list[str]]:
-    """Return the names that stand in each chunk, sorted, by its id.
+    """Return the sorted names in each chunk, by the chunk's id.
 
-    Left out is what another reader finds again by itself: phrases that are only ends of triples, short forms of a
-    title, and a title where the text does not have it.
+    Left out is what an import finds again by itself: phrases that are only ends of triples, short forms of a title, and
+    a title that the text does not contain.
     """
-    named = {each.id: each for each in index.rows(Entity) if any(kind not in {CONCEPT, TITLE} for kind in each.types)}
-    mentions = [each for each in index.rows(Mention) if each.entity_id in named and each.match != "alias"]
-    in_text = {each.entity_id for each in mentions if each.start is not None}
-    document_of = {each.id: each.document_id for each in index.rows(Chunk)}
-    titles = {each.id: set(map(entity_key, title_names(each.title))) for each in index.rows(Document)}
+    named = {
+        entity.id: entity for entity in index.rows(Entity) if any(kind not in {CONCEPT, TITLE} for kind in entity.types)
+    }
+    mentions = [mention for mention in index.rows(Mention) if mention.entity_id in named and mention.match != "alias"]
+    in_text = {mention.entity_id for mention in mentions if mention.start is not None}
+    document_of = {chunk.id: chunk.document_id for chunk in index.rows(Chunk)}
+    titles = {document.id: set(map(entity_key, title_names(document.title))) for document in index.rows(Document)}
     found: defaultdict[str, set[str]] = defaultdict(set)
-    for each in mentions:
-        name = named[each.entity_id or ""].name
-        is_title = each.start is None and entity_key(name) in titles[document_of[each.chunk_id]]
-        if not (is_title and each.entity_id in in_text):
-            found[each.chunk_id].add(name)
+    for mention in mentions:
+        name = named[mention.entity_id or ""].name
+        is_title = mention.start is None and entity_key(name) in titles[document_of[mention.chunk_id]]
+        if not (is_title and mention.entity_id in in_text):
+            found[mention.chunk_id].add(name)
     return defaultdict(list, {id_: sorted(several) for id_, several in found.items()})
 
 
 def _triples(index: Index) -> dict[str, list[list[str]]]:
-    """Return what is stated in each chunk, sorted, by its id."""
-    name_of = {each.id: each.name for each in index.rows(Entity)}
+    """Return the sorted triples of each chunk, by the chunk's id."""
+    name_of = {entity.id: entity.name for entity in index.rows(Entity)}
     found: defaultdict[str, list[list[str]]] = defaultdict(list)
-    for each in index.rows(Relation):
-        for chunk in each.chunk_ids:
-            found[chunk].append([name_of[each.source_id], each.predicate or RELATED, name_of[each.target_id]])
+    for relation in index.rows(Relation):
+        for chunk in relation.chunk_ids:
+            found[chunk].append(
+                [name_of[relation.source_id], relation.predicate or RELATED, name_of[relation.target_id]]
+            )
     return defaultdict(list, {id_: sorted(several) for id_, several in found.items()})

@@ -1,4 +1,4 @@
-"""Passages with what was extracted of them elsewhere, and which of our chunks they are."""
+"""Match passages, with what another program extracted from them, to our chunks."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,13 @@ from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.text.names import words
 
 _LONGEST_TITLE = 150
-"""Characters; a first line that is longer is no title."""
+"""Characters of a title at most."""
 _ENDS_A_SENTENCE = (".", "!", "?", ":", ";", ",", "。", "！", "？", "؟", "।")
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage, what was extracted of it, and where it stands in the file; `within` is the document that holds it."""
+    """A passage, what was extracted from it, and its place in the file; `within` is the document that contains it."""
 
     item: str
     text: str
@@ -27,7 +27,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class OpenResults:
-    """The passages of a file in its order, what was lost of it, and which documents they are where none are named."""
+    """The passages of a file in file order, its failures, and the documents to index if the user names none."""
 
     passages: list[Passage]
     failures: list[Failure]
@@ -35,7 +35,7 @@ class OpenResults:
 
 
 def titled(passage: str) -> tuple[str, str]:
-    """Return the title and the text of a passage; a title is a short first line that ends no sentence."""
+    """Return the title and the text of a passage; a title is a short first line that does not end a sentence."""
     first, _, rest = passage.strip().partition("\n")
     title = " ".join(first.split())
     if not rest.strip() or not title or len(title) > _LONGEST_TITLE or title.endswith(_ENDS_A_SENTENCE):
@@ -44,22 +44,22 @@ def titled(passage: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """What is stated of each chunk, by id, and what of the file belongs to none."""
+class MatchedExtractions:
+    """The extraction of each chunk by id, and the passages that match no chunk."""
 
     stated: dict[str, OpenExtraction]
     failures: list[Failure]
 
 
-def placed(results: OpenResults, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Placed:
-    """Return which chunks the passages are.
+def match_passages(results: OpenResults, documents: Sequence[Document], chunks: Sequence[Chunk]) -> MatchedExtractions:
+    """Match passages to chunks.
 
-    A passage is a chunk, or else a document, whose text it is, but for whitespace, with the title on a line before it
-    or without; or it is a run of the document that it is `within`. What is stated of several chunks is divided among
-    them (see `by_chunk`).
+    A passage matches a chunk or a document if it has the same text, apart from whitespace and a first line with the
+    title; or it is part of the document that it is `within`. The extraction of a passage that matches several chunks is
+    divided among them (see `by_chunk`).
     """
-    title_of = {each.id: each.title for each in documents}
-    text_of = {each.id: each.text for each in documents}
+    title_of = {document.id: document.title for document in documents}
+    text_of = {document.id: document.text for document in documents}
     of_document: defaultdict[str, list[Chunk]] = defaultdict(list)
     whole: defaultdict[str, dict[tuple[str, ...], list[Chunk]]] = defaultdict(dict)
     for chunk in chunks:
@@ -70,7 +70,7 @@ def placed(results: OpenResults, documents: Sequence[Document], chunks: Sequence
         several = of_document[document.id]
         if len(several) > 1:
             for key in _keys(document.title, document.text):
-                whole[key][tuple(each.id for each in several)] = several
+                whole[key][tuple(item.id for item in several)] = several
     stated: dict[str, OpenExtraction] = {}
     failures = list(results.failures)
     for passage in results.passages:
@@ -85,15 +85,15 @@ def placed(results: OpenResults, documents: Sequence[Document], chunks: Sequence
         else:
             for several in found.values():
                 _add(stated, passage.extraction, several)
-    return Placed(stated, failures)
+    return MatchedExtractions(stated, failures)
 
 
 def _run(passage: Passage, text_of: Mapping[str, str], of_document: Mapping[str, list[Chunk]]) -> list[Chunk]:
-    """Return the chunks that a passage of a document reaches into, none where it is not known to be one."""
+    """Return the chunks that a passage of a document overlaps, none if its document is not known."""
     text = passage.text.strip()
     start = text_of.get(passage.within, "").find(text)
     return [
-        each for each in of_document.get(passage.within, ()) if start >= 0 and _meets(each, start, start + len(text))
+        item for item in of_document.get(passage.within, ()) if start >= 0 and _meets(item, start, start + len(text))
     ]
 
 
@@ -102,7 +102,7 @@ def _meets(chunk: Chunk, start: int, end: int) -> bool:
 
 
 def _add(stated: dict[str, OpenExtraction], extraction: OpenExtraction, chunks: Sequence[Chunk]) -> None:
-    """Divide an extraction among chunks; passages that overlap both state something of one."""
+    """Divide an extraction among chunks; a chunk may receive extractions of several overlapping passages."""
     for chunk, own in zip(chunks, by_chunk(extraction, chunks), strict=True):
         before = stated.get(chunk.id, OpenExtraction())
         stated[chunk.id] = OpenExtraction(
@@ -120,28 +120,28 @@ def _key(text: str) -> str:
 
 
 def by_chunk(extraction: OpenExtraction, chunks: Sequence[Chunk]) -> list[OpenExtraction]:
-    """Return what of a document's extraction belongs to each of its chunks.
+    """Divide the extraction of a document among its chunks.
 
-    An entity or a triple belongs to every chunk that holds all its words; where none does, to the first of those that
-    hold most of them.
+    An entity or a triple belongs to every chunk that contains all its words or, if there is none, to the first of those
+    that contain most of them.
     """
     if len(chunks) == 1:
         return [extraction]
-    held = [frozenset(word.key for word in words(chunk.text)) for chunk in chunks]
-    entities = [(each, _places(each, held)) for each in extraction.entities]
-    triples = [(each, _places(each.told, held)) for each in extraction.triples]
+    words_of_chunks = [frozenset(word.key for word in words(chunk.text)) for chunk in chunks]
+    entities = [(entity, _places(entity, words_of_chunks)) for entity in extraction.entities]
+    triples = [(triple, _places(triple.told, words_of_chunks)) for triple in extraction.triples]
     return [
         OpenExtraction(
-            tuple(each for each, places in entities if number in places),
-            tuple(each for each, places in triples if number in places),
+            tuple(entity for entity, places in entities if number in places),
+            tuple(triple for triple, places in triples if number in places),
         )
         for number in range(len(chunks))
     ]
 
 
-def _places(text: str, held: Sequence[frozenset[str]]) -> list[int]:
+def _places(text: str, words_of_chunks: Sequence[frozenset[str]]) -> list[int]:
     wanted = {word.key for word in words(text)}
-    counts = [len(wanted & each) for each in held]
+    counts = [len(wanted & present) for present in words_of_chunks]
     most = max(counts)
     best = [number for number, count in enumerate(counts) if count == most]
     return best if most == len(wanted) else best[:1]

@@ -1,8 +1,18 @@
-"""An extraction made elsewhere: named entities and triples by document, read from a file.
+"""Read named entities and triples that another program extracted, in three formats.
 
-A line is one document: {"id": document id, "entities": [...], "triples": [[subject, predicate, object], ...]}. Nothing
-of it is lost in silence: a line that is no such object, one of a document that is not there or was named before, and
-each entity or triple that cannot be used is a failure, whose item is the line ("openie.jsonl:12").
+JSON lines (`read_open`). A line is one document:
+    {"id": document id, "entities": [...], "triples": [[subject, predicate, object], ...]}
+
+HippoRAG's results (`read_results`; Gutiérrez et al. 2024, its file openie_results_*.json), by passage:
+    {"docs": [{"idx": "chunk-...", "passage": "Title\\ntext", "extracted_entities": [...],
+               "extracted_triples": [[subject, predicate, object], ...]}, ...], "avg_ent_chars": ..., ...}
+A passage is known by its text, whatever its id: that of a chunk or a document, with or without a title on the first
+line. If nothing else is indexed, the passages are the documents.
+
+The working folder of LightRAG or nano-graphrag (`read_lightrag`): graph_chunk_entity_relation.graphml, whose nodes and
+edges list the chunks that they come from, kv_store_text_chunks.json, and kv_store_full_docs.json if there is one.
+
+What cannot be used is a failure, whose item is the place in the file ("openie.jsonl:12", "results.json#3").
 """
 
 import json
@@ -36,14 +46,14 @@ from conspectus.storage.text.normalise import entity_key
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """What a file says, by document id, and what was lost of it."""
+    """The extractions of a file by document id, and its failures."""
 
     of_document: dict[str, OpenExtraction]
     failures: list[Failure]
 
 
 def read_open(file: Path, document_ids: Collection[str]) -> OpenFile:
-    """Return what a file says of these documents; InputError where it cannot be read at all."""
+    """Read the extractions of these documents from JSON lines; InputError if the file cannot be read."""
     try:
         lines = file.read_bytes().splitlines()
     except OSError as error:
@@ -55,20 +65,20 @@ def read_open(file: Path, document_ids: Collection[str]) -> OpenFile:
             try:
                 id_, entities, triples = _parts(json.loads(line.decode("utf-8-sig")))
             except (ValueError, RecursionError) as error:
-                read.failures.append(Failure(EXTRACT, where, "the line is no extraction", str(error)))
+                read.failures.append(Failure(EXTRACT, where, "the line is not an extraction", str(error)))
                 continue
             if id_ not in document_ids:
-                read.failures.append(Failure(EXTRACT, where, "there is no document of this id", id_))
+                read.failures.append(Failure(EXTRACT, where, "no document has this id", id_))
             elif id_ in read.of_document:
                 read.failures.append(Failure(EXTRACT, where, "a second extraction of one document", id_))
             else:
                 read.of_document[id_], wrong = usable(entities, triples)
-                read.failures.extend(Failure(EXTRACT, where, LOST_RECORD, each) for each in wrong)
+                read.failures.extend(Failure(EXTRACT, where, LOST_RECORD, item) for item in wrong)
     return read
 
 
 def _parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa: ANN401  (any JSON value may stand in a file)
-    """Return a line's document id, entities and triples; ValueError says what is wrong with it."""
+    """Return the document id, entities and triples of a line; ValueError states what is wrong."""
     if not isinstance(row, dict):
         raise ValueError("it is no object")
     id_, entities, triples = row.get("id"), row.get("entities", []), row.get("triples", [])
@@ -86,10 +96,9 @@ GRAPHML = ".graphml"
 
 
 def read_results(file: Path) -> OpenResults | None:
-    """Return what a file of HippoRAG's holds, None for one that is none; InputError where it cannot be read at all.
+    """Read HippoRAG's results or, from a .graphml file, LightRAG's; None for a file in another format.
 
-    LightRAG's graph with the texts beside it is one too, by its name (see `read_lightrag`). What cannot be used is a
-    failure, whose item is the place among the passages ("results.json#3", from 0).
+    InputError if the file cannot be read.
     """
     if file.suffix.lower() == GRAPHML:
         return read_lightrag(file)
@@ -111,11 +120,11 @@ def read_results(file: Path) -> OpenResults | None:
         try:
             text, entities, triples = _passage_parts(row)
         except ValueError as error:
-            failures.append(Failure(EXTRACT, item, "no passage with what was extracted of it", str(error)))
+            failures.append(Failure(EXTRACT, item, "not a passage with its extraction", str(error)))
             continue
         extraction, wrong = usable(entities, triples)
         passages.append(Passage(item, text, extraction))
-        failures.extend(Failure(EXTRACT, item, LOST_RECORD, each) for each in wrong)
+        failures.extend(Failure(EXTRACT, item, LOST_RECORD, one) for one in wrong)
     return OpenResults(passages, failures, _documents(passages, file))
 
 
@@ -131,7 +140,7 @@ def _passage_parts(row: Any) -> tuple[str, list[object], list[object]]:  # noqa:
 
 
 def read_passages(file: Path) -> list[Document]:
-    """Return the passages of a file as documents, sorted by id; InputError where the file has no passage."""
+    """Return the passages of a file as documents, sorted by id; InputError if the file has no passage."""
     results = read_results(file)
     if results is None or not results.documents:
         raise InputError(f"{file} has no passages to index: name the documents that it was made from")
@@ -139,12 +148,12 @@ def read_passages(file: Path) -> list[Document]:
 
 
 def _documents(passages: Sequence[Passage], file: Path) -> list[Document]:
-    """Return passages as documents, each text once, sorted by id; a first line that looks like a title is one."""
+    """Return the distinct passages as documents, sorted by id; a first line that looks like a title is the title."""
     made: dict[str, Document] = {}
-    for each in passages:
-        title, text = titled(each.text)
+    for passage in passages:
+        title, text = titled(passage.text)
         id_ = short_id("passage", title, text)
-        uri = f"{file.name}#{each.item.rpartition('#')[2]}"
+        uri = f"{file.name}#{passage.item.rpartition('#')[2]}"
         made.setdefault(id_, Document(id_, title, uri, text, {}, len(text), digest(text)))
     return [made[id_] for id_ in sorted(made)]
 
@@ -154,17 +163,17 @@ DOCUMENTS = "kv_store_full_docs.json"
 
 
 def read_lightrag(file: Path) -> OpenResults:
-    """Return the chunks with what the graph in `file` says of each; the documents are theirs, or the chunks themselves.
+    """Return the chunks with what the graph in `file` states about them, and the documents that the chunks are of.
 
-    InputError where the graph is none of theirs, or the chunks do not lie beside it. A chunk that the graph names and
-    nobody has, and a chunk without a text, are failures.
+    A chunk that only the graph names, and a chunk without a text, are failures. InputError if the graph lists no
+    chunks, or the files of the chunks are missing.
     """
     graph = parse_graphml(file)
     if not is_rag(graph):
-        raise InputError(f"{file} does not say which chunks it comes from: bring it with --kg")
+        raise InputError(f"{file} does not list the chunks that it comes from: import it with --kg")
     chunks = _store(file.with_name(CHUNKS))
     if chunks is None:
-        raise InputError(f"{file} has no {CHUNKS} beside it, which has the texts: bring it with --kg")
+        raise InputError(f"{file} has no {CHUNKS} beside it, which contains the texts: import it with --kg")
     full = _store(file.with_name(DOCUMENTS)) or {}
     texts = {id_: clean(row["content"]) for id_, row in full.items() if isinstance(row.get("content"), str)}
     found, failures = _stated(graph, chunks, file)
@@ -185,7 +194,7 @@ def read_lightrag(file: Path) -> OpenResults:
 
 
 def _store(file: Path) -> Mapping[str, Mapping[str, Any]] | None:
-    """Return what a key-value file holds, None where there is none."""
+    """Return the content of a key-value file, None if it does not exist."""
     if not file.is_file():
         return None
     try:
@@ -193,21 +202,21 @@ def _store(file: Path) -> Mapping[str, Mapping[str, Any]] | None:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file} cannot be read: {error}") from error
     if not isinstance(found, dict):
-        raise InputError(f"{file} holds no keys and values")
+        raise InputError(f"{file} contains no keys and values")
     return {clean(id_): row for id_, row in found.items() if isinstance(row, dict)}
 
 
 def _document(id_: str, text: str, row: Mapping[str, Any]) -> Document:
     path = row.get("file_path")
     path = clean(path).strip() if isinstance(path, str) else ""
-    known = path and path != "unknown_source"  # what LightRAG writes where it was told of no file
+    known = path and path != "unknown_source"  # what LightRAG writes if it does not know the file
     return Document(id_, Path(path).stem if known else "", path if known else id_, text, {}, len(text), digest(text))
 
 
 def _stated(
     graph: Graphml, chunks: Mapping[str, Mapping[str, Any]], file: Path
 ) -> tuple[dict[str, OpenExtraction], list[Failure]]:
-    """Return what is stated of each chunk, and the chunks that the graph names and nobody has."""
+    """Return the extraction of each chunk, and a failure for each chunk that only the graph names."""
     entities: defaultdict[str, dict[str, None]] = defaultdict(dict)
     triples: defaultdict[str, dict[OpenTriple, None]] = defaultdict(dict)
     name_of: dict[str, str] = {}
@@ -225,10 +234,10 @@ def _stated(
                 triples[id_].setdefault(triple)
     named = entities.keys() | triples.keys()
     missing = [
-        Failure(EXTRACT, f"{file.name}#{id_}", "a chunk that nobody has") for id_ in sorted(named - chunks.keys())
+        Failure(EXTRACT, f"{file.name}#{id_}", "a chunk that is in no file") for id_ in sorted(named - chunks.keys())
     ]
     return {id_: OpenExtraction(tuple(entities[id_]), tuple(triples[id_])) for id_ in named}, missing
 
 
 def _sources(item: GraphmlItem) -> list[str]:
-    return [each.strip() for each in clean(item.attributes.get("source_id", "")).split(SEPARATOR) if each.strip()]
+    return [part.strip() for part in clean(item.attributes.get("source_id", "")).split(SEPARATOR) if part.strip()]

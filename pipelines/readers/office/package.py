@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 MAX_PART = 64_000_000
-"""Bytes that one XML part may have: a thousand pages have about ten million."""
+"""Bytes of one XML part: a thousand pages have about ten million."""
 
 MAX_READ = 4 * MAX_PART
-"""Bytes that all parts that are read may have together."""
+"""Bytes of all parts that are read, together."""
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
@@ -42,7 +42,7 @@ _PROPERTIES = {
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a part points at: the last word of the kind of relation, and the part's name."""
+    """A relationship of a part: the last word of its type, and the name of the target part."""
 
     kind: str
     target: str
@@ -54,10 +54,10 @@ class Package:
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
         self._left = MAX_READ
-        self._members = {each.filename.lstrip("/").casefold(): each for each in archive.infolist()}
+        self._members = {member.filename.lstrip("/").casefold(): member for member in archive.infolist()}
 
     def part(self, name: str) -> "_Element | None":
-        """Return the root element of a part; None where it does not exist. Unreadable where too much was read."""
+        """Return the root element of a part, None if it does not exist; raises Unreadable if too much was read."""
         member = self._members.get(name.casefold())
         if member is None:
             return None
@@ -67,20 +67,22 @@ class Package:
         return parse_xml(read_member(self._archive, member, MAX_PART), name)
 
     def relations(self, name: str) -> dict[str, Relation]:
-        """Return what a part points at inside the package ("" for the package itself), by relation id."""
+        """Return the relationships of a part ("" for the package itself) within the package, by their ids."""
         folder, base = posixpath.split(name)
         root = self.part(posixpath.join(folder, "_rels", f"{base}.rels"))
         found = {}
-        for each in root if root is not None else ():
-            target, id_ = each.get("Target"), each.get("Id")
-            if local(each) == "Relationship" and target and id_ and each.get("TargetMode") != "External":
+        for node in root if root is not None else ():
+            target, id_ = node.get("Target"), node.get("Id")
+            if local(node) == "Relationship" and target and id_ and node.get("TargetMode") != "External":
                 path = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-                found[id_] = Relation((each.get("Type") or "").rpartition("/")[2], path)
+                found[id_] = Relation((node.get("Type") or "").rpartition("/")[2], path)
         return found
 
     def main_part(self, expected: str) -> tuple[str, "_Element"]:
-        """Return the name and root of the part that the package is about; Unreadable where that is not `expected`."""
-        name = next((each.target for each in self.relations("").values() if each.kind == "officeDocument"), "")
+        """Return the name and root of the main part; raises Unreadable if its type is not `expected`."""
+        name = next(
+            (relation.target for relation in self.relations("").values() if relation.kind == "officeDocument"), ""
+        )
         root = self.part(name) if name else None
         if root is None:
             raise Unreadable("damaged document", "the package has no main part")
@@ -89,13 +91,15 @@ class Package:
         return name, root
 
     def properties(self) -> tuple[str | None, dict[str, str]]:
-        """Return the title and the other core properties that say something; none where they are damaged."""
+        """Return the title and the other core properties that are not empty; none if they are damaged."""
         try:
-            name = next((each.target for each in self.relations("").values() if each.kind == "core-properties"), "")
+            name = next(
+                (relation.target for relation in self.relations("").values() if relation.kind == "core-properties"), ""
+            )
             root = self.part(name) if name else None
         except Unreadable:
             return None, {}
-        values = {local(each): " ".join(clean(each.text or "").split()) for each in root} if root is not None else {}
+        values = {local(node): " ".join(clean(node.text or "").split()) for node in root} if root is not None else {}
         known = {ours: values[theirs] for theirs, ours in _PROPERTIES.items() if values.get(theirs)}
         if known.get("author") in ("python-docx", "Unknown", "Microsoft Office User"):
             del known["author"]
@@ -104,7 +108,7 @@ class Package:
 
 @contextmanager
 def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
-    """Give the package that a file is, of at most `max_bytes` when inflated.
+    """Open a file as a package of at most `max_bytes` inflated bytes.
 
     Raises Unreadable: encrypted, of the binary formats before 2007, or damaged.
     """
@@ -123,10 +127,10 @@ def open_package(path: Path, max_bytes: int) -> Iterator[Package]:
 
 
 def shown(element: "_Element") -> Iterator["_Element"]:
-    """Yield an element's children; of alternatives for programs of different age, those of the first."""
+    """Yield the children of an element; of alternatives for different versions of programs, those of the first."""
     for child in element:
         if local(child) == "AlternateContent":
-            yield from next(([*each] for each in child if local(each) == "Choice"), [])
+            yield from next(([*node] for node in child if local(node) == "Choice"), [])
         else:
             yield child
 
@@ -140,5 +144,5 @@ def child(element: "_Element", *names: str) -> "_Element | None":
     """Return the first descendant along a path of local names."""
     found: _Element | None = element
     for name in names:
-        found = next((each for each in found if local(each) == name), None) if found is not None else None
+        found = next((node for node in found if local(node) == name), None) if found is not None else None
     return found

@@ -1,4 +1,4 @@
-"""Presentations (.pptx): slide by slide its title, its text, its tables, and the speaker's notes."""
+"""Read presentations (.pptx): for every slide its title, text, tables, and speaker notes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ _FURNITURE = ("dt", "ftr", "sldNum", "hdr", "sldImg")
 
 
 def read_slides(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield a presentation as one row, slides (by number) and their titles as places; a damaged slide is lost."""
+    """Yield a presentation as one row with slides (by number) and their titles as places; a damaged slide is `Lost`."""
     draft = Draft(settings)
     lost = []
     first_title: str | None = None
@@ -46,17 +46,17 @@ def read_slides(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 def _slides(package: Package, name: str, root: "_Element") -> list[str]:
     relations = package.relations(name)
     listed = child(root, "sldIdLst")
-    ids = [_relation_id(each) for each in listed] if listed is not None else []
+    ids = [_relation_id(node) for node in listed] if listed is not None else []
     return list(dict.fromkeys(relations[id_].target if id_ in relations else "" for id_ in ids))
 
 
 def _relation_id(element: "_Element") -> str:
-    """Return the relation that an element names; its other attribute is called id too, without a namespace."""
+    """Return the relationship id of an element; another attribute is called id too, without a namespace."""
     return next((str(text) for key, text in element.items() if str(key).endswith("}id")), "")
 
 
 def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> str | None:
-    """Add a slide to the draft, and return its title; notes that were `seen` belong to another."""
+    """Add a slide to the draft and return its title; notes that were `seen` belong to another slide."""
     root = package.part(name)
     if root is None:
         raise Unreadable("damaged document", "the slide is missing")
@@ -71,11 +71,11 @@ def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> st
         draft.add_heading(title.replace("\n", " "), 1)
     for text in blocks:
         draft.add(text)
-    for each in package.relations(name).values():
-        if each.kind != "notesSlide" or each.target in seen:
+    for relation in package.relations(name).values():
+        if relation.kind != "notesSlide" or relation.target in seen:
             continue
-        seen.add(each.target)
-        notes = package.part(each.target)
+        seen.add(relation.target)
+        notes = package.part(relation.target)
         for kind, text in _blocks(notes) if notes is not None else ():
             if kind == "body":
                 draft.add(text)
@@ -84,20 +84,20 @@ def _read_slide(package: Package, name: str, draft: Draft, seen: set[str]) -> st
 
 def _blocks(element: "_Element") -> Iterator[tuple[str, str]]:
     """Yield the text of each shape and table, with the kind of its placeholder ("" for none)."""
-    for each in shown(element):
-        name = local(each)
+    for node in shown(element):
+        name = local(node)
         if name == "sp":
-            body = child(each, "txBody")
-            placeholder = child(each, "nvSpPr", "nvPr", "ph")
+            body = child(node, "txBody")
+            placeholder = child(node, "nvSpPr", "nvPr", "ph")
             kind = "" if placeholder is None else value(placeholder, "type") or "body"
             text = _paragraphs(body) if body is not None else ""
             if text:
                 yield kind, text
         elif name == "tbl":
-            rows = ["".join(_row(row)) for row in each if local(row) == "tr"]
+            rows = ["".join(_row(row)) for row in node if local(row) == "tr"]
             yield "", "\n".join(row for row in rows if row.strip(" |"))
         else:
-            yield from _blocks(each)
+            yield from _blocks(node)
 
 
 def _row(row: "_Element") -> str:
@@ -106,16 +106,16 @@ def _row(row: "_Element") -> str:
 
 
 def _paragraphs(body: "_Element") -> str:
-    lines = (folded("".join(_runs(each))) for each in body if local(each) == "p")
+    lines = (folded("".join(_runs(node))) for node in body if local(node) == "p")
     return "\n".join(line for line in lines if line)
 
 
 def _runs(element: "_Element") -> Iterator[str]:
-    for each in shown(element):
-        name = local(each)
+    for node in shown(element):
+        name = local(node)
         if name == "t":
-            yield each.text or ""
+            yield node.text or ""
         elif name in ("br", "tab"):
             yield "\n" if name == "br" else " "
         else:
-            yield from _runs(each)
+            yield from _runs(node)

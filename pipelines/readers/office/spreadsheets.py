@@ -1,4 +1,4 @@
-"""Excel workbooks (.xlsx): sheets that are tables of texts, and all others as the text of their cells."""
+"""Read Excel workbooks (.xlsx): tables of texts row by row, all other sheets as the text of their cells."""
 
 import datetime
 import operator
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from openpyxl.workbook.workbook import Workbook
 
 MAX_BYTES = 500_000_000
-"""Bytes that a workbook may unpack to: it repeats no text, so that larger ones hold hardly any."""
+"""Unpacked bytes of a workbook, which stores every text once; larger ones contain hardly any text."""
 
 MAX_PART = 16_000_000
-"""Bytes of a part that is read whole: all but sheets, their strings, and what is never read."""
+"""Bytes of a part that is read into memory: all but sheets, their strings, and unused parts."""
 
 MAX_CELLS = 10_000_000
-"""Cells of all sheets, empty ones to the left of a full one among them."""
+"""Cells of all sheets, including empty ones to the left of a filled one."""
 
 _MAX_ROWS = 1_048_576
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -47,7 +47,7 @@ _ERRORS = (
     AttributeError,
     SyntaxError,  # of which XML's ParseError is one
 )
-"""What openpyxl raises for damaged workbooks."""
+"""The exceptions of openpyxl for damaged workbooks."""
 
 _READ_WHOLE = re.compile(
     r"^(?!/?xl/(?:worksheets/[^/]+|sharedstrings|(?:pivotcache|drawings|charts|externallinks)/[^/]+)\.xml$).*\.(?:xml|rels)$",
@@ -88,9 +88,9 @@ def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 
 def _refuse_large_parts(archive: zipfile.ZipFile) -> None:
-    for each in archive.infolist():
-        if each.file_size > MAX_PART and _READ_WHOLE.search(each.filename):
-            detail = f"{each.filename}: {each.file_size} bytes; the limit is {MAX_PART}"
+    for member in archive.infolist():
+        if member.file_size > MAX_PART and _READ_WHOLE.search(member.filename):
+            detail = f"{member.filename}: {member.file_size} bytes; the limit is {MAX_PART}"
             raise Unreadable("workbook part too large", detail)
 
 
@@ -125,7 +125,7 @@ def _rows(book: "Workbook", settings: InputSettings) -> Iterator[Row | Lost]:
 
 
 class _Counter:
-    """How many cells were read so far."""
+    """Counts the cells that were read."""
 
     def __init__(self) -> None:
         self._number = 0
@@ -137,7 +137,7 @@ class _Counter:
 
 
 def _filled(sheet: Any, cells: _Counter) -> Iterator[_Cells]:  # noqa: ANN401  (read-only sheets have no type)
-    """Yield the rows that hold anything, without the empty cells at their ends."""
+    """Yield the rows that are not empty, without the empty cells at their ends."""
     sheet.reset_dimensions()  # what a sheet says of its size may be wrong, and cost memory
     for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
         if number > _MAX_ROWS:
@@ -151,7 +151,7 @@ def _filled(sheet: Any, cells: _Counter) -> Iterator[_Cells]:  # noqa: ANN401  (
 
 
 def _value(cell: object) -> object:
-    """Return a date for what a workbook stores as its midnight."""
+    """Return a date for a date and time at midnight."""
     if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
         return cell.date()
     return str(cell) if isinstance(cell, datetime.timedelta) else cell
@@ -164,7 +164,7 @@ def _records(columns: Sequence[str], rows: Iterator[_Cells]) -> Iterator[tuple[i
 
 
 class _Text:
-    """The text of sheets, as it grows: its lines and where each sheet begins."""
+    """Collects the text of sheets: the lines, and where every sheet begins."""
 
     def __init__(self, settings: InputSettings) -> None:
         self.lines: list[str] = []
@@ -173,7 +173,7 @@ class _Text:
         self._settings = settings
 
     def add(self, name: str, rows: Iterator[_Cells]) -> None:
-        """Add a sheet; Unreadable where the text becomes too long."""
+        """Add a sheet; raises Unreadable if the text becomes too long."""
         if self.lines:
             self._add("\n")
         self.places.append(Place(self._length, "sheet", as_title(name) or "", 0))

@@ -1,4 +1,4 @@
-"""Word documents (.docx): paragraphs, lists and tables in their order, notes after the paragraph that has them.
+"""Read Word documents (.docx): paragraphs, lists and tables in order, notes after the paragraph that refers to them.
 
 The text is the document's with all tracked changes accepted. Headers, footers and comments are left out.
 """
@@ -28,14 +28,14 @@ _SYMBOLS = dict(
         strict=True,
     )
 )
-"""What the font Symbol shows (Adobe's encoding): Greek letters and the signs of formulas."""
+"""The characters of the font Symbol (Adobe's encoding): Greek letters and mathematical symbols."""
 
 _OFF = ("0", "false", "off")
 _BASE_STEPS = 20
 
 
 def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a Word document as one row, its headings as places.
+    """Yield a Word document as one row with its headings as places.
 
     Headings are known by their outline level or the built-in name of their style ("heading 1"), which is the same
     in Word of every language. A table is a line a row, its cells between bars.
@@ -56,7 +56,7 @@ class _Reader:
     def __init__(self, package: Package, name: str, settings: InputSettings) -> None:
         self.draft = Draft(settings)
         self.title: str | None = None
-        targets = {each.kind: each.target for each in package.relations(name).values()}
+        targets = {relation.kind: relation.target for relation in package.relations(name).values()}
         styles = _part(package, targets.get("styles"))
         self._levels = _levels(styles)
         self._lists = _list_styles(styles)
@@ -68,15 +68,15 @@ class _Reader:
         self._in_list = False
 
     def read(self, element: "_Element") -> None:
-        for each in shown(element):
-            name = local(each)
+        for node in shown(element):
+            name = local(node)
             if name == "p":
-                self._paragraph(each)
+                self._paragraph(node)
             elif name == "tbl":
-                rows = [row for row in self._tables.rows(each) if row.strip(" |")]
+                rows = [row for row in self._tables.rows(node) if row.strip(" |")]
                 self.draft.add("\n".join(rows))
             elif name not in _GONE:
-                self.read(each)  # content controls, insertions
+                self.read(node)  # content controls, insertions
 
     def _paragraph(self, paragraph: "_Element") -> None:
         aside: list[_Element] = []
@@ -92,15 +92,15 @@ class _Reader:
         else:
             self.draft.add(text)
         self._in_list = is_item
-        for each in aside:
-            note = self._notes.get(local(each), {}).get(value(each, "id") or "")
+        for node in aside:
+            note = self._notes.get(local(node), {}).get(value(node, "id") or "")
             if note:
                 self.draft.add(note)
-            elif local(each) == "txbxContent":
-                self.read(each)
+            elif local(node) == "txbxContent":
+                self.read(node)
 
     def _level(self, paragraph: "_Element") -> int | None:
-        """Return a heading's level, from 1; 0 for the document's title, None for what is no heading."""
+        """Return the level of a heading, from 1; 0 for the title of the document, None for other paragraphs."""
         properties = child(paragraph, "pPr")
         if properties is None:
             return None
@@ -111,7 +111,7 @@ class _Reader:
 
 
 def _part(package: Package, name: str | None) -> "_Element | None":
-    """Return a part that a document can do without."""
+    """Return an optional part of a document."""
     try:
         return package.part(name) if name else None
     except Unreadable:
@@ -119,26 +119,26 @@ def _part(package: Package, name: str | None) -> "_Element | None":
 
 
 def _runs(element: "_Element", aside: "list[_Element]") -> Iterator[str]:
-    """Yield the text of a paragraph; its notes and text boxes, which stand apart from it, go to `aside`."""
-    for each in shown(element):
-        name = local(each)
+    """Yield the text of a paragraph; its notes and text boxes are appended to `aside`."""
+    for node in shown(element):
+        name = local(node)
         if name == "t":
-            yield each.text or ""
+            yield node.text or ""
         elif name in _SIGNS:
             yield _SIGNS[name]
         elif name == "sym":
-            yield _symbol(each)
+            yield _symbol(node)
         elif name == "den":
             yield "/"
-            yield from _runs(each, aside)
+            yield from _runs(node, aside)
         elif name in ("footnoteReference", "endnoteReference", "txbxContent"):
-            aside.append(each)
-        elif name not in _GONE and not (name == "r" and _is_hidden(each)):
-            yield from _runs(each, aside)
+            aside.append(node)
+        elif name not in _GONE and not (name == "r" and _is_hidden(node)):
+            yield from _runs(node, aside)
 
 
 def _symbol(element: "_Element") -> str:
-    """Return the sign that a symbol of a font is, as far as it is known; its code may be shifted by F000."""
+    """Return the character of a symbol of a font, if it is known; its code may be shifted by F000."""
     code = int(found, 16) if re.fullmatch("[0-9A-Fa-f]{4}", found := value(element, "char") or "") else 0
     if value(element, "font") == "Symbol":
         return _SYMBOLS.get(code & 0xFF, "")
@@ -151,7 +151,7 @@ def _is_hidden(run: "_Element") -> bool:
 
 
 class _Tables:
-    """Reads tables, and counts what they hold: the same note may stand in any number of cells."""
+    """Reads tables, and limits their text: the same note may be repeated in any number of cells."""
 
     def __init__(self, notes: Mapping[str, Mapping[str, str]], settings: InputSettings) -> None:
         self._notes = notes
@@ -159,33 +159,33 @@ class _Tables:
         self._length = 0
 
     def rows(self, table: "_Element") -> Iterator[str]:
-        """Yield a line a row; Unreadable where all together are longer than a text may be."""
-        for each in shown(table):
-            if local(each) == "tr":
-                yield " | ".join(self._cells(each))
-            elif local(each) not in _GONE and local(each) not in ("tblPr", "tblGrid"):
-                yield from self.rows(each)
+        """Yield a line for every row; raises Unreadable if the lines exceed the limit of a text."""
+        for node in shown(table):
+            if local(node) == "tr":
+                yield " | ".join(self._cells(node))
+            elif local(node) not in _GONE and local(node) not in ("tblPr", "tblGrid"):
+                yield from self.rows(node)
 
     def flat(self, element: "_Element") -> str:
-        """Return the text of a cell on one line, whatever it holds."""
+        """Return the text of a cell on one line."""
         parts = []
-        for each in shown(element):
-            if local(each) == "p":
+        for node in shown(element):
+            if local(node) == "p":
                 aside: list[_Element] = []
-                parts.append(self._counted("".join(_runs(each, aside))))
+                parts.append(self._counted("".join(_runs(node, aside))))
                 for apart in aside:
                     note = self._notes.get(local(apart), {}).get(value(apart, "id") or "", "")
                     parts.append(self._counted(note) or (self.flat(apart) if local(apart) == "txbxContent" else ""))
-            elif local(each) not in _GONE:
-                parts.append(self.flat(each))
+            elif local(node) not in _GONE:
+                parts.append(self.flat(node))
         return folded(" ".join(filter(None, parts)))
 
     def _cells(self, row: "_Element") -> Iterator[str]:
-        for each in shown(row):
-            if local(each) == "tc":
-                yield " ".join(self.flat(each).split())
-            elif local(each) not in _GONE:
-                yield from self._cells(each)
+        for node in shown(row):
+            if local(node) == "tc":
+                yield " ".join(self.flat(node).split())
+            elif local(node) not in _GONE:
+                yield from self._cells(node)
 
     def _counted(self, text: str) -> str:
         self._length += len(text)
@@ -195,7 +195,7 @@ class _Tables:
 
 
 def _notes(root: "_Element | None", settings: InputSettings) -> dict[str, str]:
-    """Return the text of each note by its id; separators are none."""
+    """Return the text of the notes by id, without separators."""
     reader = _Tables({}, settings)
     return {
         value(note, "id") or "": reader.flat(note)
@@ -205,8 +205,8 @@ def _notes(root: "_Element | None", settings: InputSettings) -> dict[str, str]:
 
 
 def _levels(styles: "_Element | None") -> dict[str, int]:
-    """Return the level of each style of headings: from its built-in name, else its outline level or its base's."""
-    by_id = {value(each, "styleId") or "": each for each in (styles if styles is not None else ())}
+    """Return the levels of heading styles: from the built-in name, else the outline level of the style or its base."""
+    by_id = {value(style, "styleId") or "": style for style in (styles if styles is not None else ())}
     found = {}
     for id_, style in by_id.items():
         at: _Element | None = style
@@ -222,9 +222,9 @@ def _levels(styles: "_Element | None") -> dict[str, int]:
 
 
 def _list_styles(styles: "_Element | None") -> frozenset[str]:
-    """Return the ids of the styles whose paragraphs are items of a list."""
+    """Return the ids of the styles of list items."""
     every = styles if styles is not None else ()
-    return frozenset(value(each, "styleId") or "" for each in every if child(each, "pPr", "numPr") is not None)
+    return frozenset(value(node, "styleId") or "" for node in every if child(node, "pPr", "numPr") is not None)
 
 
 def _style(paragraph: "_Element") -> str:

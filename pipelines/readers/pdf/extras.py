@@ -1,4 +1,4 @@
-"""What a PDF holds beside its pages: what was filled into its form, and the files that are embedded in it.
+"""Read what a PDF contains besides its pages: form fields and embedded files.
 
 Both are trees that a damaged file can make a circle or endless, so that a bounded number of nodes is looked at.
 """
@@ -16,7 +16,7 @@ _FILLED = ("/Tx", "/Ch")
 
 
 def filled_fields(reader: "PdfReader") -> list[str]:
-    """Return a line "name: value" for each text and choice that was filled into the form, in the form's order."""
+    """Return a line "name: value" for every text and choice field that is filled in, in the order of the form."""
     lines = []
     for node, inherited in _nodes(_at(reader.root_object, "/AcroForm"), "/Fields"):
         value = _at(node, "/V")
@@ -31,12 +31,12 @@ def embedded_files(reader: "PdfReader") -> list[str]:
     names = []
     for node, _ in _nodes(_at(reader.root_object, "/Names", "/EmbeddedFiles"), "/Kids"):
         found = _at(node, "/Names")
-        names += [" ".join(clean(str(each)).split()) for each in found[::2]] if isinstance(found, list) else []
+        names += [" ".join(clean(str(item)).split()) for item in found[::2]] if isinstance(found, list) else []
     return names
 
 
 def _nodes(root: Any, key: str) -> Iterator[tuple[Any, dict[str, Any]]]:  # noqa: ANN401  (whatever the file holds)
-    """Yield the nodes of a tree, each before its children, with what it says or has from above."""
+    """Yield the nodes of a tree in preorder, with the properties that they have or inherit."""
     seen: set[int] = set()
     waiting: list[tuple[Any, dict[str, Any], str]] = [(root, {}, key)]
     while waiting and len(seen) < _MOST_NODES:
@@ -48,11 +48,11 @@ def _nodes(root: Any, key: str) -> Iterator[tuple[Any, dict[str, Any]]]:  # noqa
         yield node, above | own
         kids = _at(node, children)
         if isinstance(kids, list):
-            waiting += [(each.get_object(), above | own, "/Kids") for each in reversed(kids[:_MOST_NODES])]
+            waiting += [(kid.get_object(), above | own, "/Kids") for kid in reversed(kids[:_MOST_NODES])]
 
 
 def _at(node: Any, *path: str) -> Any:  # noqa: ANN401  (whatever the file holds)
-    """Return what stands at a path of keys, references followed; None where there is nothing."""
+    """Return the value at a path of keys, following references; None if there is none."""
     for name in path:
         node = node.get(name) if isinstance(node, dict) else None
         node = node.get_object() if node is not None else None

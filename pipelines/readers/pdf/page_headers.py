@@ -1,4 +1,4 @@
-"""What stands on every page of a print and belongs to none: running heads and feet, page numbers."""
+"""Remove running headers and footers and page numbers from the pages of a document."""
 
 import re
 from collections import Counter
@@ -7,11 +7,11 @@ from collections.abc import Container, Sequence
 import regex
 
 Page = Sequence[str]
-"""The lines of a page, none empty, with single blanks inside and none around."""
+"""The lines of a page, none empty, with single blanks and none at their ends."""
 
 _FEWEST_PAGES = 4
 _FEWEST_LINES = 8
-"""A page of fewer lines has one line at its top and bottom that can be furniture, others have two."""
+"""On a page of fewer lines one line at the top and bottom can be a header or footer, on other pages two."""
 
 _NUMBER = re.compile(r"(?:(\d{1,5}) .*|.* (\d{1,5})|[-–— \[]*(\d{1,5})[-\]–— ]*)$", re.S)
 _STOPPED = regex.compile(r"[.!?:;,。！？…][\p{Pe}\p{Pf}\"']*$")
@@ -23,7 +23,7 @@ _PAGE_WORDS = frozenset("page p pg seite s página pagina pág pag strona str si
 def without_furniture(
     pages: Sequence[Page], labels: Sequence[str], kept: Sequence[Container[str]] | None = None
 ) -> list[Page]:
-    """Return the pages without what is surely no text of theirs.
+    """Return the pages without headers, footers and page numbers.
 
     A line at the top or bottom of its page goes if it stands there, but for the page's number, on more than half of
     the pages and is no sentence; if it is that number, and most pages have theirs at an edge; the outermost also if
@@ -51,7 +51,7 @@ def _trimmed_all(pages: Sequence[Page], labels: Sequence[str], kept: Sequence[Co
 
 
 class _Side:
-    """The top or the bottom of all pages: what stands there how often."""
+    """The top or the bottom of all pages: the lines there and their frequencies."""
 
     def __init__(self, labelled: Sequence[tuple[Page, str]], outermost: int) -> None:
         self.outermost = outermost
@@ -96,11 +96,11 @@ def _trimmed(
 
 
 def _printed(pages: Sequence[Page]) -> list[str]:
-    """Return the numbers printed on the pages, where they run along with them on most; else nothing."""
+    """Return the page numbers printed on the pages if most pages have consecutive ones; else nothing."""
     shifts: Counter[int] = Counter()
     for at, page in enumerate(pages):
         found = (_NUMBER.match(line) for line in {page[0], page[-1]}) if page else ()
-        shifts.update({int(next(filter(None, each.groups()))) - at for each in found if each})
+        shifts.update({int(next(filter(None, item.groups()))) - at for item in found if item})
     shift, count = shifts.most_common(1)[0] if shifts else (0, 0)
     return [str(at + shift) for at in range(len(pages))] if count > sum(map(bool, pages)) / 2 else []
 
@@ -110,7 +110,7 @@ def _shape(line: str, label: str) -> str:
 
 
 def _may_be_heading(line: str, label: str) -> bool:
-    """Tell whether a line is a word and the number, and the word is none for pages."""
+    """Return whether a line is a word and the page number, and the word does not mean page."""
     word, _, number = line.rpartition(" ")
     return number == label and bool(_ONE_WORD.fullmatch(word)) and word.strip(".:").casefold() not in _PAGE_WORDS
 

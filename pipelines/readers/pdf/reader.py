@@ -1,4 +1,4 @@
-"""PDF files, page by page, with pypdf: their text layer, page labels, bookmarks and document information.
+"""Read PDF files page by page with pypdf: text layer, page labels, bookmarks and document information.
 
 Files from strangers can be made to take any time: pages that draw without end, or the same costly thing a
 thousand times. pypdf bounds what one stream may be; what all pages may do together is bounded here.
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from pypdf.generic import DictionaryObject
 
 MAX_OPERATIONS = 5_000_000
-"""Drawing operations that all pages may have together: a page of prose has some hundreds, a detailed map a million."""
+"""Drawing operations of all pages together: a page of prose has some hundreds, a detailed map a million."""
 
 _OPERATIONS_A_PAGE = 100
 _OPERATIONS_A_FORM = 1_000
 _OPERATIONS_A_FAILURE = 200_000
-"""What a page that fails counts for: it may have taken long before it did."""
+"""The operations that a failing page is charged: it may have taken long before it failed."""
 
 _BYTES_AN_OPERATION = 10
 _OPERATIONS_A_FONT = 10
@@ -46,21 +46,21 @@ _LIMITS = {
     "stream_decoding_work_maximum_length": 100_000_000,
     "outline_maximum_entries": 20_000,
 }
-"""Stricter than pypdf's own: nothing that text is made of comes near."""
+"""Stricter than those of pypdf; no text comes near them."""
 
 _MOST_SEARCHED = 50_000_000
-"""Characters of pages in which bookmarks are looked up, each page once a bookmark; the rest stand at their page."""
+"""Characters that are searched for bookmarks, a page once for every bookmark; then only the page is used."""
 
 _RANGES = re.compile(rb"beginbfrange(.*?)endbfrange", re.S)
 _RANGE = re.compile(rb"<([0-9A-Fa-f]{1,8})>\s*<([0-9A-Fa-f]{1,8})>\s*(?:<[^>]*>|\[[^\]]*\])")
 _NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
-"""What may stand before a title on its page, and is no part of it in the bookmark."""
+"""What may precede a title on its page without being part of the bookmark."""
 
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
 
 
 def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    """Yield the text of a PDF as one row, and what of it is lost.
+    """Yield the text of a PDF as one row, and `Lost` for pages that cannot be read.
 
     Pages and bookmarks are places; what was filled into a form follows the last page. Pages without a text layer
     that show an image are lost, and named, and so are embedded files. Raises Unreadable for an encrypted file (one
@@ -119,7 +119,7 @@ class _Bookmark:
 
 @dataclass(slots=True)
 class _Pages:
-    """What was read: the lines of each page (none where it failed), and what was lost."""
+    """The lines of the pages (none for a page that failed), and what was lost."""
 
     lines: list[list[str]] = field(default_factory=list)
     lost: list[Lost] = field(default_factory=list)
@@ -127,11 +127,11 @@ class _Pages:
 
 
 class _TooMuch(MemoryError):
-    """The pages draw more than can be followed. pypdf lets nothing out of a form but memory errors."""
+    """The pages exceed the budget. Of all exceptions in a form, pypdf passes on only memory errors."""
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    """Return what pypdf raises for damaged files: its own, and those of what it does with the damaged values."""
+    """Return the exceptions of pypdf for damaged files: its own, and those that damaged values cause."""
     from pypdf.errors import PyPdfError
 
     return (
@@ -177,24 +177,24 @@ def _read_pages(reader: "PdfReader", n_pages: int, settings: InputSettings) -> _
 
 
 class _Budget:
-    """What pages may still draw."""
+    """The drawing operations that are left."""
 
     def __init__(self) -> None:
         self.left = MAX_OPERATIONS
         self._fonts: dict[int, tuple[object, int]] = {}  # by identity, which holds as long as the font is kept
 
     def of_fonts(self, holder: Any) -> int:  # noqa: ANN401  (a page or a form)
-        """Return what the fonts of a page or a form cost: pypdf reads each of them anew for each."""
+        """Return the cost of the fonts of a page or form: pypdf reads them anew for every page and form."""
         cost = 0
         for font in _resources(holder, "/Font").values():
-            each = font.get_object()
-            if id(each) not in self._fonts:
-                self._fonts[id(each)] = (each, _font_cost(each))
-            cost += self._fonts[id(each)][1]
+            resolved = font.get_object()
+            if id(resolved) not in self._fonts:
+                self._fonts[id(resolved)] = (resolved, _font_cost(resolved))
+            cost += self._fonts[id(resolved)][1]
         return cost
 
     def spend(self, cost: int) -> None:
-        """Count operations; _TooMuch where none are left."""
+        """Spend operations; raises _TooMuch if none are left."""
         self.left -= cost
         if self.left < 0:
             raise _TooMuch
@@ -216,17 +216,17 @@ def _text(page: "PageObject", budget: _Budget) -> str:
 
 
 def _forms(page: "PageObject", budget: _Budget) -> dict[str, int]:
-    """Return what the forms that a page can draw cost each time, by name; of equal names the most."""
+    """Return the cost of drawing the forms of a page, by name; of forms with one name the highest."""
     costs: dict[str, int] = {}
     seen: set[int] = set()
     waiting: list[Any] = [page]
     while waiting and len(seen) < _MOST_FORMS:
-        for name, each in _drawn(waiting.pop()):
-            if id(each) not in seen and each.get("/Subtype") == "/Form":
-                seen.add(id(each))
-                cost = len(each.get_data()) // _BYTES_AN_OPERATION + budget.of_fonts(each)
+        for name, item in _drawn(waiting.pop()):
+            if id(item) not in seen and item.get("/Subtype") == "/Form":
+                seen.add(id(item))
+                cost = len(item.get_data()) // _BYTES_AN_OPERATION + budget.of_fonts(item)
                 costs[name] = max(costs.get(name, 0), cost)
-                waiting.append(each)
+                waiting.append(item)
     return costs
 
 
@@ -235,8 +235,8 @@ def _drawn(holder: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (a page o
 
     drawn = _resources(holder, "/XObject")
     for name in drawn:
-        if isinstance(each := drawn[name], StreamObject):
-            yield str(name), each
+        if isinstance(content := drawn[name], StreamObject):
+            yield str(name), content
 
 
 def _resources(holder: Any, kind: str) -> "DictionaryObject":  # noqa: ANN401  (a page or a form)
@@ -248,7 +248,7 @@ def _resources(holder: Any, kind: str) -> "DictionaryObject":  # noqa: ANN401  (
 
 
 def _font_cost(font: Any) -> int:  # noqa: ANN401  (whatever stands where a font should)
-    """Return the operations that reading a font is worth: by what its tables say, and what their ranges stand for."""
+    """Return the cost of reading a font, by the size of its tables and their ranges."""
     from pypdf.generic import ArrayObject, DictionaryObject, StreamObject
 
     if not isinstance(font, DictionaryObject):
@@ -263,8 +263,8 @@ def _font_cost(font: Any) -> int:  # noqa: ANN401  (whatever stands where a font
             for block in _RANGES.findall(data):
                 entries += sum(max(0, int(last, 16) - int(first, 16)) for first, last in _RANGE.findall(block))
     descendants = font.get("/DescendantFonts", ArrayObject()).get_object()
-    for each in [font, *(descendants if isinstance(descendants, ArrayObject) else ())]:
-        inner = each.get_object()
+    for name in [font, *(descendants if isinstance(descendants, ArrayObject) else ())]:
+        inner = name.get_object()
         for key in ("/W", "/Widths"):
             widths = inner.get(key) if isinstance(inner, DictionaryObject) else None
             widths = widths.get_object() if widths is not None else None
@@ -273,18 +273,18 @@ def _font_cost(font: Any) -> int:  # noqa: ANN401  (whatever stands where a font
 
 
 def _widths(widths: Sequence[object]) -> int:
-    """Return how many widths a list stands for: two numbers in a row may be a range of characters."""
-    numbers = [each if isinstance(each, int) else 0 for each in widths]
+    """Return the number of widths in a list: two numbers in a row may be a range of characters."""
+    numbers = [width if isinstance(width, int) else 0 for width in widths]
     ranges = sum(max(0, last - first) for first, last in pairwise(numbers))
     return len(numbers) + ranges
 
 
 def _has_image(page: "PageObject") -> bool:
-    return any(each.get("/Subtype") == "/Image" for _, each in _drawn(page))
+    return any(item.get("/Subtype") == "/Image" for _, item in _drawn(page))
 
 
 def _labels(reader: "PdfReader", n_pages: int) -> list[str]:
-    """Return what each page is called: as the file says, else by its place from 1."""
+    """Return the labels of the pages: those of the file, else their numbers from 1."""
     plain = [str(number + 1) for number in range(n_pages)]
     try:
         found = [" ".join(clean(str(label)).split()) for label in reader.page_labels]
@@ -296,7 +296,7 @@ def _labels(reader: "PdfReader", n_pages: int) -> list[str]:
 
 
 def _outline(reader: "PdfReader") -> list[_Bookmark]:
-    """Return the bookmarks that lead to a page, in their order; what is damaged is not worth the document."""
+    """Return the bookmarks that lead to a page, in order; a damaged bookmark must not cost the document."""
     try:
         return list(_bookmarks(reader, reader.outline, 1))
     except _errors():
@@ -315,7 +315,7 @@ def _bookmarks(reader: "PdfReader", entries: Sequence[Any], level: int) -> Itera
 
 
 def _beside(reader: "PdfReader") -> tuple[list[str], list[str]]:
-    """Return what was filled into the form, and the names of embedded files; none where they are damaged."""
+    """Return the filled form fields and the names of embedded files; none if they are damaged."""
     try:
         return filled_fields(reader), embedded_files(reader)
     except _errors():
@@ -370,7 +370,7 @@ def _row(
 
 
 def _titles(pages: Sequence[Sequence[str]], outline: Sequence[_Bookmark]) -> list[set[str]]:
-    """Return, by page, the lines that are the title of one of its bookmarks, with or without a number before it."""
+    """Return, by page, the lines that are the title of a bookmark, with or without a number before it."""
     titles: dict[int, set[str]] = {}
     for bookmark in outline:
         titles.setdefault(bookmark.page, set()).add(bookmark.title.casefold())
@@ -385,7 +385,7 @@ def _titles(pages: Sequence[Sequence[str]], outline: Sequence[_Bookmark]) -> lis
 
 
 def _heading_places(text: str, starts: Sequence[int | None], outline: Sequence[_Bookmark]) -> Iterator[Place]:
-    """Yield the bookmarks where their titles stand on their pages; where they do not, at the page's beginning."""
+    """Yield the bookmarks at their titles on the page or, if the title is not found, at the beginning of the page."""
     ends = [*starts[1:], len(text)]
     following = len(text)
     for at in range(len(starts) - 1, -1, -1):
@@ -407,7 +407,7 @@ def _heading_places(text: str, starts: Sequence[int | None], outline: Sequence[_
 
 
 def _title_pattern(title: str) -> re.Pattern[str]:
-    """Return what finds a title at the beginning of a line, however it is spaced and numbered there."""
+    """Return a pattern for a title at the beginning of a line, with any spacing and numbering."""
     words = r"\s+".join(map(re.escape, title.split()))
     return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
 

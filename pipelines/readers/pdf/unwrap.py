@@ -1,4 +1,4 @@
-"""Printed lines become flowing text: divided words and sentences are whole again.
+"""Join printed lines to flowing text: hyphenated words and broken sentences are rejoined.
 
 A page of a PDF is lines as they were set. Sentences run over lines and pages, and words are divided. Nothing here
 needs the page's geometry: only the lines, in reading order.
@@ -51,14 +51,14 @@ class Flow:
 
 
 def lines_of(text: str) -> list[str]:
-    """Return the lines of a page, without empty ones, needless blanks, dot leaders, and signs that are no text."""
+    """Return the lines of a page, without empty lines, extra blanks, dot leaders, and characters that are not text."""
     text = _NOISE.sub("", text).translate(_LIGATURES)
     lines = (_LEADERS.sub(" ... ", line) for line in text.splitlines())
     return [line for line in (_SPACES.sub(" ", line).strip() for line in lines) if line]
 
 
 def flow(pages: Sequence[Page], apart: Sequence[Container[str]]) -> Flow:
-    """Return the pages as one text: a paragraph a line, and a blank line where a page begins with a new sentence.
+    """Return the pages as one text, with one line per paragraph and a blank line where a page begins a new sentence.
 
     Lines are joined where the first is filled (the next word would not have fitted), or where the second goes on
     with a small letter. A word divided at a line's end is joined without its hyphen, unless the document has it
@@ -112,13 +112,13 @@ def _goes_on(last: str, line: str, filled: bool, half: bool, new_page: bool) -> 
 
 
 def _is_prose(line: str) -> bool:
-    """Tell whether a line is mostly letters: a row of a table or of a program is not."""
+    """Return whether a line is mostly letters, unlike a row of a table or a line of a program."""
     signs = len(line) - line.count(" ")
     return len(_LETTER.findall(line)) >= 0.6 * signs
 
 
 def _mend(last: str, line: str, words: Container[str]) -> str:
-    """Return what joins two lines: a blank, nothing, or "-" where the hyphen of the first has to go."""
+    """Return how to join two lines: a blank, nothing, or "-" if the hyphen of the first is to be removed."""
     if last.endswith("\xad"):
         return "-"
     divided, continued = _DIVIDED.search(last), _CONTINUED.match(line)
@@ -133,7 +133,7 @@ def _mend(last: str, line: str, words: Container[str]) -> str:
 
 
 def _vocabulary(pages: Sequence[Page]) -> frozenset[str]:
-    """Return the words that stand undivided in the lines, folded."""
+    """Return the case-folded words that occur undivided in the lines."""
     found: set[str] = set()
     divided = False
     for page in pages:

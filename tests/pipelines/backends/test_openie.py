@@ -65,7 +65,7 @@ def test_a_file_takes_the_extractors_place(suite: Path, tmp_path: Path) -> None:
     assert {"Ada Maule", "Mora", "Dalarna", "Tom Reyes", "Oxbow"} <= {each.name for each in index.rows(Entity)}
     assert built.notes == ("2 of 3 documents as openie.jsonl has them, the other 1 by regex",)
     assert built.failures == tuple(index.rows(Failure))
-    expected = Failure("extract", "openie.jsonl:3", "there is no document of this id", "nobody")
+    expected = Failure("extract", "openie.jsonl:3", "no document has this id", "nobody")
     assert built.failures == (expected,)
     assert built.failed_share == pytest.approx(1 / 3)
     assert index.manifest.models["extraction"] == "openie.jsonl, regex"

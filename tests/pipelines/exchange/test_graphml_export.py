@@ -73,5 +73,5 @@ def test_a_whole_index_is_read_by_both_and_back(sample_root: Path, tmp_path: Pat
 
 def test_signs_that_xml_has_no_room_for_are_told(tmp_path: Path) -> None:
     assert write_graphml(INDEX, tmp_path / "g.graphml").notes == (
-        "1 rows have signs that XML cannot hold; each is U+FFFD now",
+        "1 rows contain characters that XML cannot contain; these are U+FFFD now",
     )

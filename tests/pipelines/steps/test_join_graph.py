@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import numpy as np
-from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ToldThing, ToldTriple
+from conspectus.pipelines.exchange.kg.builder import ForeignRow, ImportedGraph, ThingAttributes, TripleAttributes
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.pipelines.steps.join_graph import join, origins
 from conspectus.storage.hashing import entity_id, short_id
@@ -68,12 +68,12 @@ def test_what_a_graph_says_stands_before_what_documents_say() -> None:
     row = ForeignRow("g.graphml", "n1", 3, {"born": "1943"})
     said = replace(
         said,
-        things={
-            heat: ToldThing(("movie",), "A film."),
-            mann: ToldThing(("person", "director"), "He directs.", (row,)),
-            rome: ToldThing((), "A city."),
+        thing_attributes={
+            heat: ThingAttributes(("movie",), "A film."),
+            mann: ThingAttributes(("person", "director"), "He directs.", (row,)),
+            rome: ThingAttributes((), "A city."),
         },
-        told={0: ToldTriple(5.0, 8.0, "He made it."), 1: ToldTriple(0.5, None, "At home.")},
+        triple_attributes={0: TripleAttributes(5.0, 8.0, "He made it."), 1: TripleAttributes(0.5, None, "At home.")},
     )
     found = join(DOCUMENTS, said)
     entities = {each.name: each for each in found.entities}
@@ -96,6 +96,6 @@ def test_what_a_graph_says_stands_before_what_documents_say() -> None:
 
 
 def test_a_thing_of_which_more_is_said_needs_no_triple() -> None:
-    alone = replace(graph(), names=["Alone"], things={0: ToldThing(("x",), "By itself.")})
+    alone = replace(graph(), names=["Alone"], thing_attributes={0: ThingAttributes(("x",), "By itself.")})
     (entity,) = join(Knowledge([], [], []), alone).entities
     assert (entity.name, entity.type, entity.degree, entity.description) == ("Alone", "x", 0, "By itself.")

@@ -8,7 +8,7 @@ import igraph
 import networkx as nx
 import pytest
 from conspectus.pipelines.exchange.kg import graphml as graphml_parse
-from conspectus.pipelines.exchange.kg.builder import ImportedGraph, ToldThing, ToldTriple
+from conspectus.pipelines.exchange.kg.builder import ImportedGraph, ThingAttributes, TripleAttributes
 from conspectus.storage.errors import InputError
 from conspectus.storage.text.normalise import entity_key
 
@@ -34,11 +34,11 @@ def written(path: Path, body: str, keys: str = "", head: str = "") -> Path:
     return path
 
 
-def thing(graph: ImportedGraph, name: str) -> ToldThing:
-    return graph.things[graph.names.index(name)]
+def thing(graph: ImportedGraph, name: str) -> ThingAttributes:
+    return graph.thing_attributes[graph.names.index(name)]
 
 
-def only(told: Mapping[int, ToldTriple]) -> ToldTriple:
+def only(told: Mapping[int, TripleAttributes]) -> TripleAttributes:
     (one,) = told.values()
     return one
 
@@ -62,7 +62,7 @@ def test_what_nano_graphrag_writes(tmp_path: Path) -> None:
         '"EBENEZER SCROOGE"',
         "chunk-1<SEP>chunk-2",
     )
-    told = only(graph.told)
+    told = only(graph.triple_attributes)
     assert (told.weight, told.description) == (16.0, "He lives there.")
     assert dict(told.rows[0].details) == {"source_id": "chunk-1", "order": "1", "description": "He lives there."}
     entities = {each.name: each for each in known(graph).entities}
@@ -82,7 +82,7 @@ def test_what_lightrag_writes(tmp_path: Path) -> None:
     nx.write_graphml(made, tmp_path / "graph_chunk_entity_relation.graphml")
     graph = graph_of(tmp_path / "graph_chunk_entity_relation.graphml")
     assert triples(graph) == {("Alex", "power,conflict", "Taylor")}
-    assert (only(graph.told).weight, only(graph.told).description) == (2.0, "One. Two.")
+    assert (only(graph.triple_attributes).weight, only(graph.triple_attributes).description) == (2.0, "One. Two.")
     assert thing(graph, "Alex").types == ("person",)
     assert thing(graph, "Alex").rows[0].details["file_path"] == "a.txt"
     alone = next(each for each in known(graph).entities if each.name == "Alone")
@@ -96,7 +96,7 @@ def test_what_igraph_networkx_gephi_and_yed_write(tmp_path: Path) -> None:
     made.write_graphml(str(tmp_path / "i.graphml"))
     graph = graph_of(tmp_path / "i.graphml")
     assert triples(graph) == {("Ada", "met", "Charles")}
-    assert only(graph.told).weight == 3.0
+    assert only(graph.triple_attributes).weight == 3.0
     assert thing(graph, "Ada").rows[0].details["born"] == "1815"
 
     nx.write_graphml(nx.DiGraph([("Ada", "Charles")]), tmp_path / "n.graphml")
@@ -157,23 +157,23 @@ def test_what_cannot_be_used_is_a_failure_with_its_line(tmp_path: Path) -> None:
     assert [(each.item_id, each.reason) for each in graph.failures] == [
         ("a.graphml:13", "a node without a name"),
         ("a.graphml:14", "a second node of one id"),
-        ("a.graphml:15", "an edge to a node that is not there"),
-        ("a.graphml:16", "a weight that is none"),
-        ("a.graphml:17", "a weight that is none"),
+        ("a.graphml:15", "an edge to a missing node"),
+        ("a.graphml:16", "not a weight"),
+        ("a.graphml:17", "not a weight"),
     ]
     assert graph.notes == ("1 hyperedges of a.graphml left out: they join more than two things",)
-    assert only(graph.told).weight == 2.0, "an edge without a weight weighs 1"
+    assert only(graph.triple_attributes).weight == 2.0, "an edge without a weight weighs 1"
 
 
 @pytest.mark.parametrize(
     ("content", "what"),
     [
-        ("", "no XML"),
-        ("<graphml", "no XML"),
-        ("{}", "no XML"),
-        ("<html/>", "no GraphML"),
-        ("<graphml/>", "no node of GraphML"),
-        ('<?xml version="1.0" encoding="utf-7"?><graphml/>', "no XML"),
+        ("", "is not XML"),
+        ("<graphml", "is not XML"),
+        ("{}", "is not XML"),
+        ("<html/>", "is not GraphML"),
+        ("<graphml/>", "no nodes"),
+        ('<?xml version="1.0" encoding="utf-7"?><graphml/>', "is not XML"),
         ("<!DOCTYPE graphml [<!ENTITY a 'b'>]><graphml>&a;</graphml>", "declares a document type"),
         ("<!DOCTYPE graphml SYSTEM 'file:///etc/passwd'><graphml/>", "declares a document type"),
         (f"<graphml>{'<a>' * 300}", "256 deep"),

@@ -129,10 +129,10 @@ def test_n_triples_with_literals_escapes_languages_and_blank_nodes(tmp_path: Pat
         ("_:b0@a.nt", "http://ex.org/p/released", "_:b1@a.nt"),
     }
     assert [(each.item_id, each.reason) for each in graph.failures] == [
-        ("a.nt:9", "no triple of N-Triples"),
+        ("a.nt:9", "not a triple of N-Triples"),
         ("a.nt:10", "an unknown escape \\q"),
         ("a.nt:11", "an empty literal"),
-        ("a.nt:12", "an escape of no character \\ud800"),
+        ("a.nt:12", "an escape that is not a character \\ud800"),
     ]
     assert graph.notes == ("1 texts of a.nt in other languages left out (kg.language is en)",)
     german = graph_of(tmp_path / "a.nt", language="de")
@@ -195,7 +195,7 @@ def test_a_wikidata_dump(ending: str, tmp_path: Path) -> None:
     path.write_bytes(pack(dump(ENTITIES)))
     graph = graph_of(path)
     assert triples(graph) == {("Heat", "director", "Michael Mann"), ("Heat", "P161", "Al Pacino")}
-    assert [each.reason for each in graph.failures] == ["not JSON", "no entity of Wikidata"]
+    assert [each.reason for each in graph.failures] == ["not JSON", "not an entity of Wikidata"]
 
 
 def test_json_lines_and_the_graphs_of_questions(tmp_path: Path) -> None:

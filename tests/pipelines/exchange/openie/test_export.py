@@ -150,10 +150,10 @@ def test_what_cannot_be_used_is_listed(corpus: Path, tmp_path: Path) -> None:
     assert [(each.item_id, each.reason) for each in done.failures] == [
         ("r.json#1", "a second extraction of one text"),
         ("r.json#2", "no document or chunk has this text"),
-        ("r.json#3", "no passage with what was extracted of it"),
+        ("r.json#3", "not a passage with its extraction"),
         ("r.json#4", "lost record"),
         ("r.json#4", "lost record"),
-        ("r.json#5", "no passage with what was extracted of it"),
+        ("r.json#5", "not a passage with its extraction"),
     ]
 
 
@@ -162,7 +162,7 @@ def test_relations_that_no_passage_has_are_told(tmp_path: Path) -> None:
 
     a, b = entity("a"), entity("b")
     done = write_openie(index_of([a, b], [relation(a, "knows", b)]), tmp_path / "out.json")
-    assert done.notes == ("1 relations that no document states left out: they belong to no passage",)
+    assert done.notes == ("1 relations are left out because no document states them",)
     assert json.loads((tmp_path / "out.json").read_text()) == {"docs": [], "avg_ent_chars": 0.0, "avg_ent_words": 0.0}
 
 

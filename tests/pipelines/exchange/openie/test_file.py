@@ -38,13 +38,13 @@ def test_every_line_is_used_or_told(tmp_path: Path) -> None:
     assert [(each.item_id, each.reason) for each in read.failures] == [
         ("found.jsonl:1", "lost record"),
         ("found.jsonl:1", "lost record"),
-        ("found.jsonl:4", "the line is no extraction"),
-        ("found.jsonl:5", "the line is no extraction"),
-        ("found.jsonl:6", "the line is no extraction"),
-        ("found.jsonl:7", "the line is no extraction"),
+        ("found.jsonl:4", "the line is not an extraction"),
+        ("found.jsonl:5", "the line is not an extraction"),
+        ("found.jsonl:6", "the line is not an extraction"),
+        ("found.jsonl:7", "the line is not an extraction"),
         ("found.jsonl:8", "a second extraction of one document"),
-        ("found.jsonl:9", "there is no document of this id"),
-        ("found.jsonl:10", "the line is no extraction"),
+        ("found.jsonl:9", "no document has this id"),
+        ("found.jsonl:10", "the line is not an extraction"),
     ]
 
 
