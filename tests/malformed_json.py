@@ -1,13 +1,13 @@
-"""Ways in which models spoil JSON, each as a function of a good reply.
+"""Ways in which models spoil JSON, each as a function of a good reply: `MALFORMED["fence"]('{"a": 1}')`.
 
-Every one was seen from a real model or server. `broken = MALFORMED["fence"]('{"a": 1}')`; None stands for a null
-content, which has no text at all.
+All were seen from real models or servers. None stands for a null content. As faults of a fake server:
+`Faults({"fence": 0.1}, spoilers=MALFORMED)`.
 """
 
 import json
 import re
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal
 
 MalformedKind = Literal[
     "fence",
@@ -43,7 +43,7 @@ MalformedKind = Literal[
 
 
 def _indented(text: str) -> str:
-    """Lay JSON out over lines, which is where comments and trailing commas appear; other text stays."""
+    """Return JSON indented, as it usually is where comments and trailing commas appear; other text unchanged."""
     try:
         return json.dumps(json.loads(text), ensure_ascii=False, indent=2)
     except json.JSONDecodeError:
@@ -51,7 +51,7 @@ def _indented(text: str) -> str:
 
 
 def _outside_strings(text: str, change: Callable[[str], str]) -> str:
-    """Change what stands between JSON strings."""
+    """Change what is outside JSON strings."""
     parts = re.split(r'("(?:[^"\\]|\\.)*")', text)
     return "".join(part if i % 2 else change(part) for i, part in enumerate(parts))
 
@@ -115,7 +115,7 @@ def _bare_list(text: str) -> str:
         value = json.loads(text)
     except json.JSONDecodeError:
         return f"[{text}]"
-    lists = [each for each in value.values() if isinstance(each, list)] if isinstance(value, dict) else []
+    lists = [item for item in value.values() if isinstance(item, list)] if isinstance(value, dict) else []
     return json.dumps(lists[0] if lists else [value], ensure_ascii=False)
 
 
@@ -125,7 +125,7 @@ def _json_lines(text: str) -> str:
         value = json.loads(text)
     except json.JSONDecodeError:
         return f"{text}\n{text}"
-    members = [{key: each} for key, each in value.items()] if isinstance(value, dict) else [value, value]
+    members = [{key: item} for key, item in value.items()] if isinstance(value, dict) else [value, value]
     return "\n".join(json.dumps(member, ensure_ascii=False) for member in members)
 
 
@@ -164,6 +164,4 @@ MALFORMED: dict[MalformedKind, Callable[[str], str | None]] = {
     "refusal": lambda _: REFUSAL,
     "null_content": lambda _: None,
 }
-"""What each kind makes of a good JSON reply. Text that is no JSON is spoilt as far as the kind allows."""
-
-KINDS: tuple[MalformedKind, ...] = get_args(MalformedKind)
+"""Functions by kind. Text that is not JSON is spoilt as far as the kind allows."""

@@ -237,24 +237,24 @@ def _is_complete(token: Token) -> bool:
 
 
 def _repaired(tokens: Sequence[Token], end: int | None) -> object:
-    """Return the value of the tokens; none is dropped, changed or added except as `as_json` says."""
+    """Return the value of the tokens; none is dropped, changed or added except as `to_json_text` says."""
     for token, after in zip_longest(tokens, tokens[1:]):
         is_key = after is not None and after.kind == ":"
         if token.kind == "word" and not (is_key or token.text in _LITERALS or _NUMBER.fullmatch(token.text)):
             raise _UnreadableError(f"not JSON: {token.text[:50]!r} in it is not in quotation marks", end)
     try:
-        return _decode(as_json(tokens))
+        return _decode(to_json_text(tokens))
     except json.JSONDecodeError as error:
         raise _UnreadableError("not JSON, and cannot be repaired with certainty", end) from error
 
 
-def as_json(tokens: Sequence[Token]) -> str:
+def to_json_text(tokens: Sequence[Token]) -> str:
     """Return the tokens in JSON's spelling, one for one; the result may still not be JSON.
 
     Keys and strings get double quotes, Python's literals JSON's names. A comma is dropped before a closing bracket, and
     added beside a bracket if one is missing there.
 
-    >>> as_json(lex("[{'a': True,} {b: 'c'}]", 0).tokens)
+    >>> to_json_text(lex("[{'a': True,} {b: 'c'}]", 0).tokens)
     '[ { "a" : true } , { "b" : "c" } ]'
     """
     parts: list[str] = []
