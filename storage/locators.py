@@ -38,14 +38,14 @@ def places_at(places: Sequence[Place], start: int) -> tuple[Place, ...]:
 
 def places_between(places: Sequence[Place], start: int, end: int) -> tuple[Place, ...]:
     """Return the landmarks other than headings that characters [start, end) stand on, in text order."""
-    reached = [each for each in places_at(places, start) if each.kind != HEADING]
+    reached = [place for place in places_at(places, start) if place.kind != HEADING]
     later = places[bisect_right(places, start, key=_start) : bisect_left(places, end, key=_start)]
-    return (*reached, *(each for each in later if each.kind != HEADING))
+    return (*reached, *(item for item in later if item.kind != HEADING))
 
 
 def sections_at(places: Sequence[Place], start: int) -> tuple[str, ...]:
     """Return the labels of the headings above a character, the outermost first."""
-    return tuple(each.label for each in places_at(places, start) if each.kind == HEADING)
+    return tuple(place.label for place in places_at(places, start) if place.kind == HEADING)
 
 
 def described(places: Sequence[Place], start: int, end: int) -> str:
@@ -56,8 +56,8 @@ def described(places: Sequence[Place], start: int, end: int) -> str:
     'pages 3-4, "2. Methods"'
     """
     by_kind: dict[str, list[str]] = {}
-    for each in places_between(places, start, end):
-        by_kind.setdefault(each.kind, []).append(each.label)
+    for place in places_between(places, start, end):
+        by_kind.setdefault(place.kind, []).append(place.label)
     said = [
         f"{kind} {labels[0]}" if len(labels) == 1 else f"{kind}s {labels[0]}-{labels[-1]}"
         for kind, labels in by_kind.items()

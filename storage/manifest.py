@@ -117,9 +117,9 @@ def _check_shape(manifest: Manifest) -> None:
     for name in ("settings", "rows", "models", "tools", "files"):
         if not isinstance(getattr(manifest, name), dict):
             raise ValueError(f"{name} is not an object")
-    if not all(type(each) is int and each >= 0 for each in manifest.rows.values()):
+    if not all(type(row) is int and row >= 0 for row in manifest.rows.values()):
         raise ValueError("rows are not counted")
-    if not all(isinstance(each, str) for each in (*manifest.models.values(), *manifest.tools.values())):
+    if not all(isinstance(tool, str) for tool in (*manifest.models.values(), *manifest.tools.values())):
         raise ValueError("models and tools are not named")
     for name, facts in manifest.files.items():
         if len(name) > _LONGEST_NAME or not _FILE_NAME.fullmatch(name):

@@ -89,7 +89,7 @@ class Memo:
             connection.executemany(statement, [(kind, key, value) for key, value in results.items()])
             connection.executemany(
                 "INSERT OR IGNORE INTO sources VALUES (?, ?, ?)",
-                [(source, kind, key) for key, each in (sources or {}).items() for source in each],
+                [(source, kind, key) for key, item in (sources or {}).items() for source in item],
             )
 
     def made_from(self, source: str) -> list[tuple[str, str]]:
@@ -119,8 +119,8 @@ class Memo:
             connection.execute("PRAGMA temp_store=MEMORY")
             connection.execute("CREATE TEMP TABLE held (name TEXT PRIMARY KEY) WITHOUT ROWID")
             connection.execute("CREATE TEMP TABLE marks (name TEXT PRIMARY KEY) WITHOUT ROWID")
-            connection.executemany("INSERT OR IGNORE INTO temp.held VALUES (?)", ((each,) for each in held))
-            connection.executemany("INSERT OR IGNORE INTO temp.marks VALUES (?)", ((each,) for each in marks))
+            connection.executemany("INSERT OR IGNORE INTO temp.held VALUES (?)", ((item,) for item in held))
+            connection.executemany("INSERT OR IGNORE INTO temp.marks VALUES (?)", ((mark,) for mark in marks))
             query = f"DELETE FROM results WHERE kind = :kind AND ({which})"  # noqa: S608  (one of those below)
             forgotten = connection.execute(query, {"kind": kind}).rowcount
             connection.execute(

@@ -77,7 +77,7 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
 def _is_empty(root: Path) -> bool:
     """Tell whether a folder holds nothing but what a build makes first."""
     begun = {_LOCK} if any((root / MEMO.parent).glob("*")) else {_LOCK, MEMO.parent.name}
-    return all(each.name in begun for each in root.iterdir())
+    return all(item.name in begun for item in root.iterdir())
 
 
 @contextmanager
@@ -174,19 +174,19 @@ def prune(root: Path, keep: int = 1) -> Pruned:
     published, IndexUnusable where a version cannot be deleted.
     """
     current = current_version(root)
-    folders = [each for each in (root / "versions").iterdir() if each.is_dir()]
+    folders = [version for version in (root / "versions").iterdir() if version.is_dir()]
     published = sorted(
-        (each for each in folders if (each / MANIFEST).is_file() and not each.name.startswith(".")),
-        key=lambda each: (each.name != current, -(each / MANIFEST).stat().st_mtime_ns, each.name),
+        (item for item in folders if (item / MANIFEST).is_file() and not item.name.startswith(".")),
+        key=lambda item: (item.name != current, -(item / MANIFEST).stat().st_mtime_ns, item.name),
     )
-    kept = {current, *(each.name for each in published[:keep])}
-    gone = sorted((each for each in folders if each.name not in kept), key=lambda each: each.name)
+    kept = {current, *(item.name for item in published[:keep])}
+    gone = sorted((item for item in folders if item.name not in kept), key=lambda item: item.name)
     freed = 0
     for folder in gone:
-        freed += sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+        freed += sum(item.stat().st_size for item in folder.rglob("*") if item.is_file())
         try:
             shutil.rmtree(folder)
         except OSError as error:
             why = error.strerror or error
             raise IndexUnusable(f"cannot delete {folder}: {why}; the version in force is whole") from error
-    return Pruned(tuple(each.name for each in gone if not each.name.startswith(".")), freed)
+    return Pruned(tuple(item.name for item in gone if not item.name.startswith(".")), freed)

@@ -71,7 +71,7 @@ def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None =
     shape = schema(record)
     shape = shape if names is None else pa.schema([shape.field(name) for name in names])
     makers = _plainers(typing.cast(Hashable, record))
-    columns = [pa.array(_column(rows, each.name, makers[each.name]), type=each.type) for each in shape]
+    columns = [pa.array(_column(rows, item.name, makers[item.name]), type=item.type) for item in shape]
     return pa.Table.from_arrays(columns, schema=shape)
 
 
@@ -112,7 +112,7 @@ def read_older_table(path: Path, record: type[Record]) -> list[Record]:
     except (pa.ArrowException, OSError) as error:
         raise IndexCorrupt(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
     wanted = schema(record)
-    defaults = {each.name: each.default for each in dataclasses.fields(typing.cast(Any, record))}
+    defaults = {field.name: field.default for field in dataclasses.fields(typing.cast(Any, record))}
     for name in wanted.names:
         if name not in found.column_names:
             if defaults[name] is dataclasses.MISSING:
@@ -169,7 +169,7 @@ def _without_none(hint: Any) -> Any:  # noqa: ANN401
 
 def _column(rows: Sequence[object], name: str, make: Any) -> list[Any]:  # noqa: ANN401
     values = [getattr(row, name) for row in rows]
-    return [None if each is None else make(each) for each in values] if make else values
+    return [None if item is None else make(item) for item in values] if make else values
 
 
 @cache

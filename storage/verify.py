@@ -105,7 +105,7 @@ def _references(index: Index) -> Iterator[Problem]:
         yield from missing("claims", claim.id, "chunk", [claim.chunk_id], chunks)
     for synonym in index.rows(Synonym):
         yield from missing("synonyms", synonym.source_id, "entity", [synonym.source_id, synonym.target_id], entities)
-    merged = {each.alias_id for each in index.rows(Merge) if not each.undone}
+    merged = {record.alias_id for record in index.rows(Merge) if not record.undone}
     for merge in index.rows(Merge):
         if not merge.undone:
             yield from missing("merges", merge.id, "entity", [merge.entity_id], entities)
@@ -113,7 +113,7 @@ def _references(index: Index) -> Iterator[Problem]:
                 yield Problem(f"merges {merge.id}", "its alias is an entity of its own, and the merge was not undone")
         else:  # each end is an entity, or was merged into yet another
             yield from missing("merges", merge.id, "entity", [merge.entity_id, merge.alias_id], entities | merged)
-    tables = {each.table for each in index.rows(Origin)} & TABLES.keys()
+    tables = {record.table for record in index.rows(Origin)} & TABLES.keys()
     held = {name: _ids(index, TABLES[name]) for name in tables}
     for origin in index.rows(Origin):
         if origin.table not in TABLES:
@@ -134,8 +134,8 @@ def _references(index: Index) -> Iterator[Problem]:
 
 
 def _spans(index: Index) -> Iterator[Problem]:
-    text_of = {each.id: each.text for each in index.rows(Document)}
-    chunk_of = {each.id: each for each in index.rows(Chunk)}
+    text_of = {row.id: row.text for row in index.rows(Document)}
+    chunk_of = {row.id: row for row in index.rows(Chunk)}
     for chunk in chunk_of.values():
         if text_of.get(chunk.document_id, "")[chunk.start : chunk.end] != chunk.text:
             yield Problem(f"chunks {chunk.id}", "its text is not what stands at its span")

@@ -19,19 +19,19 @@ def acronyms(known: Sequence[Known]) -> Iterator[Pair]:
 
     Where several long names have them and stand in its documents, none is told apart, and none is sure.
     """
-    short = [each for each in known if each.form.is_acronym and len(each.form.letters) > 2 and not each.form.ranks]
-    wanted = {each.form.letters for each in short}
+    short = [name for name in known if name.form.is_acronym and len(name.form.letters) > 2 and not name.form.ranks]
+    wanted = {acronym.form.letters for acronym in short}
     long: defaultdict[str, list[Known]] = defaultdict(list)
-    for each in known:
-        if 2 <= len(each.form.words) <= _MOST_WORDS:
-            for letters in initials(each.form) & wanted:
-                long[letters].append(each)
+    for name in known:
+        if 2 <= len(name.form.words) <= _MOST_WORDS:
+            for letters in initials(name.form) & wanted:
+                long[letters].append(name)
     for one in short:
-        found = [each for each in long[one.form.letters] if each.kinds != {"person"} and _capitalised(each.form)]
-        groups = {each.form.words for each in found}
-        near = [each for each in found if each.documents.keys() & one.documents.keys()]
-        for each in found:
-            beside = each in near
+        found = [name for name in long[one.form.letters] if name.kinds != {"person"} and _capitalised(name.form)]
+        groups = {item.form.words for item in found}
+        near = [item for item in found if item.documents.keys() & one.documents.keys()]
+        for item in found:
+            beside = item in near
             alone = len(groups) == 1 or (beside and len({other.form.words for other in near}) == 1)
             if alone and beside:
                 score = 0.85
@@ -39,7 +39,7 @@ def acronyms(known: Sequence[Known]) -> Iterator[Pair]:
                 score = 0.78 if len(one.form.letters) >= 4 else 0.62
             else:
                 score = 0.45
-            yield pair_of(one.id, each.id, "its initial letters", score)
+            yield pair_of(one.id, item.id, "its initial letters", score)
 
 
 def initials(form: Form) -> set[str]:
@@ -54,7 +54,7 @@ def initials(form: Form) -> set[str]:
     plain = words[:-1] if numeral else words
     every = "".join(word[0] for word in plain) + numeral
     main = "".join(word[0] for word in plain if word not in SMALL_WORDS) + numeral
-    return {each for each in (every, main) if len(each) > 1}
+    return {item for item in (every, main) if len(item) > 1}
 
 
 def abbreviates(short: Form, long: Form) -> bool:
@@ -129,7 +129,7 @@ _SENTENCE = 250
 
 def stated(known: Sequence[Known], placed: Placed) -> tuple[list[Pair], set[tuple[str, str]]]:
     """Return the pairs that a text says are one thing's, and the pairs (ids in order) that it names side by side."""
-    of_id = {each.id: each for each in known}
+    of_id = {name.id: name for name in known}
     same: list[Pair] = []
     apart: set[tuple[str, str]] = set()
     for chunk_id, row in placed.of_chunk.items():
@@ -199,11 +199,11 @@ def _one_kind(left: Known, right: Known) -> bool:
 
 def titled(known: Sequence[Known], placed: Placed, documents: Sequence[Document]) -> Iterator[Pair]:
     """Yield each title with the name that its text begins with, where the two are near enough to be one."""
-    of_id = {each.id: each for each in known}
-    of_document: dict[str, Known] = {id_: each for each in known for id_ in each.titles}
+    of_id = {other_name.id: other_name for other_name in known}
+    of_document: dict[str, Known] = {id_: other_name for other_name in known for id_ in other_name.titles}
     heads: defaultdict[str, set[str]] = defaultdict(set)
-    for each in of_document.values():
-        heads[each.form.letters].add(each.id)
+    for item in of_document.values():
+        heads[item.form.letters].add(item.id)
     begins = {
         chunk.document_id: row[0] for id_, row in placed.of_chunk.items() if (chunk := placed.chunks[id_]).ordinal == 0
     }

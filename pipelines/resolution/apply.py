@@ -35,64 +35,71 @@ def claims_applied(claims: Sequence[Claim], kept_of: Mapping[str, str]) -> list[
     """Return claims about the kept entities."""
     return [
         replace(
-            each,
-            subject_id=kept_of.get(each.subject_id, each.subject_id),
-            object_id=None if each.object_id is None else kept_of.get(each.object_id, each.object_id),
+            claim,
+            subject_id=kept_of.get(claim.subject_id, claim.subject_id),
+            object_id=None if claim.object_id is None else kept_of.get(claim.object_id, claim.object_id),
         )
-        for each in claims
+        for claim in claims
     ]
 
 
 def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[list[Relation], dict[str, str]]:
     """Return the relations between kept entities, and the new id of each that changed; "" of one that is gone."""
-    key_of = {each.id: entity_key(each.name) for each in found.entities}
+    key_of = {entity.id: entity_key(entity.name) for entity in found.entities}
     groups: defaultdict[tuple[str, str, str], list[Relation]] = defaultdict(list)
     untouched: list[Relation] = []
     new_id: dict[str, str] = {}
-    moved = {_ends(each, kept_of) for each in found.relations if each.source_id in kept_of or each.target_id in kept_of}
-    for each in found.relations:
-        ends = _ends(each, kept_of)
+    moved = {
+        _ends(relation, kept_of)
+        for relation in found.relations
+        if relation.source_id in kept_of or relation.target_id in kept_of
+    }
+    for relation in found.relations:
+        ends = _ends(relation, kept_of)
         if ends not in moved:
-            untouched.append(each)
+            untouched.append(relation)
         elif ends[0] == ends[2]:
-            new_id[each.id] = ""
+            new_id[relation.id] = ""
         else:
-            groups[ends].append(each)
+            groups[ends].append(relation)
     for group in groups.values():
-        merged = _one_relation(sorted(group, key=lambda each: each.id), kept_of, key_of)
+        merged = _one_relation(sorted(group, key=lambda member: member.id), kept_of, key_of)
         untouched.append(merged)
-        new_id.update({each.id: merged.id for each in group})
+        new_id.update({member.id: merged.id for member in group})
     return sorted_by_id(untouched), new_id
 
 
-def _ends(each: Relation, kept_of: Mapping[str, str]) -> tuple[str, str, str]:
-    source, target = kept_of.get(each.source_id, each.source_id), kept_of.get(each.target_id, each.target_id)
-    if not each.predicate and target < source:  # a model's relations have no direction: see merge_model.py
+def _ends(relation: Relation, kept_of: Mapping[str, str]) -> tuple[str, str, str]:
+    source, target = (
+        kept_of.get(relation.source_id, relation.source_id),
+        kept_of.get(relation.target_id, relation.target_id),
+    )
+    if not relation.predicate and target < source:  # a model's relations have no direction: see merge_model.py
         source, target = target, source
-    return source, entity_key(each.predicate), target
+    return source, entity_key(relation.predicate), target
 
 
 def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str], key_of: Mapping[str, str]) -> Relation:
     ways = Counter[tuple[str, str]]()
-    for each in group:
-        ends = kept_of.get(each.source_id, each.source_id), kept_of.get(each.target_id, each.target_id)
-        ways[ends] += max(1, round(each.weight))
+    for member in group:
+        ends = kept_of.get(member.source_id, member.source_id), kept_of.get(member.target_id, member.target_id)
+        ways[ends] += max(1, round(member.weight))
     source, target = min(ways, key=lambda way: (-ways[way], way))
     predicate = entity_key(group[0].predicate)
-    own = [each for each in group if each.source_id not in kept_of and each.target_id not in kept_of]
+    own = [member for member in group if member.source_id not in kept_of and member.target_id not in kept_of]
     # The id that this statement has where the kept names alone make it.
-    id_ = min(each.id for each in own) if own else short_id("relation", *_of_id(source, predicate, target))
-    strengths = [(each.strength, each.weight) for each in group if each.strength is not None]
+    id_ = min(mention.id for mention in own) if own else short_id("relation", *_of_id(source, predicate, target))
+    strengths = [(member.strength, member.weight) for member in group if member.strength is not None]
     total = sum(weight for _, weight in strengths)
-    descriptions = sorted({each.description for each in group} - {""}, key=lambda text: (len(text), text))
+    descriptions = sorted({member.description for member in group} - {""}, key=lambda text: (len(text), text))
     return Relation(
         id=id_,
         source_id=source,
         target_id=target,
-        predicate=min(each.predicate for each in group),
+        predicate=min(member.predicate for member in group),
         description=(" ".join(sorted(descriptions)) if not predicate else descriptions[0]) if descriptions else "",
-        weight=float(sum(each.weight for each in group)),
-        chunk_ids=tuple(sorted({chunk for each in group for chunk in each.chunk_ids})),
+        weight=float(sum(member.weight for member in group)),
+        chunk_ids=tuple(sorted({chunk for member in group for chunk in member.chunk_ids})),
         strength=sum(strength * weight for strength, weight in strengths) / total if total else None,
     )
 
@@ -105,14 +112,14 @@ def _mentions(
     mentions: Sequence[Mention], kept_of: Mapping[str, str], new_relation: Mapping[str, str]
 ) -> list[Mention]:
     kept: dict[tuple[str, str, int | None, int | None, str], Mention] = {}
-    for each in mentions:
-        moved = each
-        if each.relation_id is not None and each.relation_id in new_relation:
-            if not new_relation[each.relation_id]:
+    for mention in mentions:
+        moved = mention
+        if mention.relation_id is not None and mention.relation_id in new_relation:
+            if not new_relation[mention.relation_id]:
                 continue
-            moved = replace(each, relation_id=new_relation[each.relation_id])
-        elif each.entity_id is not None and each.entity_id in kept_of:
-            moved = replace(each, entity_id=kept_of[each.entity_id], match="alias")
+            moved = replace(mention, relation_id=new_relation[mention.relation_id])
+        elif mention.entity_id is not None and mention.entity_id in kept_of:
+            moved = replace(mention, entity_id=kept_of[mention.entity_id], match="alias")
         owner = moved.entity_id or moved.relation_id or ""
         told = moved.description if moved.relation_id is not None else ""
         place = (owner, moved.chunk_id, moved.start, moved.end, told)
@@ -123,7 +130,7 @@ def _mentions(
 
 def _one_mention(one: Mention, other: Mention) -> Mention:
     """Return one of two mentions at one place: the one by the name itself, with what is told at both."""
-    first, second = sorted((one, other), key=lambda each: (each.match == "alias", each.id))
+    first, second = sorted((one, other), key=lambda item: (item.match == "alias", item.id))
     if first.relation_id is not None:
         return first
     lines = sorted({line for text in (first.description, second.description) for line in text.split("\n")} - {""})
@@ -134,8 +141,8 @@ def _entities(
     entities: Sequence[Entity], relations: Sequence[Relation], mentions: Sequence[Mention], kept_of: Mapping[str, str]
 ) -> list[Entity]:
     members: defaultdict[str, list[Entity]] = defaultdict(list)
-    for each in entities:
-        members[kept_of.get(each.id, each.id)].append(each)
+    for entity in entities:
+        members[kept_of.get(entity.id, entity.id)].append(entity)
     grown = set(kept_of.values())
     chunks: defaultdict[str, set[str]] = defaultdict(set)
     for mention in mentions:
@@ -144,10 +151,10 @@ def _entities(
     degrees = degrees_of(relations)
     merged = []
     for id_, group in members.items():
-        own = next(each for each in group if each.id == id_)
+        own = next(member for member in group if member.id == id_)
         if id_ in grown:
             types = _types(own, group)
-            told = sorted({each.description for each in group} - {""})
+            told = sorted({member.description for member in group} - {""})
             own = replace(own, type=types[0], types=types, frequency=len(chunks[id_]), description=" ".join(told))
         merged.append(replace(own, degree=degrees.get(id_, 0)))
     return sorted_by_id(merged)
@@ -161,10 +168,10 @@ def _types(own: Entity, group: Sequence[Entity]) -> tuple[str, ...]:
     """
     tells = own.type not in _TELLING_LEAST
     votes: Counter[str] = Counter()
-    for each in group:
-        if each is not own and tells and each.frequency <= own.frequency:
+    for member in group:
+        if member is not own and tells and member.frequency <= own.frequency:
             continue
-        votes[each.type] += each.frequency
-        for other in each.types[1:]:
+        votes[member.type] += member.frequency
+        for other in member.types[1:]:
             votes[other] += 0
     return tuple(sorted(votes, key=lambda kind: (kind in _TELLING_LEAST, -votes[kind], kind)))

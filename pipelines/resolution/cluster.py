@@ -31,11 +31,11 @@ def grouped(
     Two groups become one only where no name of the one is kept apart from any of the other, a pair that a text states
     excepted; so a doubtful chain joins nothing that was barred. The order of the rows does not matter.
     """
-    of_id = {each.id: each for each in known}
-    told = {(each.left, each.right) for each in pairs if each.told}
+    of_id = {name.id: name for name in known}
+    told = {(candidate.left, candidate.right) for candidate in pairs if candidate.told}
     group_of: dict[str, list[str]] = {}
     joined_by: dict[str, list[Pair]] = {}
-    for pair in sorted(pairs, key=lambda each: (-each.score, each.left, each.right)):
+    for pair in sorted(pairs, key=lambda candidate: (-candidate.score, candidate.left, candidate.right)):
         if pair.score < threshold:
             break
         left, right = group_of.get(pair.left, [pair.left]), group_of.get(pair.right, [pair.right])
@@ -51,20 +51,20 @@ def grouped(
             continue
         both = left + right
         joined = [*joined_by.get(pair.left, ()), *joined_by.get(pair.right, ()), pair]
-        for each in both:
-            group_of[each] = both
-            joined_by[each] = joined
+        for item in both:
+            group_of[item] = both
+            joined_by[item] = joined
     pairs_of: defaultdict[str, list[Pair]] = defaultdict(list)
     for pair in pairs:
         if pair.score >= threshold:
             pairs_of[pair.left].append(pair)
             pairs_of[pair.right].append(pair)
     aliases = []
-    for members in {id(each): each for each in group_of.values()}.values():
-        kept = kept_of([of_id[each] for each in members], joined_by[members[0]], brought)
+    for members in {id(item): item for item in group_of.values()}.values():
+        kept = kept_of([of_id[member] for member in members], joined_by[members[0]], brought)
         why = _why(members, kept, pairs_of)
-        aliases += [Alias(each, kept, why[each]) for each in members if each != kept]
-    return sorted(aliases, key=lambda each: each.alias)
+        aliases += [Alias(member, kept, why[member]) for member in members if member != kept]
+    return sorted(aliases, key=lambda alias: alias.alias)
 
 
 def _linked(pair: Pair, told: set[tuple[str, str]]) -> bool:
@@ -77,17 +77,17 @@ def kept_of(members: Sequence[Known], pairs: Sequence[Pair], brought: Collection
 
     Of names as frequent the longest, and of those the first in the alphabet.
     """
-    short = {each.short for each in pairs}
+    short = {pair.short for pair in pairs}
     best = min(
         members,
-        key=lambda each: (
-            each.id not in brought,
-            not each.titles,
-            each.id in short,
-            -each.entity.frequency,
-            -len(each.entity.name),
-            each.entity.name,
-            each.id,
+        key=lambda member: (
+            member.id not in brought,
+            not member.titles,
+            member.id in short,
+            -member.entity.frequency,
+            -len(member.entity.name),
+            member.entity.name,
+            member.id,
         ),
     )
     return best.id
@@ -99,10 +99,10 @@ def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[Pair
     why: dict[str, Pair] = {}
     reached = {kept}
     while len(reached) < len(own):
-        steps = [each for id_ in reached for each in pairs_of[id_] if {each.left, each.right} <= own]
+        steps = [item for id_ in reached for item in pairs_of[id_] if {item.left, item.right} <= own]
         step = min(
-            (each for each in steps if (each.left in reached) != (each.right in reached)),
-            key=lambda each: (kept not in (each.left, each.right), -each.score, each.left, each.right),
+            (item for item in steps if (item.left in reached) != (item.right in reached)),
+            key=lambda item: (kept not in (item.left, item.right), -item.score, item.left, item.right),
         )
         new = step.right if step.left in reached else step.left
         why[new] = step
@@ -131,8 +131,8 @@ Deciding = Callable[[Sequence[Merge]], Marks]
 
 def kept_marks(merges: Iterable[Merge]) -> Marks:
     """Return what a version has taken back."""
-    rows = sorted((each for each in merges if each.undone), key=lambda each: each.id)
-    return tuple(Mark(each.alias_id, each.entity_id, each) for each in rows)
+    rows = sorted((merge for merge in merges if merge.undone), key=lambda merge: merge.id)
+    return tuple(Mark(row.alias_id, row.entity_id, row) for row in rows)
 
 
 def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
@@ -144,9 +144,9 @@ def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
 
 def fingerprinted(marks: Marks) -> list[list[str]]:
     """Return marks as a build's fingerprint takes them in."""
-    return [[each.alias_id, each.entity_id] for each in marks]
+    return [[mark.alias_id, mark.entity_id] for mark in marks]
 
 
 def split(group: Collection[str], marks: Marks) -> set[str]:
     """Return the members of a group that are taken out of it: of two that stay apart the one that was the alias."""
-    return {each.alias_id for each in marks if each.alias_id in group and each.entity_id in group}
+    return {mark.alias_id for mark in marks if mark.alias_id in group and mark.entity_id in group}

@@ -76,25 +76,25 @@ def known_of(documents: Sequence[Document], chunks: Sequence[Chunk], found: Know
 
     Left out are noun phrases without a capital, dates and amounts, and names without a letter.
     """
-    chunk_of = {each.id: each for each in chunks}
+    chunk_of = {chunk.id: chunk for chunk in chunks}
     mentions: defaultdict[str, list[Mention]] = defaultdict(list)
-    for each in found.mentions:
-        if each.entity_id is not None and each.match != "alias":
-            mentions[each.entity_id].append(each)
+    for mention in found.mentions:
+        if mention.entity_id is not None and mention.match != "alias":
+            mentions[mention.entity_id].append(mention)
     titled: defaultdict[str, set[str]] = defaultdict(set)
     for document in documents:
         if document.title.strip():
             titled[entity_id(entity_key(document.title))].add(document.id)
-    text_of = {each.id: each.text for each in documents}
+    text_of = {item.id: item.text for item in documents}
 
     known = []
     for entity in found.entities:
         if _may_be_anothers(entity):
             own = mentions[entity.id]
             places: dict[str, int] = {}
-            for each in own:
-                within = chunk_of[each.chunk_id].document_id
-                start = -1 if each.start is None else each.start
+            for mention in own:
+                within = chunk_of[mention.chunk_id].document_id
+                start = -1 if mention.start is None else mention.start
                 places[within] = min(start, places.get(within, start))
             titles = frozenset(titled[entity.id])
             form = form_of(entity.name)
@@ -105,19 +105,19 @@ def known_of(documents: Sequence[Document], chunks: Sequence[Chunk], found: Know
                     _kinds(entity.types),
                     places,
                     titles,
-                    frozenset(each.chunk_id for each in own),
+                    frozenset(mention.chunk_id for mention in own),
                     _gender(form, own, chunk_of),
                     any(_BORN.search(text_of[id_][:250]) is not None for id_ in titles),
                     _is_introduced(own, chunk_of),
                 )
             )
-    ids = {each.id for each in known}
+    ids = {name.id for name in known}
     placed: defaultdict[str, list[Mention]] = defaultdict(list)
-    for each in found.mentions:
-        if each.entity_id in ids and each.start is not None and each.match != "alias":
-            placed[each.chunk_id].append(each)
+    for mention in found.mentions:
+        if mention.entity_id in ids and mention.start is not None and mention.match != "alias":
+            placed[mention.chunk_id].append(mention)
     for row in placed.values():
-        row.sort(key=lambda each: (each.start or 0, each.end or 0, each.id))
+        row.sort(key=lambda item: (item.start or 0, item.end or 0, item.id))
     return known, Placed(chunk_of, placed)
 
 
@@ -133,8 +133,8 @@ def _may_be_anothers(entity: Entity) -> bool:
 
 def _kinds(types: Sequence[str]) -> frozenset[str]:
     kinds = set()
-    for each in types:
-        folded = each.casefold()
+    for item in types:
+        folded = item.casefold()
         for kind, words in (("person", _PERSON), ("place", _PLACE), ("organisation", _ORGANISATION), ("other", _OTHER)):
             if folded in words:
                 kinds.add(kind)
@@ -142,7 +142,7 @@ def _kinds(types: Sequence[str]) -> frozenset[str]:
 
 
 def _is_introduced(mentions: Sequence[Mention], chunk_of: Mapping[str, Chunk]) -> bool:
-    ends = [(chunk_of[each.chunk_id], each.end) for each in mentions[:5] if each.end is not None]
+    ends = [(chunk_of[mention.chunk_id], mention.end) for mention in mentions[:5] if mention.end is not None]
     return any(_DATES.match(chunk.text[end - chunk.start : end - chunk.start + 60]) for chunk, end in ends)
 
 
@@ -152,10 +152,10 @@ def _gender(form: Form, mentions: Sequence[Mention], chunk_of: Mapping[str, Chun
     if set(form.ranks) & FEMALE:
         return "f"
     he = she = 0
-    for each in mentions[:50]:
-        if each.end is not None:
-            chunk = chunk_of[each.chunk_id]
-            after = chunk.text[each.end - chunk.start : each.end - chunk.start + _AFTER]
+    for mention in mentions[:50]:
+        if mention.end is not None:
+            chunk = chunk_of[mention.chunk_id]
+            after = chunk.text[mention.end - chunk.start : mention.end - chunk.start + _AFTER]
             he += len(_MALE.findall(after))
             she += len(_FEMALE.findall(after))
     if he + she < 2 or max(he, she) < 3 * min(he, she):
@@ -170,12 +170,12 @@ class Neighbours:
 
     def __init__(self, known: Sequence[Known], found: Knowledge) -> None:
         at: defaultdict[str, set[str]] = defaultdict(set)
-        for each in found.mentions:
-            if each.entity_id is not None:
-                at[each.chunk_id].add(each.entity_id)
+        for mention in found.mentions:
+            if mention.entity_id is not None:
+                at[mention.chunk_id].add(mention.entity_id)
         held = Counter(id_ for ids in at.values() for id_ in ids)
         self._at = {chunk: {id_ for id_ in ids if 1 < held[id_] <= self._MOST} for chunk, ids in at.items()}
-        self._chunks = {each.id: each.chunks for each in known}
+        self._chunks = {name.id: name.chunks for name in known}
 
     def shared(self, left: str, right: str) -> int:
         """Return how many rare names stand beside both, each in chunks where the other does not stand."""
@@ -209,24 +209,24 @@ def names_of(known: Sequence[Known]) -> Names:
     """Return the names by their words, and the persons by family name."""
     of_word: defaultdict[str, list[Known]] = defaultdict(list)
     persons: defaultdict[str, list[tuple[Known, Person]]] = defaultdict(list)
-    for each in known:
-        words = each.form.words
+    for name in known:
+        words = name.form.words
         if len(words) > 1:
             for word in {words[0], words[-1]}:
-                of_word[word].append(each)
-        person = person_of(each.form)
-        if person and each.is_person:
-            persons[person.family].append((each, person))
+                of_word[word].append(name)
+        person = person_of(name.form)
+        if person and name.is_person:
+            persons[person.family].append((name, person))
     alone: defaultdict[str, list[Known]] = defaultdict(list)
     holding: defaultdict[str, list[Known]] = defaultdict(list)
-    for each in known:
-        if len(each.form.words) > 1:
-            for word in set(each.form.words):
-                holding[word].append(each)
-    for each in known:
-        if len(each.form.words) == 1 and (each.is_person or is_name(each)):
-            alone[each.form.words[0]].append(each)
-    heads = Counter(each.form.letters for each in known if each.form.qualifier)
+    for name in known:
+        if len(name.form.words) > 1:
+            for word in set(name.form.words):
+                holding[word].append(name)
+    for name in known:
+        if len(name.form.words) == 1 and (name.is_person or is_name(name)):
+            alone[name.form.words[0]].append(name)
+    heads = Counter(name.form.letters for name in known if name.form.qualifier)
     return Names(dict(of_word), dict(persons), heads, dict(alone), dict(holding))
 
 

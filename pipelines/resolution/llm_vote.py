@@ -55,9 +55,11 @@ async def voted(
     Asked are those with a score from `settings.doubt` up to `settings.sure`, up to ten a call, in the order of names.
     A yes raises a pair's score to `sure`, a no makes it 0; a pair without a vote keeps its own.
     """
-    of_id = {each.id: each for each in known}
-    open_ = [each for each in pairs if settings.doubt <= each.score < settings.sure and not each.told]
-    open_.sort(key=lambda each: (sorted((of_id[each.left].entity.name, of_id[each.right].entity.name)), each.reason))
+    of_id = {name.id: name for name in known}
+    open_ = [
+        candidate for candidate in pairs if settings.doubt <= candidate.score < settings.sure and not candidate.told
+    ]
+    open_.sort(key=lambda item: (sorted((of_id[item.left].entity.name, of_id[item.right].entity.name)), item.reason))
     batches = list(_batches(open_, of_id))
     shown = _Shown(of_id, chunks, mentions, open_)
     progress("vote on names", 0, len(batches))
@@ -82,8 +84,8 @@ async def voted(
             else:
                 why = str(reply) if isinstance(reply, ModelError) else "the reply leaves the pair out"
                 failures.append(Failure(STAGE, pair.left, "no vote on whether two names are one thing's", why))
-    return [_counted(each, votes, settings) for each in pairs], sorted(
-        set(failures), key=lambda each: (each.item_id, each.detail)
+    return [_counted(candidate, votes, settings) for candidate in pairs], sorted(
+        set(failures), key=lambda failure: (failure.item_id, failure.detail)
     )
 
 
@@ -94,12 +96,12 @@ def _batches(pairs: Sequence[Pair], of_id: Mapping[str, Known]) -> Iterator[list
     only, and the replies to the others stay remembered.
     """
     batch: list[Pair] = []
-    for each in pairs:
-        names = sorted((of_id[each.left].entity.name, of_id[each.right].entity.name))
+    for candidate in pairs:
+        names = sorted((of_id[candidate.left].entity.name, of_id[candidate.right].entity.name))
         if batch and (len(batch) == _PAIRS_A_CALL or int(digest(*names)[:8], 16) % _ONE_IN == 0):
             yield batch
             batch = []
-        batch.append(each)
+        batch.append(candidate)
     if batch:
         yield batch
 
@@ -113,17 +115,17 @@ def _counted(pair: Pair, votes: Mapping[tuple[str, str], bool], settings: Resolu
 
 async def _ask(batch: Sequence[Pair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:
     prompt = render(
-        "index/resolve", pairs="\n\n".join(shown.pair(number, each) for number, each in enumerate(batch, 1))
+        "index/resolve", pairs="\n\n".join(shown.pair(number, item) for number, item in enumerate(batch, 1))
     )
     request = Request((Message("user", prompt),), STAGE, sources=shown.sources(batch))
 
     async def exchange(model: LanguageModel) -> ExchangeResult[dict[int, bool]]:
         answer = await ask_for(model, request, Votes)
         said: dict[int, bool] = {}
-        for each in answer.votes:
-            if 1 <= each.pair <= len(batch):
+        for vote in answer.votes:
+            if 1 <= vote.pair <= len(batch):
                 # One that is answered both ways is not answered.
-                said[each.pair] = said.get(each.pair, each.same) and each.same
+                said[vote.pair] = said.get(vote.pair, vote.same) and vote.same
         if not said:
             raise BadAnswer("no vote on any of the pairs", answer.model_dump_json())
         return ExchangeResult(said, len(said), len(batch) - len(said))
@@ -142,14 +144,14 @@ class _Shown:
         pairs: Iterable[Pair],
     ) -> None:
         self._of_id = of_id
-        wanted = {id_ for each in pairs for id_ in (each.left, each.right)}
-        self._chunk_of = {each.id: each for each in chunks}
+        wanted = {id_ for candidate in pairs for id_ in (candidate.left, candidate.right)}
+        self._chunk_of = {chunk.id: chunk for chunk in chunks}
         self._mentions: defaultdict[str, list[Mention]] = defaultdict(list)
-        for each in mentions:
-            if each.entity_id in wanted:
-                self._mentions[each.entity_id].append(each)
+        for mention in mentions:
+            if mention.entity_id in wanted:
+                self._mentions[mention.entity_id].append(mention)
         for own in self._mentions.values():
-            own.sort(key=lambda each: (each.start is None, digest(self._chunk_of[each.chunk_id].text), each.start or 0))
+            own.sort(key=lambda item: (item.start is None, digest(self._chunk_of[item.chunk_id].text), item.start or 0))
 
     def pair(self, number: int, pair: Pair) -> str:
         """Return the text of a pair, its names in alphabetical order."""
@@ -158,20 +160,20 @@ class _Shown:
 
     def sources(self, batch: Sequence[Pair]) -> tuple[str, ...]:
         """Return the digests of the chunks that the text of some pairs is taken from."""
-        ids = {id_ for each in batch for id_ in (each.left, each.right)}
+        ids = {id_ for candidate in batch for id_ in (candidate.left, candidate.right)}
         return tuple(
-            sorted({digest(self._chunk_of[each.chunk_id].text) for id_ in ids for each in self._mentions[id_]})
+            sorted({digest(self._chunk_of[mention.chunk_id].text) for id_ in ids for mention in self._mentions[id_]})
         )
 
     def _name(self, id_: str) -> str:
         entity = self._of_id[id_].entity
         lines = [f"- {' '.join(entity.name.split())[:_NAME_CHARACTERS]} ({', '.join(entity.types)})"]
         said: dict[str, None] = {}
-        for each in self._mentions[id_]:
+        for mention in self._mentions[id_]:
             if len(said) == _SENTENCES:
                 break
-            said.setdefault(self._sentence(each))
-        return "\n".join([*lines, *(f"  {each}" for each in said if each)])
+            said.setdefault(self._sentence(mention))
+        return "\n".join([*lines, *(f"  {sentence}" for sentence in said if sentence)])
 
     def _sentence(self, mention: Mention) -> str:
         chunk = self._chunk_of[mention.chunk_id]

@@ -34,11 +34,11 @@ def pair_of(one: str, other: str, reason: str, score: float, *, short: str = "",
 def best_of(pairs: Iterable[Pair]) -> dict[tuple[str, str], Pair]:
     """Return, by its ends, the pair with the highest score; of those with the same the first reason."""
     best: dict[tuple[str, str], Pair] = {}
-    for each in pairs:
-        ends = (each.left, each.right)
+    for pair in pairs:
+        ends = (pair.left, pair.right)
         held = best.get(ends)
-        if held is None or (-each.score, each.reason) < (-held.score, held.reason):
-            best[ends] = each
+        if held is None or (-pair.score, pair.reason) < (-held.score, held.reason):
+            best[ends] = pair
     return best
 
 

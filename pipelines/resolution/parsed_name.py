@@ -94,12 +94,12 @@ def form_of(name: str) -> Form:
         head, called = f"{quoted['first']} {quoted['last']}", _plain(quoted["called"])
     head = _INITIALS.sub(lambda run: run[0].replace(".", "") if run.end() - run.start() > 3 else run[0], head)
     comma = head.find(",")
-    spans = [(each.start(), each[0]) for each in _WORD.finditer(head)]
+    spans = [(item.start(), item[0]) for item in _WORD.finditer(head)]
     surfaces = [surface for _, surface in spans]
     plain = [_plain(surface) for surface in surfaces]
     after = [comma >= 0 and start > comma for start, _ in spans]
     words = list(zip(plain, surfaces, after, strict=True))
-    words = [each for each in words if each[0]]
+    words = [item for item in words if item[0]]
 
     article = len(words) > 1 and words[0][0] in ARTICLES
     words = words[article:]
@@ -174,7 +174,7 @@ def _number(words: list[tuple[str, str, bool]], place: int) -> str | None:
 
 def _roman(word: str) -> int:
     values = [_ROMAN_VALUES[sign] for sign in word]
-    return sum(-each if each < following else each for each, following in zip(values, [*values[1:], 0], strict=True))
+    return sum(-item if item < following else item for item, following in zip(values, [*values[1:], 0], strict=True))
 
 
 def _is_acronym_of(inside: str, head: str) -> bool:

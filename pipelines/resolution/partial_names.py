@@ -20,42 +20,42 @@ _OFTEN = 3
 def places(known: Sequence[Known]) -> Iterator[Pair]:
     """Yield "Marrow" with "Marrow, Vey" where no other Marrow is near."""
     qualified: defaultdict[str, list[Known]] = defaultdict(list)
-    for each in known:
-        if _is_qualified(each) and not _is_persons(each):
-            qualified[_before_comma(each)].append(each)
+    for name in known:
+        if _is_qualified(name) and not _is_persons(name):
+            qualified[_before_comma(name)].append(name)
     for short in known:
         form = short.form
         if form.after_comma or form.qualifier or form.ranks or _is_persons(short) or short.titles:
             continue
         found = qualified.get(entity_key(" ".join(form.surfaces)), ())
-        near = [each for each in found if each.documents.keys() & short.documents.keys()]
-        if len({each.form.words for each in near}) == 1:
-            for each in near:
-                if share_of_documents(short, each) == 1:
+        near = [item for item in found if item.documents.keys() & short.documents.keys()]
+        if len({item.form.words for item in near}) == 1:
+            for item in near:
+                if share_of_documents(short, item) == 1:
                     reason = "the place without what it lies in; its documents name no other"
-                    yield pair_of(short.id, each.id, reason, 0.8)
+                    yield pair_of(short.id, item.id, reason, 0.8)
 
 
-def _is_persons(each: Known) -> bool:
-    return "person" in each.kinds and each.form.words[0] not in NO_FIRST_NAMES
+def _is_persons(name: Known) -> bool:
+    return "person" in name.kinds and name.form.words[0] not in NO_FIRST_NAMES
 
 
-def _before_comma(each: Known) -> str:
-    return entity_key(" ".join(each.form.surfaces[: len(each.form.words) - len(each.form.after_comma)]))
+def _before_comma(name: Known) -> str:
+    return entity_key(" ".join(name.form.surfaces[: len(name.form.words) - len(name.form.after_comma)]))
 
 
-def _is_qualified(each: Known) -> bool:
-    words = each.form.words
-    return bool(each.form.after_comma) and len(words) > len(each.form.after_comma) and not {"and", "of"} & set(words)
+def _is_qualified(name: Known) -> bool:
+    words = name.form.words
+    return bool(name.form.after_comma) and len(words) > len(name.form.after_comma) and not {"and", "of"} & set(words)
 
 
 def thing(short: Known, names: Names) -> Iterator[Pair]:
     """Yield "Lion" with "Cowardly Lion", where its documents have no other name with that word in it."""
     word = short.form.words[0]
-    held = [each for each in names.holding.get(word, ()) if each.documents.keys() & short.documents.keys()]
-    most = max((each.entity.frequency for each in held), default=0)
-    held = [each for each in held if each.entity.frequency > 1 or most < _OFTEN]  # what a recogniser cut wrongly
-    if len({each.form.words for each in held}) != 1 or short.form.ranks or short.form.epithets:
+    held = [name for name in names.holding.get(word, ()) if name.documents.keys() & short.documents.keys()]
+    most = max((item.entity.frequency for item in held), default=0)
+    held = [item for item in held if item.entity.frequency > 1 or most < _OFTEN]  # what a recogniser cut wrongly
+    if len({item.form.words for item in held}) != 1 or short.form.ranks or short.form.epithets:
         return
     for long in held:
         often = min(short.entity.frequency, long.entity.frequency) >= _OFTEN
@@ -85,7 +85,7 @@ def parts(known: Sequence[Known], names: Names) -> Iterator[Pair]:
         word = form.words[0]
         if word in names.heads or form.surfaces[0][:1].islower():
             continue
-        beside = [each for each in names.of_word.get(word, ()) if each.documents.keys() & short.documents.keys()]
+        beside = [name for name in names.of_word.get(word, ()) if name.documents.keys() & short.documents.keys()]
         if not beside:
             continue
         yield from thing(short, names)
@@ -107,18 +107,22 @@ def _introduced(short: Known, beside: Sequence[Known]) -> bool:
     """Return whether the one document of a short name names a person in full before it."""
     if len(short.documents) > 1 or short.kinds - {"organisation", "person"}:
         return False
-    bearers = [each for each in beside if "person" in each.kinds and each.form.words[-1] == short.form.words[0]]
-    return any(_named_in_full_first(short, each) for each in bearers)
+    bearers = [
+        neighbour
+        for neighbour in beside
+        if "person" in neighbour.kinds and neighbour.form.words[-1] == short.form.words[0]
+    ]
+    return any(_named_in_full_first(short, bearer) for bearer in bearers)
 
 
 def _about_bearer(short: Known, beside: Sequence[Known]) -> bool:
     """Return whether the only document of a short name is titled with a person's name that ends so."""
     return any(
-        each.titles
-        and short.documents.keys() <= each.titles
-        and each.is_person
-        and each.form.words[-1] == short.form.words[0]
-        for each in beside
+        neighbour.titles
+        and short.documents.keys() <= neighbour.titles
+        and neighbour.is_person
+        and neighbour.form.words[-1] == short.form.words[0]
+        for neighbour in beside
     ) and not short.kinds & {"place"}
 
 
@@ -129,17 +133,21 @@ def _is_one(short: Known) -> bool:
 
 def _person(short: Known, word: str, beside: Sequence[Known], names: Names) -> Iterator[Pair]:
     ranks = set(short.form.ranks)
-    whole = [each for each in beside if each.is_person and person_of(each.form) and not _is_other(each)]
+    whole = [
+        neighbour
+        for neighbour in beside
+        if neighbour.is_person and person_of(neighbour.form) and not _is_other(neighbour)
+    ]
     # Without its parenthesis a name is that of all who are told apart by one.
-    whole = [each for each in whole if each.form.qualifier or names.heads[each.form.letters] < 2]
-    others = [each for each in beside if not each.is_person and _may_be_meant(each, word)]
+    whole = [bearer for bearer in whole if bearer.form.qualifier or names.heads[bearer.form.letters] < 2]
+    others = [neighbour for neighbour in beside if not neighbour.is_person and _may_be_meant(neighbour, word)]
     female = ranks & FEMALE
     for long in whole:
         family = long.form.words[-1] == word
         if (not family and ranks - WITH_FIRST_NAME) or not _fits(short, long):
             continue
         # Who is known to be of the other sex than a rank says is no rival.
-        bearers = [each for each in whole if _fits(short, each)]
+        bearers = [bearer for bearer in whole if _fits(short, bearer)]
         rivals = bool(_are_several(bearers) or (others and not ranks))
         share = share_of_documents(short, long)
         if share < _LEAST_SHARE or rivals:
@@ -159,7 +167,7 @@ def _person(short: Known, word: str, beside: Sequence[Known], names: Names) -> I
 
 
 def _called_by_family(long: Known, names: Names) -> bool:
-    return any(each.documents.keys() & long.documents.keys() for each in names.alone.get(long.form.words[-1], ()))
+    return any(word.documents.keys() & long.documents.keys() for word in names.alone.get(long.form.words[-1], ()))
 
 
 def _fits(short: Known, long: Known) -> bool:
@@ -180,13 +188,13 @@ def _one_person(left: Known, right: Known) -> bool:
     return bool(mine and yours and agree(mine, yours))
 
 
-def _is_other(each: Known) -> bool:
-    return bool({"and", "of"} & set(each.form.words)) or bool(_FAMILY & set(each.form.words))
+def _is_other(name: Known) -> bool:
+    return bool({"and", "of"} & set(name.form.words)) or bool(_FAMILY & set(name.form.words))
 
 
-def _may_be_meant(each: Known, word: str) -> bool:
+def _may_be_meant(name: Known, word: str) -> bool:
     """Return whether a lone word may stand for a name that is no person's: Ford for the Ford Motor Company."""
-    return each.form.words[0] == word and not _is_other(each) and "other" not in each.kinds
+    return name.form.words[0] == word and not _is_other(name) and "other" not in name.kinds
 
 
 def _named_in_full_first(short: Known, long: Known) -> bool:
@@ -198,11 +206,11 @@ def _named_in_full_first(short: Known, long: Known) -> bool:
 def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:
     """Yield a lone name with and without a rank ("Quist", "Mr. Quist")."""
     of_word: defaultdict[str, list[Known]] = defaultdict(list)
-    for each in known:
-        if len(each.form.words) == 1 and not each.form.qualifier and not each.form.numbers:
-            of_word[each.form.words[0]].append(each)
+    for name in known:
+        if len(name.form.words) == 1 and not name.form.qualifier and not name.form.numbers:
+            of_word[name.form.words[0]].append(name)
     for word, group in of_word.items():
-        ranked = [each for each in group if each.form.ranks or each.form.epithets]
+        ranked = [member for member in group if member.form.ranks or member.form.epithets]
         if not ranked or word in names.heads or len(group) > 20:
             continue
         for one in ranked:
@@ -211,14 +219,16 @@ def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:
                     continue
                 near = one.documents.keys() & other.documents.keys()
                 bearers = [
-                    each for each in ranked if each.id not in {one.id, other.id} and _sexes_differ(each, one, other)
+                    name for name in ranked if name.id not in {one.id, other.id} and _sexes_differ(name, one, other)
                 ]
-                bearers += [each for each in names.of_word.get(word, ()) if each.is_person]
+                bearers += [name for name in names.of_word.get(word, ()) if name.is_person]
                 bearers = [
-                    each for each in bearers if each.documents.keys() & (one.documents.keys() | other.documents.keys())
+                    bearer
+                    for bearer in bearers
+                    if bearer.documents.keys() & (one.documents.keys() | other.documents.keys())
                 ]
-                whole = {person.given for each in bearers if (person := person_of(each.form)) is not None}
-                alone = not bearers or (len(whole) == 1 and not any(each.form.ranks for each in bearers))
+                whole = {person.given for bearer in bearers if (person := person_of(bearer.form)) is not None}
+                alone = not bearers or (len(whole) == 1 and not any(bearer.form.ranks for bearer in bearers))
                 of_couple = set(one.form.ranks) & COUPLE or set(other.form.ranks) & COUPLE
                 score = 0.82 if near and alone and not of_couple and "place" not in other.kinds else 0.45
                 short = one.id if len(one.form.ranks) >= len(other.form.ranks) else other.id
@@ -231,8 +241,8 @@ def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:
                 )
 
 
-def _sexes_differ(each: Known, one: Known, other: Known) -> bool:
-    sexes = {found.gender for found in (each, one, other) if found.form.ranks and found.gender}
+def _sexes_differ(name: Known, one: Known, other: Known) -> bool:
+    sexes = {found.gender for found in (name, one, other) if found.form.ranks and found.gender}
     return len(sexes) > 1
 
 
@@ -265,7 +275,7 @@ def _third(left: Known, right: Known, group: Sequence[tuple[Known, Person]]) -> 
 def _two_of_family(left: Known, right: Known, how: str, rivals: Sequence[Known], neighbours: Neighbours) -> Pair:
     shared = left.documents.keys() & right.documents.keys()
     near = len(shared) >= 0.5 * min(len(left.documents), len(right.documents))
-    if any(each.documents.keys() & (left.documents.keys() | right.documents.keys()) for each in rivals):
+    if any(rival.documents.keys() & (left.documents.keys() | right.documents.keys()) for rival in rivals):
         score = 0.4
     else:
         base = {"equal": 0.66, "nickname": 0.6, "initial": 0.56, "called": 0.5}[how]
@@ -292,10 +302,10 @@ def _in_full(left: Known, right: Known) -> bool:
     """Return whether the one with more names is told with dates, as a name in full, and is no title: there the usual
     name stands.
     """
-    longer = max((left, right), key=lambda each: (_full_between(each), each.id))
+    longer = max((left, right), key=lambda item: (_full_between(item), item.id))
     return longer.introduced and not longer.titles
 
 
-def _full_between(each: Known) -> int:
-    person = person_of(each.form)
+def _full_between(item: Known) -> int:
+    person = person_of(item.form)
     return sum(len(name) > 1 for name in person.given[1:]) if person else 0

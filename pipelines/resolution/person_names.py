@@ -36,7 +36,7 @@ def sound(word: str) -> str:
 def same_start(mine: str, yours: str) -> bool:
     """Return whether two words begin with the same letter, or with letters that may spell one sound."""
     return mine[:1] == yours[:1] or any(
-        any(mine.startswith(each) for each in group) and any(yours.startswith(each) for each in group)
+        any(mine.startswith(member) for member in group) and any(yours.startswith(member) for member in group)
         for group in _STARTS
     )
 

@@ -45,7 +45,7 @@ def candidates(
     `brought` are the ids of entities that a graph has which was brought along: it says itself which of them are one.
     `near` are more pairs, of names near in meaning.
     """
-    of_id = {each.id: each for each in known}
+    of_id = {name.id: name for name in known}
     names = names_of(known)
     told, apart = stated(known, placed)
     neighbours = Neighbours(known, found)
@@ -53,15 +53,15 @@ def candidates(
     proposed += [*slips(known), *near, *initialled(names, neighbours)]
     proposed += parts(known, names)
     kept = []
-    for each in proposed:
-        left, right = of_id[each.left], of_id[each.right]
-        if barred(left, right, told=each.told) or (each.left in brought and each.right in brought):
+    for pair in proposed:
+        left, right = of_id[pair.left], of_id[pair.right]
+        if barred(left, right, told=pair.told) or (pair.left in brought and pair.right in brought):
             continue
-        if (each.left, each.right) in apart and not each.told and each.score < _SPELT:
+        if (pair.left, pair.right) in apart and not pair.told and pair.score < _SPELT:
             continue
-        kept.append(_of_kinds(each, left, right))
-    best = (each for each in best_of(kept).values() if each.score >= LEAST)
-    return sorted(best, key=lambda each: (each.left, each.right))
+        kept.append(_of_kinds(pair, left, right))
+    best = (item for item in best_of(kept).values() if item.score >= LEAST)
+    return sorted(best, key=lambda item: (item.left, item.right))
 
 
 def _of_kinds(pair: Pair, left: Known, right: Known) -> Pair:
@@ -75,10 +75,10 @@ def _of_kinds(pair: Pair, left: Known, right: Known) -> Pair:
 def with_cosines(pairs: Sequence[Pair], cosines: Mapping[tuple[str, str], float]) -> list[Pair]:
     """Return pairs with what the cosines of their names add, the weakest of the signs."""
     return [
-        replace(each, score=round(min(each.score + _NEAR, 1.0), 4))
-        if cosines.get((each.left, each.right), 0.0) >= _NEAR_FROM
-        else each
-        for each in pairs
+        replace(pair, score=round(min(pair.score + _NEAR, 1.0), 4))
+        if cosines.get((pair.left, pair.right), 0.0) >= _NEAR_FROM
+        else pair
+        for pair in pairs
     ]
 
 
@@ -128,7 +128,7 @@ def resolve(
     if asks and model is not None:
         pairs, failures = wait_for(voted(pairs, known, chunks, found.knowledge.mentions, model, section, progress))
     aliases = grouped(known, pairs, section.threshold, brought)
-    kept_of, merges = _decided(aliases, marks, {each.id: each for each in known}, brought)
+    kept_of, merges = _decided(aliases, marks, {name.id: name for name in known}, brought)
     return Resolved(_merged(found, chunks, kept_of), merges, failures)
 
 
@@ -137,23 +137,23 @@ def _near(known: Sequence[Known], embed: Embed, settings: Settings) -> list[Pair
     if not known:
         return []
     threshold = settings.synonyms.model_copy(update={"threshold": _NEAR_ENOUGH, "max_neighbours": 5})
-    ids, names = [each.id for each in known], [each.entity.name for each in known]
+    ids, names = [name.id for name in known], [name.entity.name for name in known]
     found = find_synonyms(ids, names, embed(names), threshold, settings.communities.seed)
-    return [pair_of(each.source_id, each.target_id, "near in meaning", 0.5) for each in found]
+    return [pair_of(item.source_id, item.target_id, "near in meaning", 0.5) for item in found]
 
 
 def _cosines(pairs: Sequence[Pair], known: Sequence[Known], embed: Embed) -> Mapping[tuple[str, str], float]:
     """Return the cosine of each pair's names, to 6 decimals."""
     if not pairs:
         return {}
-    name_of = {each.id: each.entity.name for each in known}
-    ids = sorted({id_ for each in pairs for id_ in (each.left, each.right)})
+    name_of = {name.id: name.entity.name for name in known}
+    ids = sorted({id_ for pair in pairs for id_ in (pair.left, pair.right)})
     row_of = {id_: row for row, id_ in enumerate(ids)}
     vectors = embed([name_of[id_] for id_ in ids]).astype(np.float64)
-    left = vectors[[row_of[each.left] for each in pairs]]
-    right = vectors[[row_of[each.right] for each in pairs]]
+    left = vectors[[row_of[pair.left] for pair in pairs]]
+    right = vectors[[row_of[pair.right] for pair in pairs]]
     cosines = np.round(np.einsum("ij,ij->i", left, right), 6).tolist()
-    return {(each.left, each.right): cosine for each, cosine in zip(pairs, cosines, strict=True)}
+    return {(item.left, item.right): cosine for item, cosine in zip(pairs, cosines, strict=True)}
 
 
 def _decided(
@@ -161,24 +161,24 @@ def _decided(
 ) -> tuple[dict[str, str], list[Merge]]:
     """Return the kept entity of each alias that is merged, and all rows: those that were taken back among them."""
     groups: dict[str, list[Alias]] = {}
-    for each in aliases:
-        groups.setdefault(each.kept, []).append(each)
+    for alias in aliases:
+        groups.setdefault(alias.kept, []).append(alias)
     kept_of: dict[str, str] = {}
     rows: list[Merge] = []
     for kept, group in groups.items():
-        members = {kept, *(each.alias for each in group)}
+        members = {kept, *(member.alias for member in group)}
         out = split(members, marks)
         if kept in out:
             group, kept = _renamed(group, kept, sorted(members - out), known)
-        for each in group:
-            rows.append(_row(each, kept, known, undone=each.alias in out))
-            if each.alias not in out:
-                kept_of[each.alias] = kept
-    held = {each.id for each in rows}
+        for member in group:
+            rows.append(_row(member, kept, known, undone=member.alias in out))
+            if member.alias not in out:
+                kept_of[member.alias] = kept
+    held = {row.id for row in rows}
     rows += [
-        replace(each.row, undone=True)
-        for each in marks
-        if each.row.id not in held and each.alias_id in known and each.entity_id in known
+        replace(mark.row, undone=True)
+        for mark in marks
+        if mark.row.id not in held and mark.alias_id in known and mark.entity_id in known
     ]
     return kept_of, sorted_by_id(rows)
 
@@ -188,10 +188,10 @@ def _renamed(
 ) -> tuple[list[Alias], str]:
     """Return a group whose kept name is taken out, under the most frequent of the other names."""
     new = min(others, key=lambda id_: (-known[id_].entity.frequency, known[id_].entity.name, id_)) if others else kept
-    pair_with = {each.alias: each.pair for each in group}
+    pair_with = {member.alias: member.pair for member in group}
     if new == kept:
         return list(group), kept
-    renamed = [replace(each, kept=new) for each in group if each.alias != new]
+    renamed = [replace(member, kept=new) for member in group if member.alias != new]
     return [*renamed, Alias(kept, new, pair_with[new])], new
 
 

@@ -51,10 +51,10 @@ def spelt_alike(known: Sequence[Known], neighbours: Neighbours) -> Iterator[Pair
 
 def _with_one_key(known: Iterable[Known], key_of: Callable[[Form], Hashable | None]) -> Iterator[tuple[Known, Known]]:
     of_key: defaultdict[Hashable, list[Known]] = defaultdict(list)
-    for each in known:
-        key = key_of(each.form)
+    for name in known:
+        key = key_of(name.form)
         if key:
-            of_key[key].append(each)
+            of_key[key].append(name)
     for group in of_key.values():
         if len(group) <= _MOST_OF_A_KEY:
             yield from combinations(group, 2)
@@ -163,16 +163,16 @@ def _states(known: Sequence[Known]) -> Iterator[Pair]:
     """Yield a state's full name with its short one, where one document has both and no other state is so called."""
     plain: defaultdict[tuple[str, ...], list[Known]] = defaultdict(list)
     full: defaultdict[tuple[str, ...], list[Known]] = defaultdict(list)
-    for each in known:
-        words = each.form.words
+    for name in known:
+        words = name.form.words
         at = words.index("of") if "of" in words else 0
         if at and words[at - 1] in STATES and len(words) > at + 1:
-            full[words[at + 1 :]].append(each)
-        elif "place" in each.kinds and not each.form.qualifier and not each.form.after_comma:
-            plain[words].append(each)
+            full[words[at + 1 :]].append(name)
+        elif "place" in name.kinds and not name.form.qualifier and not name.form.after_comma:
+            plain[words].append(name)
     for words, names in full.items():
         for left in names:
-            for right in plain.get(words, ()) if len({each.form.words for each in names}) == 1 else ():
+            for right in plain.get(words, ()) if len({name.form.words for name in names}) == 1 else ():
                 if left.documents.keys() & right.documents.keys():
                     yield pair_of(left.id, right.id, "a state by its full name and by its short one", 0.78)
 
@@ -198,12 +198,12 @@ _MOST_WITH_A_TYPO = 30
 def slips(known: Sequence[Known]) -> Iterator[Pair]:
     """Yield the pairs of names of several words that are spelt the same but for one letter of a long word."""
     of_key: defaultdict[tuple[str, ...], list[Known]] = defaultdict(list)
-    for each in known:
-        words = each.form.words
-        if len(words) > 1 and not each.form.numbers:
+    for name in known:
+        words = name.form.words
+        if len(words) > 1 and not name.form.numbers:
             for place, word in enumerate(words):
                 if len(word) >= _LONG_SLIP:
-                    of_key[(*words[:place], f"{word[0]}{word[-1]}*", *words[place + 1 :])].append(each)
+                    of_key[(*words[:place], f"{word[0]}{word[-1]}*", *words[place + 1 :])].append(name)
     for group in of_key.values():
         if len(group) <= _MOST_WITH_A_TYPO:
             for left, right in combinations(group, 2):

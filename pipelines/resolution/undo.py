@@ -23,7 +23,7 @@ def merges_in(index: Path) -> list[Merge]:
     current_version(index)
     manifest = current_manifest(index)
     rows = Index(index, manifest).rows(Merge) if manifest else []
-    return sorted(rows, key=lambda each: (entity_key(each.name), entity_key(each.alias), each.id))
+    return sorted(rows, key=lambda row: (entity_key(row.name), entity_key(row.alias), row.id))
 
 
 def undo(
@@ -42,7 +42,7 @@ def undo(
 
     def decide(merges: Sequence[Merge]) -> Marks:
         chosen = merges if names is None else named(names, merges, index)
-        return _marks([*kept_marks(merges), *(Mark(each.alias_id, each.entity_id, each) for each in chosen)])
+        return _marks([*kept_marks(merges), *(Mark(item.alias_id, item.entity_id, item) for item in chosen)])
 
     return _rebuilt(decide, index, settings, run, progress)
 
@@ -57,10 +57,10 @@ def redo(
     """Merge again what was taken back, all where no names are given; the rest is as for `undo`."""
 
     def decide(merges: Sequence[Merge]) -> Marks:
-        undone = [each for each in merges if each.undone]
+        undone = [merge for merge in merges if merge.undone]
         chosen = undone if names is None else named(names, undone, index)
-        again = {each.id for each in chosen}
-        return _marks(each for each in kept_marks(merges) if each.row.id not in again)
+        again = {item.id for item in chosen}
+        return _marks(merge for merge in kept_marks(merges) if merge.row.id not in again)
 
     return _rebuilt(decide, index, settings, run, progress)
 
@@ -80,7 +80,7 @@ def _rebuilt(
 
 
 def _marks(marks: Iterable[Mark]) -> Marks:
-    return tuple(sorted({each.row.id: each for each in marks}.values(), key=lambda each: each.row.id))
+    return tuple(sorted({mark.row.id: mark for mark in marks}.values(), key=lambda mark: mark.row.id))
 
 
 def named(names: Sequence[str], merges: Sequence[Merge], index: Path) -> list[Merge]:
@@ -91,15 +91,15 @@ def named(names: Sequence[str], merges: Sequence[Merge], index: Path) -> list[Me
     chosen: list[Merge] = []
     for name in names:
         key = entity_key(name)
-        found = [each for each in merges if name in (each.id, each.alias_id) or key == entity_key(each.alias)]
-        found = found or [each for each in merges if name == each.entity_id or key == entity_key(each.name)]
+        found = [merge for merge in merges if name in (merge.id, merge.alias_id) or key == entity_key(merge.alias)]
+        found = found or [merge for merge in merges if name == merge.entity_id or key == entity_key(merge.name)]
         if not found:
             raise UsageError(f"{index} has no merge of {name!r}{_nearest(name, merges)}")
         chosen += found
-    return list({each.id: each for each in chosen}.values())
+    return list({item.id: item for item in chosen}.values())
 
 
 def _nearest(name: str, merges: Sequence[Merge]) -> str:
-    known = [text for each in merges for text in (each.alias, each.name)]
+    known = [text for merge in merges for text in (merge.alias, merge.name)]
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
     return f"; did you mean {nearest[0]!r}?" if nearest else ""

@@ -37,7 +37,7 @@ def asked(where: str | None, access: Sequence[str] | None) -> Filter:
         parse(where)
     if isinstance(access, str):
         raise UsageError("access is a list of tags, not one text")
-    tags = None if access is None else tuple(dict.fromkeys(each.strip() for each in access))
+    tags = None if access is None else tuple(dict.fromkeys(item.strip() for item in access))
     if tags and not all(tags):
         raise UsageError("an access tag is empty")
     return Filter(where or "", tags)
@@ -69,7 +69,7 @@ def tags_of(told: str) -> frozenset[str]:
     """
     listed = values_of(told.strip())
     parts = listed if listed != [told.strip()] else told.split(",")
-    return frozenset(each.strip() for each in parts) - {""}
+    return frozenset(part.strip() for part in parts) - {""}
 
 
 def _may_be_read(tags: frozenset[str], held: Sequence[str] | None, settings: AccessSettings) -> bool:

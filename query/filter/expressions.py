@@ -38,7 +38,7 @@ class Comparison:
         if self.key not in told:
             return None
         operator: Operator = "=" if self.operator == "!=" else self.operator
-        found = any_of([_compared(each, operator, self.value) for each in values_of(told[self.key])])
+        found = any_of([_compared(item, operator, self.value) for item in values_of(told[self.key])])
         return negated(found) if self.operator == "!=" else found
 
 
@@ -61,7 +61,7 @@ class All:
 
     def holds(self, told: Mapping[str, str]) -> bool | None:
         """Return whether this is so of a document, None where that is unknown."""
-        return negated(any_of([negated(each.holds(told)) for each in self.of]))
+        return negated(any_of([negated(item.holds(told)) for item in self.of]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Any:
 
     def holds(self, told: Mapping[str, str]) -> bool | None:
         """Return whether this is so of a document, None where that is unknown."""
-        return any_of([each.holds(told) for each in self.of])
+        return any_of([item.holds(told) for item in self.of])
 
 
 Expression = Comparison | Not | All | Any
@@ -102,7 +102,7 @@ def values_of(told: str) -> list[str]:
         found = json.loads(told)
     except (ValueError, RecursionError):
         return [told]
-    return [each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in found]
+    return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in found]
 
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
@@ -122,7 +122,7 @@ def as_day(text: str) -> Day | None:
     (Day(parts=(2024, 5)), Day(parts=(2024, 5, 31)), None)
     """
     found = _DAY.fullmatch(text.strip())
-    parts = tuple(int(each) for each in found.groups() if each) if found else ()
+    parts = tuple(int(item) for item in found.groups() if item) if found else ()
     possible = parts and (len(parts) < 2 or 1 <= parts[1] <= 12) and (len(parts) < 3 or 1 <= parts[2] <= 31)
     return Day(parts) if possible else None
 

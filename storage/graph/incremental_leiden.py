@@ -67,7 +67,7 @@ def updated_leiden(
     """
     scaled = edges.weights.astype(np.float64)
     whole = _Part(np.arange(edges.n_nodes), edges.lower, edges.upper, scaled)
-    sizes = [np.bincount(each[each >= 0]) for each in before]
+    sizes = [np.bincount(item[item >= 0]) for item in before]
     dividing = _Dividing(before, sizes, changed, seed, max_cluster_size, resolution)
     labels = [dividing.first(whole)]
     settled = np.zeros(edges.n_nodes, bool)
@@ -103,10 +103,10 @@ def behind(fresh: Hierarchy, updated: Hierarchy, edges: Edges, resolution: float
                 edges.lower,
                 edges.upper,
                 edges.weights,
-                each.levels[min(level, len(each.levels) - 1)],
+                item.levels[min(level, len(item.levels) - 1)],
                 resolution,
             )
-            for each in (fresh, updated)
+            for item in (fresh, updated)
         )
         shares.append((new - old) / abs(new) if new else -old)
     return max(shares)

@@ -117,7 +117,7 @@ class _Moats:
 
     def _join(self, one: int, other: int, time: float) -> None:
         """Make two clusters, both set to this time, one; its heap is the smaller one poured into the larger."""
-        woken = [each for each in (one, other) if self.heaps[each] is None]
+        woken = [item for item in (one, other) if self.heaps[item] is None]
         large, small = (one, other) if self._weight(one) >= self._weight(other) else (other, one)
         self.n_active -= self.active[one] + self.active[other]
         self.parent[small] = large

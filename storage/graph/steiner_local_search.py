@@ -65,10 +65,10 @@ class _Search:
         """Yield other trees: over all prizes and over those of a tree, from many roots, then with one more or less."""
         inside = [self.place[node] for node in tree.nodes.tolist() if node in self.place]
         every = list(range(len(self.prized)))
-        roots = [*(int(self.prized[each]) for each in inside), *self._central(inside)]
+        roots = [*(int(self.prized[item]) for item in inside), *self._central(inside)]
         yield self._built(roots[0], every)
         for place in every:
-            wanted = [each for each in inside if each != place] if place in inside else [*inside, place]
+            wanted = [item for item in inside if item != place] if place in inside else [*inside, place]
             if wanted:
                 yield self._built(int(self.prized[wanted[-1]]), wanted)
         for root in roots:
@@ -80,11 +80,11 @@ class _Search:
             return []
         three = np.partition(self.far[inside], 2, axis=0)[:3].sum(axis=0)
         best = np.argsort(three, kind="stable")[: _ROOTS + len(inside)]
-        return [int(each) for each in best if np.isfinite(three[each]) and int(each) not in self.place][:_ROOTS]
+        return [int(item) for item in best if np.isfinite(three[item]) and int(item) not in self.place][:_ROOTS]
 
     def _built(self, root: int, wanted: list[int]) -> SteinerTree:
         """Return the best part of the tree from a root to these prizes, the nearest first."""
-        rows = np.array([each for each in wanted if self.prized[each] != root], np.int64)
+        rows = np.array([item for item in wanted if self.prized[item] != root], np.int64)
         nearest = self.far[rows, root]
         joins = np.full(len(rows), root)
         nodes = {root}
@@ -114,7 +114,7 @@ class _Search:
         while node != end:
             node = int(toward[node])
             way.append(node)
-        return [each for each in way if each not in nodes]
+        return [item for item in way if item not in nodes]
 
     def _over(self, nodes: Iterable[int]) -> SteinerTree:
         """Return the best part of the cheapest trees that join these nodes among themselves."""
@@ -138,7 +138,7 @@ class _Search:
 
         forest = []
         for row in rows:
-            one, other = (top(int(each)) for each in self.ends[row])
+            one, other = (top(int(end)) for end in self.ends[row])
             if one != other:
                 parent[one] = other
                 forest.append(row)

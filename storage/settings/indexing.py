@@ -15,7 +15,7 @@ def listed(value: object) -> object:
     """Return a list given on the command line or in the environment, which is text there; else the value itself."""
     if isinstance(value, str):
         found = safe_load(value) if value.lstrip().startswith("[") else value.split(",")
-        return [each.strip() for each in found if each.strip()]
+        return [item.strip() for item in found if item.strip()]
     return value
 
 

@@ -74,7 +74,7 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
         sections["extraction"]["prompts"] = asdict(read_tuned(self.extraction)) if self.extracts_with else {}
         sections["extraction"]["openie"] = _content("extraction.openie", self.extraction.openie)
         for key in ("files", "labels"):
-            sections["kg"][key] = sorted(_content(f"kg.{key}", each) for each in getattr(self.kg, key))
+            sections["kg"][key] = sorted(_content(f"kg.{key}", item) for item in getattr(self.kg, key))
         if self.extracts_with:
             shaping = {"model", "step_models", "max_output_tokens"}  # where the model is does not matter
             sections["llm"] = self.llm.model_dump(mode="json", include=shaping)

@@ -44,7 +44,7 @@ def read_tuned(extraction: ExtractionSettings) -> TunedPrompts:
             f"extraction.prompts: there is no folder {folder}; `conspectus init --tune` makes one, and without the "
             f"setting the prompts that come along are used"
         )
-    wanted = [each.name for each in fields(TunedPrompts) if extraction.claims or each.name != "claims_examples"]
+    wanted = [field.name for field in fields(TunedPrompts) if extraction.claims or field.name != "claims_examples"]
     return TunedPrompts(**{name: _text(file_of(folder, name)) for name in wanted})
 
 

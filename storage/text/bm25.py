@@ -85,7 +85,9 @@ class Bm25:
         if self._ranker is None or not columns:
             return np.zeros(0, np.int64)
         starts, rows = self._ranker.scores["indptr"], self._ranker.scores["indices"]
-        return np.unique(np.concatenate([rows[starts[each] : starts[each + 1]] for each in columns])).astype(np.int64)
+        return np.unique(np.concatenate([rows[starts[column] : starts[column + 1]] for column in columns])).astype(
+            np.int64
+        )
 
     def inverse_document_frequency(self, word: str) -> float:
         """Return log(1 + (n - df + 0.5) / (df + 0.5)) of a word's key; an unknown word has df 0."""
@@ -107,5 +109,5 @@ def _check(ranker: "bm25s.BM25", folder: Path, n_rows: int) -> None:
     rising = kinds and starts[0] == 0 and starts[-1] == len(rows) and not (starts[1:] < starts[:-1]).any()
     within = rising and (len(rows) == 0 or (rows.min() >= 0 and rows.max() < n_rows))
     columns = [column for word, column in ranker.vocab_dict.items() if word]  # bm25s adds an empty one
-    if not within or not all(type(each) is int and 0 <= each < len(starts) - 1 for each in columns):
+    if not within or not all(type(item) is int and 0 <= item < len(starts) - 1 for item in columns):
         raise IndexCorrupt(f"{folder} is no BM25 index: its arrays do not fit one another")

@@ -52,10 +52,10 @@ def predicate_words(predicate: str) -> str:
     'birth place'
     """
     found = _IRI.fullmatch(predicate.strip())
-    steps = [found["name"]] if found else [each for each in _PATH.split(predicate) if each.strip()]
+    steps = [found["name"]] if found else [item for item in _PATH.split(predicate) if item.strip()]
     if not found and " " in predicate.strip():
         steps = [predicate]  # a phrase: its full stops separate no path
-    spoken = [_spoken(each) for each in steps[-2:]]
+    spoken = [_spoken(step) for step in steps[-2:]]
     if len(spoken) == 2 and set(spoken[0].split()) <= set(spoken[1].split()):
         spoken = spoken[1:]
     return " ".join(spoken)

@@ -74,7 +74,7 @@ def _caseless(text: str) -> Iterator[Phrase]:
 
 def _without_overlaps(phrases: Sequence[Phrase]) -> list[Phrase]:
     kept: list[Phrase] = []
-    for phrase in sorted(phrases, key=lambda each: (each.start - each.end, each.start)):
+    for phrase in sorted(phrases, key=lambda item: (item.start - item.end, item.start)):
         if all(phrase.end <= other.start or phrase.start >= other.end for other in kept):
             kept.append(phrase)
-    return sorted(kept, key=lambda each: each.start)
+    return sorted(kept, key=lambda item: item.start)

@@ -66,7 +66,7 @@ class SpacyAnnotator:
             for phrase in arguments.free_concepts():
                 phrases.setdefault((phrase.start, phrase.end), phrase)
         else:
-            triples = tuple(each for each in triples if CONCEPT not in (each.subject.type, each.object.type))
+            triples = tuple(item for item in triples if CONCEPT not in (item.subject.type, item.object.type))
         for triple in triples:
             for phrase in (triple.subject, triple.object):
                 phrases.setdefault((phrase.start, phrase.end), phrase)
@@ -190,7 +190,7 @@ def _subjects(verb: "Token") -> "list[Token]":
     own = list(_with_conjuncts(child for child in verb.children if child.dep_ in _SUBJECTS))
     if own:
         # "which" and "who" stand for the noun that their clause is about.
-        return [verb.head if each.tag_ in {"WDT", "WP"} and verb.dep_ == "relcl" else each for each in own]
+        return [verb.head if mention.tag_ in {"WDT", "WP"} and verb.dep_ == "relcl" else mention for mention in own]
     return _subjects(verb.head) if verb.dep_ == "conj" and verb.head.pos_ in {"VERB", "AUX"} else []
 
 
@@ -206,7 +206,7 @@ def _verb(token: "Token") -> str:
 def _prepositions(token: "Token") -> "Iterator[tuple[str, Token]]":
     for child in token.children:
         if child.dep_ in {"prep", "agent"}:
-            for end in _with_conjuncts(each for each in child.children if each.dep_ == "pobj"):
+            for end in _with_conjuncts(item for item in child.children if item.dep_ == "pobj"):
                 yield child.text.lower(), end
 
 
