@@ -225,7 +225,7 @@ def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Res
         build.settings,
         embed=partial(overlap.run, partial(build.embedding.first_windows, step="embed names")),
         marks=build.marks,
-        brought=ids_of_graph(build.graph) if build.graph else (),
+        imported=ids_of_graph(build.graph) if build.graph else (),
         model=build.backend.model,
         progress=build.progress,
     )

@@ -182,9 +182,7 @@ class MemoReader(Memo):
         """Return kind and key of every result that a text of that hash went into, sorted."""
         return super().made_from(source) if self.path.is_file() else []
 
-    def _put(
-        self, statement: str, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None
-    ) -> None:
+    def _put(self, *_: object) -> None:
         raise IndexUnusable(f"the memo {self.path} is open for reading only")
 
     @contextmanager

@@ -1,1 +1,1 @@
-"""Aliases of one thing made one entity: which names are the same thing's, why, and what that changes."""
+"""Entity resolution: cluster name variants, and rewrite mentions and relations."""

@@ -1,4 +1,4 @@
-"""What a text says of two names: that they are one thing's, or that they are two things'."""
+"""Aliases that a text states ("also known as", brackets), acronyms, and pairs that a text keeps apart."""
 
 import re
 from collections import defaultdict

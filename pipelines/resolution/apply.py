@@ -1,4 +1,4 @@
-"""Knowledge in which the aliases of a thing are that thing: its mentions, its relations, its count."""
+"""Rewrite mentions, relations and counts so that aliases belong to their canonical entity."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,10 +9,9 @@ from conspectus.storage.graph.edges import degrees_of
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Claim, Entity, Mention, Relation
 from conspectus.storage.tables import sorted_by_id
-from conspectus.storage.text.nlp import CONCEPT
+from conspectus.storage.text.nlp import CONCEPT, TITLE
 from conspectus.storage.text.normalise import entity_key
 
-TITLE = "TITLE"
 _TELLING_LEAST = frozenset({TITLE, CONCEPT})
 
 
@@ -45,7 +44,6 @@ def claims_applied(claims: Sequence[Claim], kept_of: Mapping[str, str]) -> list[
 
 def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[list[Relation], dict[str, str]]:
     """Return the relations between kept entities, and the new id of each that changed; "" of one that is gone."""
-    key_of = {entity.id: entity_key(entity.name) for entity in found.entities}
     groups: defaultdict[tuple[str, str, str], list[Relation]] = defaultdict(list)
     untouched: list[Relation] = []
     new_id: dict[str, str] = {}
@@ -63,7 +61,7 @@ def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[list[Relat
         else:
             groups[ends].append(relation)
     for group in groups.values():
-        merged = _one_relation(sorted(group, key=lambda member: member.id), kept_of, key_of)
+        merged = _one_relation(sorted(group, key=lambda member: member.id), kept_of)
         untouched.append(merged)
         new_id.update({member.id: merged.id for member in group})
     return sorted_by_id(untouched), new_id
@@ -79,7 +77,7 @@ def _ends(relation: Relation, kept_of: Mapping[str, str]) -> tuple[str, str, str
     return source, entity_key(relation.predicate), target
 
 
-def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str], key_of: Mapping[str, str]) -> Relation:
+def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Relation:
     ways = Counter[tuple[str, str]]()
     for member in group:
         ends = kept_of.get(member.source_id, member.source_id), kept_of.get(member.target_id, member.target_id)

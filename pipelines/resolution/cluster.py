@@ -1,4 +1,4 @@
-"""Pairs of names made groups of one thing: the surest first, and never two that are kept apart."""
+"""Cluster pairs of names, best score first, under cannot-link constraints; and record the merges that were undone."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ class Alias:
 
 
 def grouped(
-    known: Sequence[Known], pairs: Sequence[Pair], threshold: float, brought: Collection[str] = frozenset()
+    known: Sequence[Known], pairs: Sequence[Pair], threshold: float, imported: Collection[str] = frozenset()
 ) -> list[Alias]:
     """Return what is merged, sorted by alias: the pairs of at least the threshold, in order of their scores.
 
@@ -47,7 +47,7 @@ def grouped(
             for other in right
         ):
             continue
-        if any(one in brought for one in left) and any(other in brought for other in right):
+        if any(one in imported for one in left) and any(other in imported for other in right):
             continue
         both = left + right
         joined = [*joined_by.get(pair.left, ()), *joined_by.get(pair.right, ()), pair]
@@ -61,7 +61,7 @@ def grouped(
             pairs_of[pair.right].append(pair)
     aliases = []
     for members in {id(item): item for item in group_of.values()}.values():
-        kept = kept_of([of_id[member] for member in members], joined_by[members[0]], brought)
+        kept = kept_of([of_id[member] for member in members], joined_by[members[0]], imported)
         why = _why(members, kept, pairs_of)
         aliases += [Alias(member, kept, why[member]) for member in members if member != kept]
     return sorted(aliases, key=lambda alias: alias.alias)
@@ -71,9 +71,11 @@ def _linked(pair: Pair, told: set[tuple[str, str]]) -> bool:
     return (pair.left, pair.right) in told
 
 
-def kept_of(members: Sequence[Known], pairs: Sequence[Pair], brought: Collection[str] = frozenset()) -> str:
-    """Return the id of the name that a group goes by: that of a graph that was
-    brought along, else a document's title, else the most frequent that is no short form.
+def kept_of(members: Sequence[Known], pairs: Sequence[Pair], imported: Collection[str] = frozenset()) -> str:
+    """Return the id of the canonical name of a group.
+
+    The name of an imported graph comes first, then a document's title, then the most frequent name that is not a short
+    form.
 
     Of names as frequent the longest, and of those the first in the alphabet.
     """
@@ -81,7 +83,7 @@ def kept_of(members: Sequence[Known], pairs: Sequence[Pair], brought: Collection
     best = min(
         members,
         key=lambda member: (
-            member.id not in brought,
+            member.id not in imported,
             not member.titles,
             member.id in short,
             -member.entity.frequency,

@@ -1,4 +1,4 @@
-"""What the documents show of each name: where it stands, what it is called there, and what stands around it."""
+"""Features of a name: its parsed form, types, documents, gender and neighbours; and an index of names by word."""
 
 import re
 from collections import Counter, defaultdict

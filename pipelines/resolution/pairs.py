@@ -1,4 +1,4 @@
-"""Two names that may be one thing's, and what speaks for it."""
+"""Candidate pairs of names with their evidence, and the cannot-link constraints that veto a merge."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A part of a name for the whole: "Holmes", "Mr. Holmes", "J. Watson" and "Marrow" for what was named in full.
+"""Partial names: "Holmes", "Mr. Holmes", "J. Watson" and "Marrow" for what was named in full.
 
 Such a name may be many things', so it joins a whole one only where its documents name that one and no other.
 """

@@ -1,4 +1,4 @@
-"""Names of persons: which first names, initials and nicknames may be one person's, and which cannot."""
+"""Names of persons: first names, initials, nicknames and transliterations that agree or conflict."""
 
 from dataclasses import dataclass
 from functools import lru_cache

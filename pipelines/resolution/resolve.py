@@ -1,4 +1,4 @@
-"""Names of one thing made one entity: found, voted on, merged and written down."""
+"""Entity resolution: propose pairs of names, let a model vote on uncertain ones, cluster, and rewrite."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -37,12 +37,12 @@ def candidates(
     known: Sequence[Known],
     placed: Placed,
     found: Knowledge,
-    brought: Collection[str],
+    imported: Collection[str],
     near: Iterable[Pair] = (),
 ) -> list[Pair]:
     """Return the pairs, sorted by their ends, that nothing keeps apart and something speaks for.
 
-    `brought` are the ids of entities that a graph has which was brought along: it says itself which of them are one.
+    `imported` are the ids of entities of an imported graph: it says itself which of them are one.
     `near` are more pairs, of names near in meaning.
     """
     of_id = {name.id: name for name in known}
@@ -55,7 +55,7 @@ def candidates(
     kept = []
     for pair in proposed:
         left, right = of_id[pair.left], of_id[pair.right]
-        if barred(left, right, told=pair.told) or (pair.left in brought and pair.right in brought):
+        if barred(left, right, told=pair.told) or (pair.left in imported and pair.right in imported):
             continue
         if (pair.left, pair.right) in apart and not pair.told and pair.score < _SPELT:
             continue
@@ -106,14 +106,14 @@ def resolve(
     *,
     embed: Embed,
     marks: Marks = (),
-    brought: Collection[str] = frozenset(),
+    imported: Collection[str] = frozenset(),
     model: LanguageModel | None = None,
     progress: Progress = no_progress,
 ) -> Resolved:
     """Return what was found, resolved.
 
     What is merged is decided as if nothing had been taken back; then what `marks` say is taken out of its group. So
-    taking back and merging again gives what was before. `brought` are ids of entities of a graph that was brought
+    taking back and merging again gives what was before. `imported` are ids of entities of a graph that was imported
     along; `model` votes on uncertain pairs, None for rules alone. BudgetReached where it cannot be paid.
     """
     section = settings.resolution
@@ -122,14 +122,14 @@ def resolve(
     known, placed = known_of(documents, chunks, found.knowledge)
     asks = model is not None and section.vote != "off"
     near = _near(known, embed, settings) if asks else []
-    pairs = candidates(documents, known, placed, found.knowledge, brought, near)
+    pairs = candidates(documents, known, placed, found.knowledge, imported, near)
     pairs = with_cosines(pairs, _cosines(pairs, known, embed))
     failures: list[Failure] = []
     if asks and model is not None:
         pairs, failures = wait_for(voted(pairs, known, chunks, found.knowledge.mentions, model, section, progress))
-    aliases = grouped(known, pairs, section.threshold, brought)
-    kept_of, merges = _decided(aliases, marks, {name.id: name for name in known}, brought)
-    return Resolved(_merged(found, chunks, kept_of), merges, failures)
+    aliases = grouped(known, pairs, section.threshold, imported)
+    kept_of, merges = _decided(aliases, marks, {name.id: name for name in known})
+    return Resolved(_merged(found, kept_of), merges, failures)
 
 
 def _near(known: Sequence[Known], embed: Embed, settings: Settings) -> list[Pair]:
@@ -156,9 +156,7 @@ def _cosines(pairs: Sequence[Pair], known: Sequence[Known], embed: Embed) -> Map
     return {(item.left, item.right): cosine for item, cosine in zip(pairs, cosines, strict=True)}
 
 
-def _decided(
-    aliases: Sequence[Alias], marks: Marks, known: Mapping[str, Known], brought: Collection[str]
-) -> tuple[dict[str, str], list[Merge]]:
+def _decided(aliases: Sequence[Alias], marks: Marks, known: Mapping[str, Known]) -> tuple[dict[str, str], list[Merge]]:
     """Return the kept entity of each alias that is merged, and all rows: those that were taken back among them."""
     groups: dict[str, list[Alias]] = {}
     for alias in aliases:
@@ -209,7 +207,7 @@ def _row(alias: Alias, kept: str, known: Mapping[str, Known], *, undone: bool) -
     )
 
 
-def _merged(found: Extraction, chunks: Sequence[Chunk], kept_of: Mapping[str, str]) -> Extraction:
+def _merged(found: Extraction, kept_of: Mapping[str, str]) -> Extraction:
     knowledge, new_id = applied(found.knowledge, kept_of)
     return replace(
         found,

@@ -1,4 +1,4 @@
-"""One name written in two ways: accents, signs, articles, ranks, legal forms, numerals, and other alphabets."""
+"""Spelling variants of one name: accents, signs, articles, ranks, legal forms, numerals, and other alphabets."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Merges taken back, and merged again: the build of what the index holds, decided so."""
+"""Undo and redo merges: rebuild the current index under the new decisions."""
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Small lists of words that say something about a name: its bearer's rank, its legal form, its number.
+"""Word lists for names: ranks, legal forms, headings, nicknames, states, sounds.
 
 Keys are as `transliterated` returns them: lower case, no accents.
 """

@@ -29,7 +29,7 @@ class WalkExplainer:
     @property
     def formula(self) -> str:
         """How a score is made of its parts."""
-        return FORMULA.format(weight=self.context.settings.ppr.pair_weight)
+        return FORMULA
 
     def best(self, k: int) -> list[int]:
         """Return the rows of the `k` best passages."""

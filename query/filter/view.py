@@ -30,7 +30,7 @@ from conspectus.query.filter.rows import permitted_rows
 from conspectus.query.filter.vectors import ViewVectors
 from conspectus.query.types import Answer, Evidence, Step
 from conspectus.storage.graph.walk_graph import Walk, name_chunks, walk_graph
-from conspectus.storage.index import Index, per_index
+from conspectus.storage.index import Index
 from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import (
     Chunk,
@@ -74,7 +74,8 @@ def filtered(context: Context, where: str | None, access: Sequence[str] | None) 
     if chosen == Filter() and (context.narrowed or (settings.unasked, settings.graph) == ("all", "public")):
         return context
     documents = permitted_documents(context.index, chosen, settings)
-    index = _views(context.index).get(context, documents, graph=settings.graph == "public")
+    views = context.index.once(_Views, _Views)
+    index = views.get(context, documents, graph=settings.graph == "public")
     words = "; ".join(filter(None, (context.narrowed, str(chosen))))
     return replace(context, index=index, narrowed=words)
 
@@ -115,11 +116,6 @@ class _Views:
             while len(self._views) > VIEWS_PER_INDEX:
                 self._views.popitem(last=False)
             return view
-
-
-@per_index
-def _views(index: Index) -> _Views:
-    return _Views()
 
 
 def view_of(index: Index, document_ids: AbstractSet[str], embedder: Embedder, *, graph: bool) -> Index:

@@ -21,6 +21,9 @@ from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key
 
+_SAMPLE_TEMPERATURE, _REASON_TEMPERATURE = 0.7, 0.0
+"""Temperatures of the samples of self-consistency, and of a single answer."""
+
 STEP = "direct"
 _ANSWER = re.compile(r"\banswer\s+is\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE)
 
@@ -72,7 +75,7 @@ async def agreed(context: Context, model: LanguageModel, question: str) -> tuple
 async def sampled(context: Context, model: LanguageModel, prompt: str, question: str, samples: int) -> list[str]:
     """Return the answers of several samples; one that fails is left out. ModelError where all do."""
     asked = [
-        replace(asking(context, prompt, question), sample=number, temperature=context.settings.tog.sample_temperature)
+        replace(asking(context, prompt, question), sample=number, temperature=_SAMPLE_TEMPERATURE)
         for number in range(samples)
     ]
     replies = await asyncio.gather(*(model.complete(each) for each in asked), return_exceptions=True)
@@ -94,7 +97,7 @@ def asking(context: Context, prompt: str, question: str) -> Request:
     """Return the request of one answer, at the temperature of reasoning."""
     chosen = context.settings.tog
     message = Message("user", render(prompt_for(chosen.task, prompt), question=question))
-    return Request((message,), STEP, max_tokens=chosen.max_tokens, temperature=chosen.reason_temperature)
+    return Request((message,), STEP, max_tokens=chosen.max_tokens, temperature=_REASON_TEMPERATURE)
 
 
 def final_answer(reply: str) -> str:

@@ -20,9 +20,6 @@ class PprSettings(Section):
     epsilon: float = Field(2e-7, gt=0, description="push stops where less than this waits per edge of a node")
     text_seeds: int = Field(5, ge=1, description="passages that seed the walk because words or meaning are near")
     pool: int = Field(100, ge=1, description="best passages of the walk that are ranked again in pairs")
-    pair_weight: float = Field(
-        4.0, ge=0, description="weight of what passages say, alone, in pairs and after a second hop, against the walk"
-    )
     bridge_passages: int = Field(
         2, ge=0, description="best passages whose names the question is asked again with: the second hop; 0: none"
     )
@@ -158,8 +155,6 @@ class FastTogSettings(Section):
         "t2t", description="with a model: communities as their triples, or as the text that `graph2text` makes of them"
     )
     graph2text: str = Field("", description="folder of a model that `conspectus train graph2text` made, for g2t")
-    prune_temperature: float = Field(0.4, ge=0, description="with a model: temperature of choosing communities")
-    reasoning_temperature: float = Field(0.1, ge=0, description="with a model: temperature of answering")
     max_tokens: int = Field(1024, ge=16, description="with a model: most tokens of a reply")
     fallback: Literal["io", "cot", "cot_sc"] = Field(
         "io",
@@ -261,9 +256,6 @@ class TogSettings(Section):
         0.8, ge=0, le=1, description="share of these samples that must agree; cot_sc takes the most frequent answer"
     )
     samples: int = Field(10, ge=1, description="cot_sc: samples of which the most frequent answer is given")
-    sample_temperature: float = Field(0.7, ge=0, description="temperature of all samples")
-    explore_temperature: float = Field(0.4, ge=0, description="with a model: temperature of pruning")
-    reason_temperature: float = Field(0.0, ge=0, description="with a model: temperature of reasoning")
     max_tokens: int = Field(1024, ge=16, description="with a model: most tokens of a reply")
 
 

@@ -24,6 +24,9 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, TrainGRetrieverSettings
 from pydantic import TypeAdapter, ValidationError
 
+_LORA_RANK, _LORA_ALPHA, _WEIGHT_DECAY = 8, 16, 0.05
+"""LoRA's rank and scale, and AdamW's decay, as in G-Retriever's published code."""
+
 BEGUN = "training.json"
 _MOST_NAMED = 3
 
@@ -117,8 +120,8 @@ def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:
         soft_tokens=chosen.soft_tokens,
         text=chosen.text,
         lora=chosen.lora,
-        lora_rank=chosen.lora_rank,
-        lora_alpha=chosen.lora_alpha,
+        lora_rank=_LORA_RANK,
+        lora_alpha=_LORA_ALPHA,
         lora_dropout=chosen.lora_dropout,
         text_tokens=chosen.text_tokens,
         answer_tokens=chosen.answer_tokens,
@@ -129,7 +132,7 @@ def plan_of(chosen: TrainGRetrieverSettings) -> Plan:
     """Return the plan that the settings name."""
     return Plan(
         learning_rate=chosen.learning_rate,
-        weight_decay=chosen.weight_decay,
+        weight_decay=_WEIGHT_DECAY,
         warm_up=chosen.warm_up,
         epochs=chosen.epochs,
         patience=chosen.patience,

@@ -17,6 +17,9 @@ from conspectus.storage.settings import FastTogSettings
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
 
+_PRUNE_TEMPERATURE, _REASONING_TEMPERATURE = 0.4, 0.1
+"""Temperatures of choosing communities, and of answering."""
+
 Sources = Callable[[Sequence[int]], tuple[str, ...]]
 """The hashes of the chunks that state relations, given by their rows: what a reply over them depends on."""
 
@@ -167,7 +170,7 @@ class ModelDecider:
 
     def _request(self, step: str, prompt: str, rows: Sequence[int] = (), *, explores: bool = True) -> Request:
         chosen = self._settings
-        temperature = chosen.prune_temperature if explores else chosen.reasoning_temperature
+        temperature = _PRUNE_TEMPERATURE if explores else _REASONING_TEMPERATURE
         return Request(
             (Message("user", prompt),),
             step,

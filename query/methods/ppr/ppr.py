@@ -25,6 +25,8 @@ from conspectus.storage.graph.pagerank import PageRank
 
 _FLOOR = 1e-6
 """Walk score of a passage that the walk did not reach."""
+_PAIR_WEIGHT = 4.0
+"""Weight of what passages say (alone, in pairs, after a second hop) against the walk. Fitted: docs/retrieval.md."""
 _PROOF_WEIGHT = 3.0
 _WORDS_WEIGHT = 0.5
 """What a title that joins two passages, and words, count for where no title in the question leads anywhere."""
@@ -32,7 +34,7 @@ _PHRASE_WEIGHT = 0.5
 """What a phrase of the question counts for, beside its words."""
 FORMULA = (
     f"(walk + near + led + {_FLOOR:g}) * "
-    "exp({weight:g} * (closeness + gain + max(joint, alone)"
+    f"exp({_PAIR_WEIGHT:g} * (closeness + gain + max(joint, alone)"
     f" + {_PROOF_WEIGHT:g} * proof + {_WORDS_WEIGHT:g} * words))"
 )
 """How a passage's score is made, in the terms of pool.py, bridges.py and pairs.py; `near` is the tail."""
@@ -128,7 +130,7 @@ class PprRetriever:
         hop = second_hop(pool.rows, pool.closeness, bridges, self._cosines(bridges, pool.rows))
         led = led_mass(pool.rows, hop.fit)
         # exp of log(prior) + weight * (closeness + ...): the order of the sum, as a positive score (FORMULA)
-        scores = (pool.prior + led + _FLOOR) * np.exp(settings.pair_weight * (pool.said + hop.gain))
+        scores = (pool.prior + led + _FLOOR) * np.exp(_PAIR_WEIGHT * (pool.said + hop.gain))
         return Search(asked, near, seeds, mass, walk, pool, tuple(bridges), hop, led, scores)
 
     def _pool(self, asked: Question, walk: PageRank, near: TextScores, rows: Rows) -> Pool:
@@ -156,7 +158,7 @@ class PprRetriever:
 
     def _firsts(self, asked: Question, pool: Pool) -> list[First]:
         """Return the best passages of the first hop; they stand to the best as the root of their share of its score."""
-        logs = np.log(pool.prior + _FLOOR) + self._settings.pair_weight * pool.said
+        logs = np.log(pool.prior + _FLOOR) + _PAIR_WEIGHT * pool.said
         best = np.lexsort((pool.rows, -logs))[: self._settings.bridge_passages]
         held = asked.terms.contained_in(pool.rows[best])
         return [

@@ -31,6 +31,9 @@ from conspectus.storage.settings import TogSettings
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
 
+_EXPLORE_TEMPERATURE, _REASON_TEMPERATURE = 0.4, 0.0
+"""Temperatures of pruning and of reasoning, as in Think-on-Graph (Sun et al. 2024)."""
+
 TOPICS, RELATIONS, ENTITIES, SCORE, REASON, CLUE, ANSWER = (
     "tog_topics", "tog_relations", "tog_entities", "tog_score", "tog_reason", "tog_clue", "tog_answer",
 )  # fmt: skip
@@ -262,7 +265,7 @@ class ModelDecider:
             (Message("user", prompt),),
             step,
             max_tokens=chosen.max_tokens,
-            temperature=chosen.explore_temperature if explores else chosen.reason_temperature,
+            temperature=_EXPLORE_TEMPERATURE if explores else _REASON_TEMPERATURE,
             sources=tuple(sorted({digest(each.passage.text) for each in material if each.passage})),
         )
 

@@ -88,9 +88,9 @@ def test_what_a_graph_has_twice_stays_two() -> None:
     ids = {each.id for each in found.knowledge.entities}
     chosen = load_settings()
     assert resolve(documents, chunks, found, chosen, embed=embed).merges
-    assert not resolve(documents, chunks, found, chosen, embed=embed, brought=ids).merges
+    assert not resolve(documents, chunks, found, chosen, embed=embed, imported=ids).merges
     one = next(each.id for each in found.knowledge.entities if each.name == "Nasa-Space")
-    (merge,) = resolve(documents, chunks, found, chosen, embed=embed, brought={one}).merges
+    (merge,) = resolve(documents, chunks, found, chosen, embed=embed, imported={one}).merges
     assert merge.entity_id == one
 
 
