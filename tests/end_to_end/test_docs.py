@@ -35,7 +35,8 @@ def test_the_python_of_models_runs(snippet: str, tmp_path: Path) -> None:
         [sys.executable, "-c", snippet], capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "200" in done.stdout
+    if "server.measures" in snippet:
+        assert "200" in done.stdout
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
