@@ -32,9 +32,7 @@ NOT_LOOKED_AT = {
     "CHANGELOG.md",
     "DECISIONS.md",
     "README.md",
-    "docs/asking.md",
     "docs/explain.svg",
-    "docs/graphrag.md",
     "docs/retrieval.md",
     "tests/test_texts.py",
     "benchmarks/data/aliases.jsonl",  # names of things, as facts
