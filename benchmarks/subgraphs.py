@@ -27,8 +27,7 @@ from conspectus.query.methods.gretriever.textualise import edge_text, node_text
 from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
 from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types.subgraph import RetrievedSubgraph
-from conspectus.query.walk.graph import open_graph, sentence
-from conspectus.query.walk.near_triples import around
+from conspectus.query.walk.graph import around, open_graph, sentence
 from conspectus.storage.index import Index
 from conspectus.storage.settings import load_settings, parse_override
 from conspectus.storage.text.tokens import count_each, count_tokens

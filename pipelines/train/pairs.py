@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.query.methods.fasttog.graph2text import Triple
+from conspectus.query.methods.fasttog.text import Triple
 from conspectus.storage.errors import InputError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from conspectus.query.methods.fasttog.graph2text import Triple
+from conspectus.query.methods.fasttog.text import Triple
 from conspectus.query.walk.graph import predicate_words, spoken
 from conspectus.storage.text.names import NameMatcher, words
 from conspectus.storage.text.sentences import sentence_spans

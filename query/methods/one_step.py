@@ -21,15 +21,14 @@ from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines.dense import DenseRetriever
-from conspectus.query.methods.fasttog.detection.graph import members, small_graph
-from conspectus.query.methods.fasttog.detection.louvain import louvain
-from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
+from conspectus.query.methods.fasttog.communities import louvain, members, small_graph
+from conspectus.query.methods.fasttog.local_search import neighbourhood
 from conspectus.query.question.tasks import prompt_for
 from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types import Answer, Citation, Evidence, Passage, Say, Step
 from conspectus.query.types.trace import Chain, Decision, WalkTrace
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, sentence, spoken
-from conspectus.query.walk.near_triples import NearTriple, alike, around, considered, nearest
+from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, sentence, spoken
+from conspectus.query.walk.near_triples import NearTriple, alike, considered, nearest
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer, ModelError

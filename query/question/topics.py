@@ -14,8 +14,7 @@ from conspectus.query.context import Context
 from conspectus.query.question.linking import alias_rows, open_linker
 from conspectus.query.question.question import open_question, span_vectors
 from conspectus.query.types import Step
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
-from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, predicate_vectors, spoken
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import NameMatch, NameMatcher, Word, words
 from conspectus.storage.text.words import FUNCTION_WORDS, PARTICLES, REQUESTS

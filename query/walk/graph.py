@@ -1,33 +1,26 @@
 """The relations of an index as a graph that walks go over: every triple from both of its ends."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, overload
 
 import numpy as np
 import numpy.typing as npt
+import regex
 from conspectus.query.types import CitedTriple
 from conspectus.query.types.trace import Hop
 from conspectus.storage.arrays import Bools, Ints, Vectors, gather
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.tables import rows_of_ids
-from conspectus.storage.text.embedded import predicate_words
+from conspectus.storage.text.embedded import predicate_words as predicate_words
+from conspectus.storage.text.normalise import entity_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from conspectus.query.context import Context
 
-__all__ = [
-    "Edges",
-    "KnowledgeGraph",
-    "cited",
-    "open_graph",
-    "predicate_vectors",
-    "predicate_words",
-    "sentence",
-    "sentence_of",
-]
+_ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
 
 
 class Edges(NamedTuple):
@@ -196,6 +189,51 @@ def sentence_of(source: str, predicate: str, target: str) -> str:
 def spoken(name: str) -> str:
     """Return a name as it is read: underscores are spaces."""
     return name.replace("_", " ")
+
+
+def names_as_written(graph: KnowledgeGraph, names: Sequence[str], entities: Iterable[int]) -> tuple[str, ...]:
+    """Return names as the graph writes them where some of its entities bear them, without repetition.
+
+    Args:
+        graph: the graph.
+        names: names as a model wrote them.
+        entities: the entities that may be meant; of those with like names the last row is taken.
+    """
+    written = {entity_key(spoken(graph.names[row])): graph.names[row] for row in sorted(set(entities))}
+    stripped = (name.strip() for name in names if name.strip())
+    return tuple(dict.fromkeys(written.get(entity_key(spoken(name)), name) for name in stripped))
+
+
+def is_id(name: str) -> bool:
+    """Tell whether a name is an opaque id, which says nothing to a reader: such an entity only joins others.
+
+    >>> is_id("m.0h3d7qb"), is_id("Q42"), is_id("1999"), is_id("Catch-22"), is_id("7 Up")
+    (True, True, False, False, False)
+    """
+    return _ID.fullmatch(name) is not None
+
+
+@per_index
+def all_ids(context: "Context") -> Bools:
+    """Return for each entity whether its name is an opaque id, bool (n,)."""
+    return np.array([is_id(name) for name in open_graph(context).names], bool)
+
+
+def around(graph: KnowledgeGraph, topics: Sequence[int], hops: int) -> tuple[Ints, Ints]:
+    """Return the relations within some hops of the topics, ascending, and the distance of each entity, -1: farther.
+
+    A relation is within n hops if one of its ends is within n - 1.
+    """
+    distance = np.full(graph.n_entities, -1, np.int64)
+    frontier = np.unique(np.asarray(topics, np.int64))
+    distance[frontier] = 0
+    found = [np.zeros(0, np.int64)]
+    for hop in range(1, hops + 1):
+        edges = graph.edges_of(frontier)
+        found.append(edges.relation)
+        frontier = np.unique(edges.neighbours[distance[edges.neighbours] < 0])
+        distance[frontier] = hop
+    return np.unique(np.concatenate(found)), distance
 
 
 def cited(graph: KnowledgeGraph, number: int, hop: Hop | int) -> CitedTriple:

@@ -32,23 +32,6 @@ class NearTriple:
         return Hop(self.relation, self.near, self.far, self.outgoing)
 
 
-def around(graph: KnowledgeGraph, topics: Sequence[int], hops: int) -> tuple[Ints, Ints]:
-    """Return the relations within so many hops of the topics, ascending, and the distance of each entity, -1: farther.
-
-    A relation is within n hops where one of its ends is within n - 1.
-    """
-    distance = np.full(graph.n_entities, -1, np.int64)
-    frontier = np.unique(np.asarray(topics, np.int64))
-    distance[frontier] = 0
-    found = [np.zeros(0, np.int64)]
-    for hop in range(1, hops + 1):
-        edges = graph.edges_of(frontier)
-        found.append(edges.relation)
-        frontier = np.unique(edges.neighbours[distance[edges.neighbours] < 0])
-        distance[frontier] = hop
-    return np.unique(np.concatenate(found)), distance
-
-
 def nearest(
     context: Context, question: str, relations: Ints, distance: Ints, *, most: int, candidates: int
 ) -> list[NearTriple]:

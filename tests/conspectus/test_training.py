@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conspectus.query.methods.fasttog.graph2text import linearised
+from conspectus.query.methods.fasttog.text import linearised
 
 from tests.command_line import conspectus
 from tests.conftest import write_rows

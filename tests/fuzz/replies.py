@@ -18,7 +18,7 @@ from conspectus.query.methods.graphrag.drift import DriftReply
 from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.methods.hipporag.facts import HelpfulFacts
 from conspectus.query.methods.hipporag.question_entities import QuestionEntities
-from conspectus.query.methods.tog import replies as tog_replies
+from conspectus.query.methods.tog import policy_llm as tog_policy
 from conspectus.storage.errors import ConspectusError
 from pydantic import BaseModel
 
@@ -39,13 +39,13 @@ FORMS: Mapping[type[BaseModel], object] = {
     DriftReply: {"answer": [{"text": "A", "sources": [1]}], "score": 40, "follow_ups": ["Who?"]},
     HelpfulFacts: {"facts": [1, 3]},
     QuestionEntities: {"entities": ["Ada"]},
-    tog_replies.Topics: {"1": "Ada"},
-    tog_replies.Relations: {"relations": [{"number": 2, "score": 9}]},
-    tog_replies.Entities: {"entities": [{"number": 1, "score": 8}]},
-    tog_replies.Pieces: {"pieces": [{"number": 1, "score": 8}]},
-    fasttog_model.Subjects: {"subjects": ["Ada"]},
-    fasttog_model.Picks: {"picks": ["A"]},
-    fasttog_model.Reasoned: {"answer": "Ada", "names": ["Ada"], "facts": [1]},
+    tog_policy.TopicReply: {"1": "Ada"},
+    tog_policy.RelationReply: {"relations": [{"number": 2, "score": 9}]},
+    tog_policy.EntityReply: {"entities": [{"number": 1, "score": 8}]},
+    tog_policy.TextReply: {"pieces": [{"number": 1, "score": 8}]},
+    fasttog_model.SubjectReply: {"subjects": ["Ada"]},
+    fasttog_model.PickReply: {"picks": ["A"]},
+    fasttog_model.AnswerReply: {"answer": "Ada", "names": ["Ada"], "facts": [1]},
     one_step.Said: {"answer": "Ada", "names": ["Ada"], "facts": [1], "passages": [2]},
 }  # fmt: skip
 """Every form that a model is asked for, and a good reply."""
@@ -83,7 +83,7 @@ def _answer(form: type[BaseModel]) -> Callable[[str], object]:
 
 
 def _reasoning(text: str) -> object:
-    return tog_replies.read_reasoning(text), tog_replies.in_braces(text), tog_replies.listed_names(text)
+    return tog_policy.read_reasoning(text), tog_policy.in_braces(text), tog_policy.listed_names(text)
 
 
 def _said(read: Callable[[str], object]) -> Callable[[bytes], None]:

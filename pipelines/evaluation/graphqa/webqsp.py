@@ -31,8 +31,7 @@ from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.query.types.textual_graph import TextualGraph
-from conspectus.query.walk.graph import predicate_words, spoken
-from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.graph import is_id, predicate_words, spoken
 from conspectus.storage.settings import KgSettings
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel, ValidationError

@@ -1,44 +1,220 @@
-"""FastToG: reasoning on a knowledge graph community by community (Liang and Gu 2025).
+"""FastToG: reasoning on a knowledge graph community by community.
 
-With a model the calls are at most 1 for the subjects, 1 + W·D choices, 1 + D reasonings, and those of the fallback:
-WD + D + 3 + f. Without one, closeness to the question decides in the model's place, and there is no fallback.
+Liang and Gu 2025, "Fast Think-on-Graph: Wider, Deeper and Faster Reasoning of Large Language Model on Knowledge Graph",
+algorithm 1. A walk grows W chains of communities from the subjects of the question:
+
+1. Start: a local community search around every subject, a choice of W communities among all of their candidates, and a
+   first reasoning.
+2. Up to D rounds: every chain that is alive takes one step, in order, to one community that a local search around its
+   last one finds; then one reasoning over all chains gives the answer, or "unknown".
+3. A chain ends where no candidate helps; a walk ends with an answer, or when all chains have ended.
+4. Where the chains give no answer, a model answers from what it knows (`fasttog.fallback`).
+
+The local community search is algorithm 2 (local_search.py), the choices and reasonings are made by a `CommunityPolicy`.
+What differs from the paper: a chain that ended keeps its text as evidence, and nothing is asked twice about the same
+evidence. With a model the calls are at most 1 for the subjects, 1 + W·D choices, 1 + D reasonings, and those of the
+fallback: WD + D + 3 + f.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel
-from conspectus.query.abstention import NO_ANSWER
-from conspectus.query.answering import measured
+from conspectus.query.answering import Assembly, assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.chains import CommunityWalk, Walked
-from conspectus.query.methods.fasttog.community_text import Community2Text, Triple2Text
-from conspectus.query.methods.fasttog.local_search import LocalSearch
-from conspectus.query.methods.fasttog.policy_llm import ModelDecider
-from conspectus.query.methods.fasttog.policy_offline import NearestDecider
-from conspectus.query.methods.fasttog.question_reading import read
-from conspectus.query.methods.tog.predicate_similarity import closeness_to
-from conspectus.query.question.question import span_vectors
-from conspectus.query.question.topics import link_topics, rows_of
-from conspectus.query.types import Answer, Evidence, Say, Step, Usage
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, predicate_words
-from conspectus.query.walk.provenance import Grounds, numbers_of, open_grounds
-from conspectus.storage.arrays import Ints
+from conspectus.query.methods.fasttog.local_search import Candidate, Closeness, LocalSearch, Members, Searched
+from conspectus.query.question.topics import Topics, find_topics
+from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
+from conspectus.query.types.trace import Chain, Considered, Hop
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
+from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.storage.arrays import Floats, Ints
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Community, Entity
 
 
 @dataclass(frozen=True, slots=True)
-class _Subjects:
-    """Entity rows that a walk starts from, and how they were found."""
+class CommunityPick:
+    """The places of the candidates that were picked, best first, and why no more of them.
 
-    rows: tuple[int, ...]
-    steps: tuple[Step, ...]
+    `scores` has one number for each candidate where the choice was made by numbers.
+    """
+
+    places: tuple[int, ...]
+    why: str
+    scores: tuple[float, ...] = ()
+    calls: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChainVerdict:
+    """Whether the chains answer the question. `relations` are the rows that the answer rests on, best first."""
+
+    answered: bool
+    text: str = ""
+    names: tuple[str, ...] = ()
+    relations: tuple[int, ...] = ()
+    why: str = ""
+    calls: int = 0
+    considered: tuple[Considered, ...] = ()
+
+
+@dataclass(slots=True)
+class CommunityChain:
+    """A chain as it grows: its communities, and why it ended ("" while it is alive)."""
+
+    steps: list[Candidate]
+    ended: str = ""
+
+
+class CommunityPolicy(Protocol):
+    """Makes the decisions of one walk."""
+
+    async def pick(self, chain: Sequence[Candidate], candidates: Sequence[Candidate], most: int) -> CommunityPick:
+        """Pick up to `most` of the candidates, none where none helps; `chain` is empty at the start."""
+        ...
+
+    async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
+        """Return the answer that the chains give, or that they give none yet."""
+        ...
+
+    async def finish(self, chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
+        """Return the final verdict of a walk whose last one is no answer."""
+        ...
+
+
+@dataclass(slots=True)
+class CommunityWalk:
+    """One walk: W chains of communities, each grown from its last one (algorithm 1)."""
+
+    search: LocalSearch
+    policy: CommunityPolicy
+    subjects: tuple[int, ...]
+    log: WalkLog = field(default_factory=WalkLog)
+    chains: list[CommunityChain] = field(default_factory=list)
+    _visited: set[Members] = field(default_factory=set)
+
+    async def run(self) -> ChainVerdict:
+        """Walk until the chains answer, all of them have ended, or D rounds are over."""
+        self._visited = {(subject,) for subject in self.subjects}
+        self.chains = await self._start(self.search.settings.width)
+        verdict = ChainVerdict(False, why="nothing was picked at the start")
+        if self.chains:
+            verdict = await self._reason(0)
+        for depth in range(1, self.search.settings.max_depth + 1):
+            alive = [(number, chain) for number, chain in enumerate(self.chains, 1) if not chain.ended]
+            if verdict.answered or not alive:
+                break
+            stepped = [await self._step(depth, number, chain) for number, chain in alive]
+            if any(stepped):
+                verdict = await self._reason(depth)
+        if not verdict.answered:
+            final = await self.policy.finish(self.chains, verdict)
+            if final is not verdict:
+                verdict = final
+                self._log_verdict("answer", self.depth, verdict)
+        self.log.chains += [self._traced(chain) for chain in self.chains]
+        return verdict
+
+    @property
+    def depth(self) -> int:
+        """The number of communities in the longest chain."""
+        return max((len(chain.steps) for chain in self.chains), default=0)
+
+    async def _start(self, width: int) -> list[CommunityChain]:
+        found = [self.search.around((subject,), self._visited) for subject in self.subjects]
+        pool = _pooled([candidate for searched in found for candidate in searched.kept])
+        picked = await self.policy.pick((), pool, width) if pool else CommunityPick((), "no candidates")
+        self._visited |= {pool[place].nodes for place in picked.places}
+        at = ", ".join(spoken(self.search.graph.names[subject]) for subject in self.subjects)
+        self._log_pick(0, at or "the question", found, pool, picked)
+        return [CommunityChain([pool[place]]) for place in picked.places]
+
+    async def _step(self, depth: int, number: int, chain: CommunityChain) -> bool:
+        """Grow a chain by one community, or end it; return whether there is anything new."""
+        found = self.search.around(chain.steps[-1].nodes, self._visited)
+        picked = CommunityPick((), "no candidates")
+        if found.kept:
+            picked = await self.policy.pick(chain.steps, found.kept, 1)
+        self._log_pick(depth, f"chain {number}", [found], found.kept, picked)
+        if not picked.places:
+            chain.ended = picked.why or "none of the candidates was picked"
+            return False
+        chain.steps.append(found.kept[picked.places[0]])
+        self._visited.add(chain.steps[-1].nodes)
+        return True
+
+    async def _reason(self, depth: int) -> ChainVerdict:
+        verdict = await self.policy.reason(self.chains)
+        self._log_verdict("reasoning", depth, verdict)
+        return verdict
+
+    def _log_verdict(self, stage: str, depth: int, verdict: ChainVerdict) -> None:
+        outcome = f"{'answered' if verdict.answered else 'not answered'}: {verdict.text or verdict.why}"
+        self.log.add(stage, depth, f"{len(self.chains)} chains", verdict.considered, outcome, verdict.calls)
+
+    def _log_pick(
+        self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[Candidate], picked: CommunityPick
+    ) -> None:
+        """Log a choice, and what the search before it left out."""
+        considered = [
+            Considered(
+                self._label(candidate),
+                place in picked.places,
+                "picked" if place in picked.places else "not picked",
+                picked.scores[place] if picked.scores else None,
+            )
+            for place, candidate in enumerate(pool)
+        ]
+        considered += [
+            Considered(
+                self._label(candidate), False, f"coarse pruning: Q(c) {candidate.modularity:.3g}", candidate.modularity
+            )
+            for searched in found
+            for candidate in searched.pruned
+        ]
+        outcome = (
+            f"{sum(searched.n_nodes for searched in found)} entities in "
+            f"{sum(searched.n_communities for searched in found)} communities; "
+            f"{sum(searched.seen for searched in found)} visited before, "
+            f"{sum(searched.apart for searched in found)} without an edge here, "
+            f"{sum(len(searched.pruned) for searched in found)} pruned, {len(pool)} to choose from: "
+            f"{len(picked.places)} picked" + (f" ({picked.why})" if picked.why else "")
+        )
+        self.log.add("communities", depth, at, considered, outcome, picked.calls)
+
+    def _label(self, candidate: Candidate) -> str:
+        return ", ".join(spoken(self.search.graph.names[node]) for node in candidate.nodes)
+
+    def _traced(self, chain: CommunityChain) -> Chain:
+        hops = [hop for step in chain.steps for hop in hops_of(self.search.graph, step)]
+        return Chain((chain.steps[0].origin, *(step.nodes for step in chain.steps)), tuple(hops), chain.ended)
+
+
+def hops_of(graph: KnowledgeGraph, step: Candidate) -> list[Hop]:
+    """Return the triples of a step; those that join it to its origin are walked away from there."""
+    found = []
+    for row in step.bridges:
+        source, target = int(graph.sources[row]), int(graph.targets[row])
+        found.append(Hop(row, source, target, True) if target in step.nodes else Hop(row, target, source, False))
+    return found + [Hop(row, int(graph.sources[row]), int(graph.targets[row]), True) for row in step.inside]
+
+
+def _pooled(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates of all subjects; of those with the same entities one, with the edges to all subjects."""
+    found: dict[Members, Candidate] = {}
+    for candidate in candidates:
+        first = found.get(candidate.nodes)
+        bridges = (*first.bridges, *candidate.bridges) if first else candidate.bridges
+        found[candidate.nodes] = replace(first or candidate, bridges=tuple(dict.fromkeys(bridges)))
+    return list(found.values())
 
 
 class FastToG:
-    """Answers from chains of communities; with or without a language model."""
+    """Answers from chains of communities; without a language model there is no fallback."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
@@ -47,123 +223,90 @@ class FastToG:
         self._settings = context.settings.fasttog
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from what the question names: the model says what that is, where there is one."""
-        with measured() as measure:
-            answer = await self._answered(question, await self._subjects(question), say)
-        return replace(answer, usage=measure.usage(depth=answer.usage.depth))
+        """Return the answer of a walk from the subjects of the question: those a model names, or linked ones."""
+        with assembling(question, self._name) as assembly:
+            subjects = await self._named_subjects(assembly, self._model) if self._model else None
+            return await self._walk(assembly, subjects or find_topics(self._context, question, step="subjects"), say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from entities of these names; one that the graph lacks is told in the trace."""
-        with measured() as measure:
-            answer = await self._answered(question, self._named(topics, "given"), say)
-        return replace(answer, usage=measure.usage(depth=answer.usage.depth))
+        """Return the answer of a walk from the entities of these names; the trace says which the graph lacks."""
+        with assembling(question, self._name) as assembly:
+            return await self._walk(assembly, find_topics(self._context, question, topics, step="subjects"), say)
 
-    async def _subjects(self, question: str) -> _Subjects:
-        steps: tuple[Step, ...] = ()
-        if self._model is not None:
-            subjects, said = await self._asking(self._model).subjects(question)
-            found = self._named(subjects, said)
-            if found.rows:
-                return found
-            steps = found.steps
-        rows = link_topics(self._context, question)
-        names = ", ".join(open_graph(self._context).names[row] for row in rows) or "nothing"
-        return _Subjects(rows, (*steps, Step("subjects", f"names of the graph in the question: {names}")))
+    async def _named_subjects(self, assembly: Assembly, model: LanguageModel) -> Topics | None:
+        """Return the subjects that the model names; None if the graph has none of them, which is a step."""
+        from conspectus.query.methods.fasttog.policy_llm import name_subjects
 
-    def _named(self, names: Sequence[str], said: str) -> _Subjects:
-        rows, missing = rows_of(self._context, names)
-        lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
-        return _Subjects(rows, (Step("subjects", f"{said}: {', '.join(names) or 'nothing'}{lacks}"),))
-
-    async def _answered(self, question: str, subjects: _Subjects, say: Say) -> Answer:
-        graph = open_graph(self._context)
-        search = self._search(graph, question)
-        if self._model is not None:
-            walked = await CommunityWalk(search, self._asking(self._model), question, subjects.rows).walk()
+        names, failure = await name_subjects(self._context, model, assembly.question)
+        found = find_topics(self._context, assembly.question, names, step="subjects")
+        if failure or not names:
+            assembly.step("subjects", f"the model names no subjects{failure}")
+        elif found.rows:
+            return Topics(found.rows, Step("subjects", f"by the model, {found.step.detail}"))
         else:
-            nearest = self._near(graph, question, subjects.rows)
-            walk = CommunityWalk(search, nearest, question, subjects.rows)
-            walked = await walk.walk()
-            walked = walked.ended(nearest.answer(walk.chains))
-        steps = (*subjects.steps, *_told(walked))
-        if walked.outcome.answered:
-            return self._made(question, graph, walked, steps, say)
-        if self._model is not None:
-            return await self._fallen_back(question, walked, steps, say)
-        say(NO_ANSWER)
-        return Answer(
-            question, self._name, NO_ANSWER, evidence=Evidence(walk=walked.trace), usage=_depth(walked), trace=steps
+            assembly.step("subjects", f"by the model, {found.step.detail}")
+        return None
+
+    async def _walk(self, assembly: Assembly, subjects: Topics, say: Say) -> Answer:
+        walk = CommunityWalk(
+            self._search(assembly.question), self._policy(assembly.question, subjects.rows), subjects.rows
         )
+        verdict = await walk.run()
+        assembly.add(subjects.step, *walk.log.steps())
+        assembly.depth = walk.depth
+        evidence = Evidence(walk=walk.log.trace())
+        if verdict.answered:
+            grounds = open_grounds(self._context)
+            answer = assembly.assemble(
+                f"{verdict.text} {numbers_of(len(verdict.relations))}".strip(),
+                citations=grounds.citations(verdict.relations),
+                evidence=evidence,
+                names=verdict.names,
+                triples=grounds.triples(verdict.relations),
+            )
+        elif self._model is None:
+            answer = assembly.no_answer(evidence)
+        else:
+            from conspectus.query.menu import METHODS
 
-    def _made(self, question: str, graph: KnowledgeGraph, walked: Walked, steps: tuple[Step, ...], say: Say) -> Answer:
-        outcome = walked.outcome
-        grounds = open_grounds(self._context)
-        text = f"{outcome.text} {numbers_of(len(outcome.relations))}".strip()
-        say(text)
-        return Answer(
-            question=question,
-            method=self._name,
-            text=text,
-            citations=grounds.citations(outcome.relations),
-            evidence=Evidence(walk=walked.trace),
-            usage=_depth(walked),
-            trace=steps,
-            names=outcome.names,
-            triples=grounds.triples(outcome.relations),
-        )
+            fallback = self._settings.fallback
+            assembly.step(
+                "fallback", f"the chains give no answer ({verdict.why}): {fallback}, from no fact of the graph"
+            )
+            own = await METHODS[fallback].answerer(self._context).answer(assembly.question, ignore_pieces)
+            answer = assembly.adopt(own, evidence)
+        say(answer.text)
+        return answer
 
-    async def _fallen_back(self, question: str, walked: Walked, steps: tuple[Step, ...], say: Say) -> Answer:
-        """Return what the model knows itself: the walk found no answer."""
-        from conspectus.query.menu import METHODS
+    def _search(self, question: str) -> LocalSearch:
+        closeness = _closeness(self._context, question) if self._settings.semantic_weight else None
+        hierarchy = finest_communities(self._context) if self._settings.detection == "hierarchy" else None
+        return LocalSearch(open_graph(self._context), self._settings, closeness, hierarchy)
 
-        fallback = self._settings.fallback
-        answer = await METHODS[fallback].answerer(self._context).answer(question, say)
-        step = Step(
-            "fallback", f"the chains give no answer ({walked.outcome.why}): {fallback}, from no fact of the graph"
-        )
-        return replace(
-            answer,
-            method=self._name,
-            evidence=Evidence(walk=walked.trace),
-            usage=_depth(walked),
-            trace=(*steps, step, *answer.trace),
-        )
+    def _policy(self, question: str, subjects: tuple[int, ...]) -> CommunityPolicy:
+        if self._model is None:
+            from conspectus.query.methods.fasttog.policy_offline import open_offline_policy
 
-    def _search(self, graph: KnowledgeGraph, question: str) -> LocalSearch:
-        chosen = self._settings
-        closeness = closeness_to(self._context, graph, question) if chosen.semantic_weight else None
-        hierarchy = finest_communities(self._context) if chosen.detection == "hierarchy" else None
-        return LocalSearch(graph, chosen, closeness, hierarchy)
+            return open_offline_policy(self._context, question, subjects)
+        from conspectus.query.methods.fasttog.policy_llm import LlmCommunityPolicy
 
-    def _asking(self, model: LanguageModel) -> ModelDecider:
-        graph = open_graph(self._context)
-        grounds: Grounds = open_grounds(self._context)
-        task = self._context.settings.tog.task
-        return ModelDecider(model, graph, self._text(graph), self._settings, grounds.sources, task)
+        return LlmCommunityPolicy(self._context, self._model, question, subjects)
 
-    def _near(self, graph: KnowledgeGraph, question: str, subjects: tuple[int, ...]) -> NearestDecider:
-        names = [graph.names[each] for each in subjects]
-        reading = read(
-            question,
-            names,
-            span_vectors(self._context),
-            predicate_vectors(self._context),
-            lambda number: predicate_words(graph.predicates[number]),
-        )
-        return NearestDecider(graph, reading, subjects)
 
-    def _text(self, graph: KnowledgeGraph) -> Community2Text:
-        if self._settings.text == "t2t":
-            return Triple2Text(graph)
-        from conspectus.query.methods.fasttog.graph2text import Graph2Text, open_graph2text
+def _closeness(context: Context, question: str) -> Closeness:
+    """Return what gives the closeness of relations to a question: the cosine of their predicates with it."""
+    graph = open_graph(context)
+    cosines = np.asarray(predicate_vectors(context) @ context.embedder.embed_query(question), np.float64)
 
-        return Graph2Text(graph, open_graph2text(self._settings.graph2text))
+    def closeness(relations: Ints) -> Floats:
+        return cosines[graph.stated[relations]]
+
+    return closeness
 
 
 @per_index
 def finest_communities(context: Context) -> Ints:
     """Return for each entity a number of the finest community of the index that holds it, -1 where none does."""
-
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -177,14 +320,3 @@ def finest_communities(context: Context) -> Ints:
         rows = pc.index_in(members[place].values, value_set=ids).to_numpy()
         found[rows] = place
     return found
-
-
-def _depth(walked: Walked) -> Usage:
-    return Usage(depth=walked.depth)
-
-
-def _told(walked: Walked) -> list[Step]:
-    return [
-        Step(each.stage, f"{f'round {each.depth}' if each.depth else 'start'}, {each.at}: {each.outcome}")
-        for each in walked.trace.decisions
-    ]

@@ -1,156 +1,190 @@
-"""FastToG's decisions without a language model: communities by their best way on, step by step.
+"""FastToG's decisions without a language model: communities by the best route into them, step by step.
 
-A chain keeps the ways that lead through its communities from a subject to each of their entities: triples one behind
-the other, each matching a part of the question that the ones before it left. A community is worth what the best way
-into it is worth; a chain ends where none is worth more than its best so far. Only triples of communities that the
-pruning left over are looked at, and only those of the picked ones are kept.
+A chain keeps the routes that lead through its communities from a subject to each of their entities: triples one behind
+the other, each matching words of the question that the ones before it left. A community scores what the best route into
+it scores; a chain ends where no route could come to score more than its best so far. Only triples of communities that
+the pruning left over are read, and only those of the picked ones are kept.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from conspectus.query.methods.fasttog.chains import Grown, Outcome, Picked
+from conspectus.query.context import Context
+from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
 from conspectus.query.methods.fasttog.local_search import Candidate, Members
-from conspectus.query.methods.fasttog.question_reading import Reading
 from conspectus.query.types.trace import Considered
-from conspectus.query.walk.graph import KnowledgeGraph, spoken
-from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, predicate_words, spoken
+from conspectus.query.walk.question_predicates import Coverage, QuestionPredicates, read_question
 
-_WAYS = 3
-"""Most ways kept to one entity."""
-_AGAINST = 0.05
-"""What it costs to walk a relation against its direction."""
+_ROUTES = 3
+"""So many routes to one entity are kept."""
+_UNMATCHED = 0.6
+"""Cost of a step that matches no word. More than in ToG (.35), where the kind of thing asked for speaks too."""
+_INCOMING = 0.05
+"""Cost of walking a relation against its direction."""
 _BACK = 0.15
-"""What it costs to walk back along the predicate that was just walked: to others that share something."""
+"""Cost of walking back along the predicate that was just walked: to others that share something."""
+_ANSWERS_SHOWN = 20
+_DIGITS = 6
+"""Scores are compared to so many digits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A path to an entity: its relations, their kinds (twice the predicate, 1 more where it is walked to its target),
-    what it is worth, and the words of the question that it matched.
+@dataclass(frozen=True, slots=True, eq=False)
+class Route:
+    """A path to an entity: its relations, their kinds (twice the predicate, plus 1 if walked to the target), its score
+    and what of the question it matched.
     """
 
     end: int
     relations: tuple[int, ...]
     kinds: tuple[int, ...]
-    worth: float
-    used: int
+    score: float
+    coverage: Coverage
 
 
-Ways = dict[int, list[Way]]
+Routes = dict[int, list[Route]]
+"""The best routes to each entity."""
 
 
 @dataclass(slots=True, eq=False)
-class NearestDecider:
-    """Picks by closeness to what of the question is unmatched."""
+class OfflineCommunityPolicy:
+    """Picks by what of the question a community's triples match (see `CommunityPolicy`)."""
 
     graph: KnowledgeGraph
-    reading: Reading
+    question: QuestionPredicates
     subjects: tuple[int, ...]
+    _routes: dict[tuple[Members, ...], Routes] = field(default_factory=dict)
+    _steps: dict[tuple[bytes, bytes, tuple[int, ...]], list[Coverage]] = field(default_factory=dict)
 
-    _grown: dict[tuple[Members, ...], Ways] = field(default_factory=dict)
+    async def pick(self, chain: Sequence[Candidate], candidates: Sequence[Candidate], most: int) -> CommunityPick:
+        """Pick the candidates into which the best routes lead; none where none promises more than the chain has."""
+        routes = self._routes_of(chain)
+        here = _best_score(routes)
+        predicates = tuple(
+            sorted({int(self.graph.stated[row]) for candidate in candidates for row in candidate.relations})
+        )
+        onward = [self._into(candidate, routes, predicates) for candidate in candidates]
+        scores = tuple(_best_score(reached) for reached in onward)
+        ranked = sorted(range(len(candidates)), key=lambda place: (-round(scores[place], _DIGITS), place))
+        picked = tuple(place for place in ranked if not chain or self._promises(onward[place], here))[:most]
+        for place in picked:
+            self._routes[(*(step.nodes for step in chain), candidates[place].nodes)] = onward[place]
+        return CommunityPick(picked, "" if picked else "no community matches more of the question", scores)
 
-    async def pick(
-        self, question: str, chain: Sequence[Candidate], candidates: Sequence[Candidate], most: int
-    ) -> Picked:
-        """Return the candidates into which the best ways lead, the best first; none where a chain's best is better."""
-        ways = self._ways(chain)
-        here = _best(ways)
-        predicates = tuple(sorted({int(self.graph.stated[row]) for each in candidates for row in each.relations}))
-        onward = [self._onward(ways, each, predicates) for each in candidates]
-        scores = tuple(_best(each) for each in onward)
-        ranked = sorted(range(len(candidates)), key=lambda place: (-round(scores[place], 6), place))
-        chosen = tuple(place for place in ranked if not chain or self._promises(onward[place], here))[:most]
-        for place in chosen:
-            self._grown[(*(each.nodes for each in chain), candidates[place].nodes)] = onward[place]
-        return Picked(chosen, "" if chosen else "no community matches more of the question", scores)
+    async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
+        """Give no answer while chains may go on."""
+        return ChainVerdict(False, why=f"{sum(not chain.ended for chain in chains)} chains may go on")
 
-    async def reason(self, question: str, subjects: Sequence[int], chains: Sequence[Grown]) -> Outcome:
-        """Return no answer: it is taken of all chains when they have ended."""
-        return Outcome(False, why="chains may go on")
-
-    def answer(self, chains: Sequence[Grown]) -> Outcome:
-        """Return the entities to which the best ways of all chains lead; ways along other predicates are no part."""
-        found: dict[tuple[int, tuple[int, ...]], Way] = {}
-        for chain in chains:
-            steps = [each.nodes for each in chain.steps]
-            for length in range(1, len(steps) + 1):
-                for ways in self._grown.get(tuple(steps[:length]), {}).values():
-                    for way in ways:
-                        found.setdefault((way.end, way.kinds), way)
-        ranked = sorted(found.values(), key=lambda way: (-round(way.worth, 6), len(way.relations), way.relations))
-        # An id joins what is known of one event, and says nothing to a reader: it is no answer.
-        ranked = [each for each in ranked if each.relations and not is_id(self.graph.names[each.end])]
+    async def finish(self, chains: Sequence[CommunityChain], verdict: ChainVerdict) -> ChainVerdict:
+        """Answer with the entities to which the best routes of all chains lead, along the same predicates."""
+        ranked = self._ranked(chains)
         if not ranked:
-            return Outcome(False, why="nothing in the chains matches the question")
+            return replace(verdict, why=f"nothing in the chains matches the question ({verdict.why})")
         best = ranked[0]
-        same = [each for each in ranked if each.kinds == best.kinds and each.worth >= best.worth - 1e-6]
-        ends: dict[int, list[Way]] = {}
-        for each in same:
-            ends.setdefault(each.end, []).append(each)
+        ends: dict[int, list[Route]] = {}
+        for route in ranked:
+            if route.kinds == best.kinds and round(route.score - best.score, _DIGITS) >= 0:
+                ends.setdefault(route.end, []).append(route)
         if len(ends) > 1:
-            ends = {end: each for end, each in ends.items() if end not in self.subjects}
+            ends = {end: routes for end, routes in ends.items() if end not in self.subjects}
         order = sorted(ends, key=lambda end: (-len(ends[end]), self.graph.names[end]))
-        names = tuple(self.graph.names[each] for each in order)
+        names = tuple(self.graph.names[end] for end in order)
         relations = tuple(dict.fromkeys(row for end in order for row in ends[end][0].relations))
         considered = tuple(
-            Considered(spoken(self.graph.names[each.end]), each.end in ends, self._told(each), each.worth)
-            for each in ranked[:20]
+            Considered(spoken(self.graph.names[route.end]), route.end in ends, self._in_words(route), route.score)
+            for route in ranked[:_ANSWERS_SHOWN]
         )
-        return Outcome(True, ", ".join(map(spoken, names)), names, relations, considered=considered)
+        return ChainVerdict(True, ", ".join(map(spoken, names)), names, relations, considered=considered)
 
-    def _promises(self, ways: Ways, here: float) -> bool:
-        """Tell whether a way may come to be worth more than the best one so far."""
-        return any(way.worth + self.reading.left(way.used) > here + 1e-6 for each in ways.values() for way in each)
+    def _ranked(self, chains: Sequence[CommunityChain]) -> list[Route]:
+        """Return the routes of all chains, best first; an id joins what is known of one event, and is no answer."""
+        found: dict[tuple[int, tuple[int, ...]], Route] = {}
+        for chain in chains:
+            steps = [step.nodes for step in chain.steps]
+            for length in range(1, len(steps) + 1):
+                for routes in self._routes.get(tuple(steps[:length]), {}).values():
+                    for route in routes:
+                        found.setdefault((route.end, route.kinds), route)
+        named = [route for route in found.values() if route.relations and not is_id(self.graph.names[route.end])]
+        return sorted(named, key=lambda route: (-round(route.score, _DIGITS), len(route.relations), route.relations))
 
-    def _ways(self, chain: Sequence[Candidate]) -> Ways:
+    def _promises(self, routes: Routes, here: float) -> bool:
+        """Tell whether a route may come to score more than the best one so far."""
+        return any(
+            round(route.score + self._left(route.coverage) - here, _DIGITS) > 0
+            for reached in routes.values()
+            for route in reached
+        )
+
+    def _left(self, coverage: Coverage) -> float:
+        """Return the most that further steps could gain: the share of the question that is unmatched."""
+        question = self.question
+        return float((question.weight * (1 - coverage.explained) * ~coverage.used).sum()) / question.total
+
+    def _routes_of(self, chain: Sequence[Candidate]) -> Routes:
         if chain:
-            return self._grown[tuple(each.nodes for each in chain)]
-        return {each: [Way(each, (), (), 0.0, 0)] for each in self.subjects}
+            return self._routes[tuple(step.nodes for step in chain)]
+        return {row: [Route(row, (), (), 0.0, self.question.nothing_matched())] for row in self.subjects}
 
-    def _told(self, way: Way) -> str:
-        return " > ".join(self.graph.predicates[kind // 2] for kind in way.kinds)
-
-    def _onward(self, ways: Ways, candidate: Candidate, predicates: tuple[int, ...]) -> Ways:
-        """Return the best ways to the candidate's entities, over its own triples and those that lead to it."""
+    def _into(self, candidate: Candidate, routes: Routes, predicates: tuple[int, ...]) -> Routes:
+        """Return the best routes to the candidate's entities, over its own triples and those that lead to it."""
         graph = self.graph
         edges: dict[int, list[tuple[int, int, int, bool]]] = {}
         for row in candidate.relations:
-            source, target, said = int(graph.sources[row]), int(graph.targets[row]), int(graph.stated[row])
-            edges.setdefault(source, []).append((target, row, said, True))
-            edges.setdefault(target, []).append((source, row, said, False))
-        place = {said: number for number, said in enumerate(predicates)}
-        found: Ways = {}
+            source, target, predicate = int(graph.sources[row]), int(graph.targets[row]), int(graph.stated[row])
+            edges.setdefault(source, []).append((target, row, predicate, True))
+            edges.setdefault(target, []).append((source, row, predicate, False))
+        place = {predicate: number for number, predicate in enumerate(predicates)}
+        found: Routes = {}
         inside = set(candidate.nodes)
-        frontier = [way for node in candidate.origin for way in ways.get(node, ())]
+        frontier = [route for node in candidate.origin for route in routes.get(node, ())]
         while frontier:
-            reached: list[Way] = []
-            for way in frontier:
-                matches = self.reading.steps(way.used, predicates) if way.end in edges else []
-                for end, row, said, outgoing in edges.get(way.end, ()):
-                    if end not in inside or row in way.relations:
+            reached: list[Route] = []
+            for route in frontier:
+                after = self._after_step(route.coverage, predicates) if route.end in edges else []
+                for end, row, predicate, outgoing in edges.get(route.end, ()):
+                    if end not in inside or row in route.relations:
                         continue
-                    match = matches[place[said]]
-                    kind = 2 * said + outgoing
-                    cost = (0.0 if outgoing else _AGAINST) + (_BACK if way.kinds and way.kinds[-1] == kind ^ 1 else 0.0)
-                    worth = way.worth + match.gain - cost
-                    made = Way(end, (*way.relations, row), (*way.kinds, kind), worth, way.used | match.words)
-                    if _kept(found, made):
+                    coverage, kind = after[place[predicate]], 2 * predicate + outgoing
+                    gain = self.question.share(coverage) - self.question.share(route.coverage)
+                    cost = coverage.cost - route.coverage.cost + (0.0 if outgoing else _INCOMING)
+                    cost += _BACK if route.kinds and route.kinds[-1] == kind ^ 1 else 0.0
+                    made = Route(
+                        end, (*route.relations, row), (*route.kinds, kind), route.score + gain - cost, coverage
+                    )
+                    if _is_kept(found, made):
                         reached.append(made)
             frontier = reached
         return found
 
+    def _after_step(self, coverage: Coverage, predicates: tuple[int, ...]) -> list[Coverage]:
+        key = (coverage.used.tobytes(), coverage.explained.tobytes(), predicates)
+        if key not in self._steps:
+            after = self.question.after_step(
+                Coverage(coverage.used, coverage.explained), predicates, [_UNMATCHED] * len(predicates)
+            )
+            self._steps[key] = [coverages[0] for coverages in after]
+        return [Coverage(made.used, made.explained, made.cost + coverage.cost) for made in self._steps[key]]
 
-def _kept(found: Ways, way: Way) -> bool:
-    """Put a way among the best to its end; return whether it is one of them."""
-    held = found.setdefault(way.end, [])
-    if any(each.kinds == way.kinds and each.worth >= way.worth for each in held):
+    def _in_words(self, route: Route) -> str:
+        return " > ".join(predicate_words(self.graph.predicates[kind // 2]) for kind in route.kinds)
+
+
+def open_offline_policy(context: Context, question: str, subjects: tuple[int, ...]) -> OfflineCommunityPolicy:
+    """Return the policy of one walk from some subjects (rows of the graph)."""
+    return OfflineCommunityPolicy(open_graph(context), read_question(context, question, subjects), subjects)
+
+
+def _is_kept(found: Routes, route: Route) -> bool:
+    """Put a route among the best to its end; return whether it is one of them."""
+    routes = found.setdefault(route.end, [])
+    if any(other.kinds == route.kinds and other.score >= route.score for other in routes):
         return False
-    held.append(way)
-    held.sort(key=lambda each: (-each.worth, len(each.relations), each.relations))
-    del held[_WAYS:]
-    return way in held
+    routes.append(route)
+    routes.sort(key=lambda other: (-other.score, len(other.relations), other.relations))
+    del routes[_ROUTES:]
+    return route in routes
 
 
-def _best(ways: Ways) -> float:
-    return max((way.worth for each in ways.values() for way in each), default=0.0)
+def _best_score(routes: Routes) -> float:
+    return max((route.score for reached in routes.values() for route in reached), default=0.0)

@@ -7,8 +7,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import Retrieved
 from conspectus.query.types import Answer, Step
 from conspectus.query.types.subgraph import RetrievedSubgraph
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
-from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
 
 

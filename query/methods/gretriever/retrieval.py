@@ -15,8 +15,7 @@ from conspectus.query.methods.gretriever.textualise import textualised
 from conspectus.query.question.topics import link_topics, rows_of
 from conspectus.query.types import Step
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
-from conspectus.query.walk.near_triples import around
+from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, predicate_vectors, spoken
 from conspectus.storage.arrays import Floats, Ints, Vectors
 from conspectus.storage.index import per_index
 from conspectus.storage.text.names import words

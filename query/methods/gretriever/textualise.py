@@ -7,8 +7,7 @@ from types import MappingProxyType
 import numpy as np
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
-from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
-from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, predicate_words, spoken
 from conspectus.storage.text.tokens import count_tokens
 
 _PAGE = 3

@@ -1,158 +1,332 @@
-"""What the documents say of the entities that a walk came to, and how much of it helps.
+"""The evidence of a beam search: texts behind its candidates, the passages it found, and the answer that cites them.
 
-ToG-2 (Ma et al. 2024, section 3.2): the chunks of each candidate are scored together with the triple that led to it.
-On a graph without documents the verbalised triples of a candidate stand in for its chunks.
+ToG-2 (Ma et al. 2024, section 3.2, "knowledge-guided context retrieval"): the chunks of every candidate are scored
+together with the triple that led to it. On a graph without documents the verbalised triples stand in for chunks.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
+from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.answering import Assembly
+from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.beam import Branch
-from conspectus.query.methods.tog.policy import Material
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, sentence
+from conspectus.query.methods.tog.beam import BeamPath, BeamState, EvidenceText, hops_to
+from conspectus.query.reader.extractive import Quote, choose, quotes_for, unsupported, word_weights
+from conspectus.query.reader.short_answer import short_answer
+from conspectus.query.types import Answer, Evidence, Passage
+from conspectus.query.walk.graph import open_graph, sentence, spoken
+from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.passages import (
+    chunks_named_in,
+    has_documents,
+    nearest_chunks,
+    open_entity_chunks,
+    rank_passages,
+)
+from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import SettingsError
-from conspectus.storage.index import per_index
-from conspectus.storage.records import Mention, Name
+from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
-from conspectus.storage.text.normalise import entity_key
 
-_EACH = 10
-"""Most chunks of one candidate: those nearest to the question."""
-_ALIKE = 5
-"""Of entities that were reached alike, this many have their chunks looked at."""
+BEST_EFFORT = "(best effort: what was found does not settle it)"
+# Texts behind candidates
 
-
-class ChunksOf:
-    """The chunks that mention an entity or stand in a document of its name."""
-
-    def __init__(self, context: Context, graph: KnowledgeGraph) -> None:
-        self._graph = graph
-        chunk_rows = context.chunk_rows
-        table = context.index.arrow(Mention, "entity_id", "chunk_id")
-        of: dict[str, list[int]] = {}
-        for entity, chunk in zip(
-            table.column("entity_id").to_pylist(), table.column("chunk_id").to_pylist(), strict=True
-        ):
-            if entity is not None and chunk in chunk_rows:
-                of.setdefault(entity, []).append(chunk_rows[chunk])
-        self._mentioning = {entity: sorted(set(rows)) for entity, rows in of.items()}
-        self._titled: dict[str, list[int]] = {}
-        for name in context.index.rows(Name):
-            rows = [chunk_rows[each] for each in name.chunk_ids if each in chunk_rows]
-            self._titled.setdefault(entity_key(name.name), []).extend(rows)
-
-    def titled(self, entity: int) -> list[int]:
-        """Return the rows of the chunks of documents that bear the entity's name."""
-        return sorted(set(self._titled.get(entity_key(self._graph.names[entity]), ())))
-
-    def mentioning(self, entity: int) -> list[int]:
-        """Return the rows of the chunks that mention the entity, or belong to it."""
-        rows = self._mentioning.get(self._graph.entity_ids[entity], ()) if len(self._graph.entity_ids) else ()
-        return sorted({*rows, *self.titled(entity)})
+_CHUNKS_PER_CANDIDATE = 10
+"""Of each candidate the chunks nearest to the query are scored, so many."""
+_ENTITIES_PER_CANDIDATE = 5
+"""Of a candidate of several entities the chunks of so many are considered."""
 
 
-@per_index
-def open_chunks(context: Context) -> ChunksOf:
-    """Return the chunks of the index's entities, read on first use."""
-    return ChunksOf(context, open_graph(context))
+def texts_of(context: Context, query: str, candidates: Sequence[BeamPath], most: int) -> list[EvidenceText]:
+    """Return the texts by which candidates are scored: their chunks, each under the triple that led there.
 
-
-def has_documents(context: Context) -> bool:
-    """Tell whether the index holds documents, and not a graph alone."""
-    return context.index.manifest.rows["chunks"] > 0
-
-
-def material_of(
-    context: Context, graph: KnowledgeGraph, query: str, candidates: Sequence[Branch], most: int
-) -> list[Material]:
-    """Return the chunks of candidates, each under the triple that led there; without documents these triples.
-
-    Of each candidate at most ten chunks are looked at, those nearest to the query; without documents at most `most`
-    triples in all, each candidate having its first before any has its second.
+    Without documents they are the verbalised triples, at most `most` in all: each candidate's first, then each
+    candidate's second, and so on.
     """
+    graph = open_graph(context)
     if not has_documents(context):
-        return _triples(graph, candidates, most)
-    chunks = open_chunks(context)
-    vector = context.embedder.embed_query(query)[np.newaxis]
+        return _triples(context, candidates, most)
+    chunks = open_entity_chunks(context)
     found = []
-    for owner, branch in enumerate(candidates):
-        rows = sorted({row for entity in branch.entities[:_ALIKE].tolist() for row in chunks.mentioning(entity)})
-        if not rows:
-            continue
-        cosines = context.chunk_vectors.scores(vector, np.array(rows, np.int64))[0]
-        led = int(branch.steps[-1].relation[0]) if branch.steps else -1
-        said = sentence(graph, led) if led >= 0 else ""
-        for place in np.argsort(-cosines, kind="stable")[:_EACH].tolist():
-            passage = context.passage(rows[place], float(cosines[place]))
-            text = f"{said} : {passage.title}\n{passage.text}" if said else f"{passage.title}\n{passage.text}"
-            found.append(Material(owner, text.strip(), led, passage, max(0.0, float(cosines[place]))))
+    for owner, path in enumerate(candidates):
+        entities = path.entities[:_ENTITIES_PER_CANDIDATE].tolist()
+        rows = {row for entity in entities for row in chunks.mentioning(entity)}
+        relation = path.last_relation
+        triple = f"{sentence(graph, relation)} : " if relation >= 0 else ""
+        for row, cosine in nearest_chunks(context, query, rows, _CHUNKS_PER_CANDIDATE):
+            text = _text_of_chunk(context, row, cosine)
+            found.append(replace(text, owner=owner, text=f"{triple}{text.text}", relation=relation))
     return found
 
 
-def _triples(graph: KnowledgeGraph, candidates: Sequence[Branch], most: int) -> list[Material]:
-    found: list[Material] = []
+def _triples(context: Context, candidates: Sequence[BeamPath], most: int) -> list[EvidenceText]:
+    graph = open_graph(context)
+    found: list[EvidenceText] = []
     turn = 0
     while len(found) < max(most, len(candidates)):
         added = [
-            Material(owner, sentence(graph, int(branch.steps[-1].relation[turn])), int(branch.steps[-1].relation[turn]))
-            for owner, branch in enumerate(candidates)
-            if branch.steps and turn < len(branch.steps[-1].relation)
+            (owner, int(path.edges[-1].relation[turn]))
+            for owner, path in enumerate(candidates)
+            if path.edges and turn < len(path.edges[-1].relation)
         ]
         if not added:
             break
-        found += added
+        found += [EvidenceText(owner, sentence(graph, row), row) for owner, row in added]
         turn += 1
     return found
 
 
-def scored(context: Context, query: str, material: Sequence[Material], scorer: str, first_stage: int) -> list[Material]:
-    """Return material with scores ≥ 0 of a scorer that is no language model, best first, ties in the order given.
+def _text_of_chunk(context: Context, row: int, cosine: float) -> EvidenceText:
+    passage = context.passage(row, cosine)
+    return EvidenceText(-1, f"{passage.title}\n{passage.text}".strip(), -1, passage, max(0.0, cosine))
 
-    `embedding` is the mean cosine of query and chunk, and of query and triple; `rerank` the logistic of the
-    cross-encoder's logit; `bm25` counts only the chunk's words. With a `first_stage` only so many, the nearest, go to
-    `rerank` or `bm25`; the rest is dropped. SettingsError where `rerank` is asked for and rerank.model is not set.
+
+def rank_texts(
+    context: Context, query: str, texts: Sequence[EvidenceText], scorer: str, first_stage: int = 0
+) -> list[EvidenceText]:
+    """Return texts with scores ≥ 0 of a scorer that is no language model, best first, ties in the order given.
+
+    Args:
+        context: the open index.
+        query: the question, followed by the next query of the walk.
+        texts: chunks with their cosine as score, or triples.
+        scorer: `embedding` is the mean cosine of the query with the chunk and with the triple; `rerank` the logistic
+            of the cross-encoder's logit; `bm25` scores only the chunk's words.
+        first_stage: if above 0, only so many texts, the best by `embedding`, go on to `rerank` or `bm25`.
+
+    Raises:
+        SettingsError: `rerank` is asked for, and rerank.model is not set.
     """
-    near = _near(context, query, material)
-    if scorer == "embedding" or not material:
-        return _best_first(near)
-    left = _best_first(near)[:first_stage] if first_stage else list(material)
+    near = _best_first(_by_embedding(context, query, texts))
+    if scorer == "embedding" or not texts:
+        return near
+    candidates = near[:first_stage] if first_stage else list(texts)
     if scorer == "bm25":
-        return _best_first(_lexical(context, query, left))
+        return _best_first(_by_words(context, query, candidates))
     if not context.settings.rerank.model:
         raise SettingsError("tog.scorer is 'rerank': set rerank.model to the folder of a cross-encoder")
-    logits = open_reranker(context.settings.rerank.model).scores(query, [each.text for each in left])
+    logits = open_reranker(context.settings.rerank.model).scores(query, [text.text for text in candidates])
     chances = 1 / (1 + np.exp(-np.asarray(logits, np.float64)))
-    return _best_first([replace(each, score=float(chance)) for each, chance in zip(left, chances, strict=True)])
+    return _best_first([replace(text, score=float(chance)) for text, chance in zip(candidates, chances, strict=True)])
 
 
-def _near(context: Context, query: str, material: Sequence[Material]) -> list[Material]:
-    embedder = context.embedder
-    vector = embedder.embed_query(query)
-    said = [each.text.split(" : ", 1)[0] if each.relation >= 0 else "" for each in material]
-    distinct = sorted({each for each in said if each})
-    vectors = embedder.embed([embedder.windows(each)[0] for each in distinct]) if distinct else None
-    cosines = dict(zip(distinct, (vectors @ vector).tolist(), strict=True)) if vectors is not None else {}
+def _by_embedding(context: Context, query: str, texts: Sequence[EvidenceText]) -> list[EvidenceText]:
+    embedder, graph = context.embedder, open_graph(context)
+    relations = sorted({text.relation for text in texts if text.relation >= 0})
+    vectors = embedder.embed([embedder.windows(sentence(graph, row))[0] for row in relations]) if relations else None
+    cosines = (vectors @ embedder.embed_query(query)).tolist() if vectors is not None else []
+    of_triple = dict(zip(relations, cosines, strict=True))
     found = []
-    for each, text in zip(material, said, strict=True):
-        triple = cosines.get(text)
-        parts = [part for part in (each.passage.score if each.passage else None, triple) if part is not None]
-        found.append(replace(each, score=max(0.0, sum(parts) / len(parts)) if parts else 0.0))
+    for text in texts:
+        parts = [text.passage.score] if text.passage else []
+        parts += [of_triple[text.relation]] if text.relation >= 0 else []
+        found.append(replace(text, score=max(0.0, sum(parts) / len(parts)) if parts else 0.0))
     return found
 
 
-def _lexical(context: Context, query: str, material: Sequence[Material]) -> list[Material]:
+def _by_words(context: Context, query: str, texts: Sequence[EvidenceText]) -> list[EvidenceText]:
     if not has_documents(context):
         asked = {word.key for word in words(query)}
-        return [replace(each, score=float(len(asked & {word.key for word in words(each.text)}))) for each in material]
-    scores = context.bm25.scores(query)
-    rows = context.chunk_rows
-    return [
-        replace(each, score=float(scores[rows[each.passage.chunk_id]]) if each.passage else 0.0) for each in material
-    ]
+        return [replace(text, score=float(len(asked & {word.key for word in words(text.text)}))) for text in texts]
+    scores, rows = context.bm25.scores(query), context.chunk_rows
+    return [replace(text, score=float(scores[rows[text.passage.chunk_id]]) if text.passage else 0.0) for text in texts]
 
 
-def _best_first(material: Sequence[Material]) -> list[Material]:
-    return sorted(material, key=lambda each: -each.score)
+def _best_first(texts: Sequence[EvidenceText]) -> list[EvidenceText]:
+    return sorted(texts, key=lambda text: -text.score)
+
+
+# Passages beside the walk
+
+_NAMED = 0.25
+"""Added to the cosine of a passage titled like a topic or another name that the question holds."""
+_WALKED = 0.1
+"""Weight of the score that the walk gave a passage, times its cosine with the question."""
+
+
+class WalkPassages:
+    """Collects the passages of one walk, and ranks them with those nearest to the question itself."""
+
+    def __init__(self, context: Context, question: str) -> None:
+        self._context = context
+        self._question = question
+        self._topical: set[int] = set()
+        self._walked: dict[int, float] = {}
+
+    def of_topics(self, topics: Sequence[int], most: int) -> list[EvidenceText]:
+        """Return the chunks of the topics' documents nearest to the question (Ctx_0); without any, those of all."""
+        context = self._context
+        if not has_documents(context):
+            return []
+        chunks = open_entity_chunks(context)
+        titled = {row for topic in topics for row in chunks.titled(topic)}
+        self._topical = titled | chunks_named_in(context, self._question)
+        if self._topical:
+            near = nearest_chunks(context, self._question, self._topical, most)
+        else:
+            vector = context.embedder.embed_query(self._question)[np.newaxis]
+            cosines, rows = context.chunk_vectors.search(vector, most)
+            near = list(zip(rows[0].tolist(), cosines[0].tolist(), strict=True))
+        return [_text_of_chunk(context, row, float(cosine)) for row, cosine in near]
+
+    def add(self, texts: Sequence[EvidenceText]) -> None:
+        """Add the passages of a round, scored relative to the best; a passage counts by its best round."""
+        rows = self._context.chunk_rows
+        most = max((text.score for text in texts), default=0.0) or 1.0
+        for text in texts:
+            if text.passage is not None:
+                row = rows[text.passage.chunk_id]
+                self._walked[row] = max(self._walked.get(row, 0.0), text.score / most)
+
+    def best(self, most: int | None = None) -> tuple[Passage, ...]:
+        """Return the best passages, by default `tog.context_chunks`; none without documents."""
+        context = self._context
+        if not has_documents(context):
+            return ()
+        bonus: dict[int, float] = defaultdict(float)
+        for row in self._topical:
+            bonus[row] += _NAMED
+        for row, cosine in nearest_chunks(context, self._question, self._walked, len(self._walked)):
+            bonus[row] += _WALKED * self._walked[row] * cosine
+        return rank_passages(context, self._question, bonus, most or context.settings.tog.context_chunks)
+
+
+# Sentences behind a path
+
+_MOST_ENDS = 3
+"""Paths to more entities are not read behind: nothing says which of them is meant."""
+_PASSAGES_READ = 5
+"""Passages about an entity that are read: those nearest to the clue."""
+_LEAST_SHARE = 0.5
+"""The sentences must hold this share of what the path leaves open, names apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotesBehindPath:
+    """Sentences about the end of a path that answer what the path leaves open; `score` is the path's and theirs."""
+
+    entity: int
+    path: BeamPath
+    clue: str
+    quotes: tuple[Quote, ...]
+    score: float
+
+
+class PathGuide(Protocol):
+    """Tells of a path how much of the question it matches, and what it leaves open (see `OfflineBeamPolicy`)."""
+
+    def score(self, path: BeamPath) -> float:
+        """Return the score of a path."""
+        ...
+
+    def clue(self, paths: Sequence[BeamPath]) -> str:
+        """Return the words that the best of some paths has not matched, and the names at its end."""
+        ...
+
+
+def read_behind_paths(context: Context, paths: Sequence[BeamPath], guide: PathGuide) -> QuotesBehindPath | None:
+    """Return the sentences that best answer what a path leaves open, None where none do.
+
+    This is how ToG-2 combines graph and documents without a model: the documents about the entity that a path reached
+    are searched for the clue, that is the question's words that the path has not matched, and the entity's name.
+    """
+    found: list[QuotesBehindPath] = []
+    for path in paths:
+        if path.relations and len(path.entities) <= _MOST_ENDS:
+            found += _read_behind(context, path, guide)
+    return max(found, key=lambda quotes: (quotes.score, -len(quotes.path.relations)), default=None)
+
+
+def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[QuotesBehindPath]:
+    graph = open_graph(context)
+    clue, path_score = guide.clue([path]), guide.score(path)
+    weights = word_weights(context, clue)
+    found = []
+    for entity in path.entities.tolist():
+        named = {word.key for word in words(spoken(graph.names[entity]))}
+        rows = open_entity_chunks(context).mentioning(entity)
+        open_weight = sum(weight for word, weight in weights.items() if word not in named)
+        if not rows or not open_weight:
+            continue
+        passages = [context.passage(row, cosine) for row, cosine in nearest_chunks(context, clue, rows, _PASSAGES_READ)]
+        quotes = quotes_for(context, clue, passages, weights)
+        chosen = choose(clue, quotes, weights, context.settings.answer.sentences)
+        if unsupported(chosen, quotes, weights):
+            continue
+        covered = frozenset[str]().union(*(quote.covers for quote in chosen)) - named
+        share = sum(weights[word] for word in covered) / open_weight
+        if share < _LEAST_SHARE:
+            continue
+        quality = (share + max(quote.cosine for quote in chosen)) / 2
+        found.append(QuotesBehindPath(entity, path, clue, tuple(chosen), path_score + (1 - path_score) * quality))
+    return found
+
+
+def stated_in_documents(context: Context, path: BeamPath | None) -> bool:
+    """Tell whether documents state the last triple of a path, so that they can be quoted; true without a path."""
+    if path is None or not path.edges:
+        return True
+    return bool(open_grounds(context).spans(path.last_relation))
+
+
+# Answers
+
+
+def beam_answer(
+    assembly: Assembly, context: Context, state: BeamState, log: WalkLog, passages: tuple[Passage, ...] = ()
+) -> Answer:
+    """Return the answer of a walk's verdict, with the triples and passages that it rests on, numbered in this order.
+
+    A verdict that is not sufficient is marked as a best effort; one that rests on nothing is no answer.
+    """
+    verdict = state.verdict
+    relations = verdict.relations
+    grounds = open_grounds(context) if relations else None
+    citations = Citations(context)
+    cited = 0
+    for number, passage in enumerate(verdict.passages, start=len(relations) + 1):
+        span = Span(passage.document_id, passage.chunk_id, passage.start, passage.end)
+        cited += bool(citations.number(span, number))
+    known = bool(verdict.text) and bool(relations or cited or not verdict.sufficient)
+    marks = numbers_of(len(relations) + len(verdict.passages))
+    effort = "" if verdict.sufficient else BEST_EFFORT
+    assembly.add(*log.steps())
+    assembly.depth = state.depth
+    return assembly.assemble(
+        " ".join(part for part in (verdict.text, marks, effort) if part) if known else NO_ANSWER,
+        citations=(*(grounds.citations(relations) if grounds else ()), *citations.made()),
+        evidence=Evidence(passages, trace=tuple(assembly.trace), walk=log.trace()),
+        dropped_citations=citations.dropped,
+        names=verdict.names if known else (),
+        triples=grounds.triples(relations) if grounds and known else (),
+    )
+
+
+def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehindPath, evidence: Evidence) -> Answer:
+    """Return the answer that quotes sentences and states the path: triples are numbered first, then the quotes."""
+    graph = open_graph(context)
+    relations = [hop.relation for hop in hops_to(behind.path, behind.entity)]
+    grounds = open_grounds(context)
+    citations = Citations(context)
+    lines = []
+    for number, quote in enumerate(behind.quotes, start=len(relations) + 1):
+        if citations.number(quote.span, number):
+            lines.append(f"{quote.text} [{number}]")
+    path = "; ".join(f"{sentence(graph, row)} [{number}]" for number, row in enumerate(relations, start=1))
+    short = short_answer(context, assembly.question, [quote.span for quote in behind.quotes])
+    assembly.step("behind", f"{path}: the documents were read for {behind.clue!r}, {len(lines)} sentences are quoted")
+    assembly.depth = len(behind.path.relations)
+    return assembly.assemble(
+        "\n".join([*lines, f"({path})"]),
+        citations=(*grounds.citations(relations), *citations.made()),
+        evidence=replace(evidence, trace=tuple(assembly.trace)),
+        dropped_citations=citations.dropped,
+        names=(short,) if short else (),
+        triples=grounds.triples(relations),
+        span=short,
+    )

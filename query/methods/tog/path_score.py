@@ -1,141 +1,254 @@
-"""What a path over a graph is worth as a reading of a question: what it matches, less what is held against it."""
+"""The score of a path without a model: the share of the question that it matches, less its costs.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+What stands at the end of a path counts as far as it is of the kind that the question asks for. Kinds are learned from
+the graph itself: by the names of the things that a relation leads to, and by what is stated of them.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from conspectus.query.methods.tog.answer_types import Kinds
-from conspectus.query.methods.tog.beam import Branch, Option, Way
-from conspectus.query.methods.tog.question_predicates import Asked
-from conspectus.query.methods.tog.unmatched import Match, free_gains, taking
-from conspectus.storage.arrays import Floats, Ints
+from conspectus.prompts.embedding.embedder import Embedder
+from conspectus.query.context import Context
+from conspectus.query.methods.tog.beam import BeamPath, DirectedPredicate, RelationOption
+from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, spoken
+from conspectus.query.walk.question_predicates import Coverage, QuestionPredicates
+from conspectus.storage.arrays import Bools, Floats, Ints
+from conspectus.storage.index import per_index
 
-OUT_OF_TURN = 0.5
-"""What it costs to match words before others that stand nearer to the topic, per unit of their weight."""
-UNASKED = 0.35
-"""What a step costs that matches no word."""
+_UNMATCHED = 0.35
+"""Cost of a step that matches no word."""
 _BACK = 0.1
 """The same where it walks the last relation back, to others that it joins ("films of the same director")."""
-_TO_AN_ID = 0.2
-"""The share of that cost for a step to or from things that have only ids, which join what a triple cannot."""
-_WEAK = 0.3
-"""The share of that cost for a step that matches a word which another predicate says better, times how much better."""
+_OF_IDS = 0.2
+"""Share of that cost for a step to or from things that have only ids: they join what a triple cannot."""
 _STEP = 0.04
 _INCOMING = 0.12
-"""What each step after the first, and each against a relation's direction, costs: the simpler of two like readings."""
+"""Cost of every step after the first, and of every step against a relation's direction: of two readings that match
+alike the simpler one is meant."""
 _WHOLE = 0.3
-"""Weight of how near the question as a whole is to a predicate, beside the nearest at hand."""
+"""Weight of the cosine of a predicate with the question as a whole, relative to the best one at hand."""
 _KIND = 0.5
 """Weight of the kind of thing that is asked for."""
 _IS_KIND = 0.6
-"""From here on a word is taken that names the kind of thing at the end of a step."""
+"""From this share on a word that names the kind of things at the end of a step is used up by the step."""
+_LEAST_KIND = 0.3
+"""Below this share a word is taken to name no kind of thing that has been reached."""
+_UNLIKE, _LIKE = 0.25, 0.55
+"""Between these cosines the likeness of a word and the names of things rises from 0 to 1."""
+_TOPICS_READ = 50
+
+_KINDS = ("person", "place", "date", "thing")
+"""What who, where and when ask for, and what is none of these."""
+_SAMPLE = 16
+"""So many of the things that a relation leads to are read, evenly spaced."""
+_SHARPNESS = 0.05
+"""Of the softmax over the four kinds."""
+_LIKELIEST = 12
+"""So many predicates that a word may mean are compared."""
+_ENOUGH = 12
+"""If so many of the sampled names have stored vectors, the others are not embedded."""
+
+
+@dataclass(slots=True, eq=False)
+class AnswerKinds:
+    """The kinds of things that relations lead to; what was found is cached.
+
+    `stored` gives the vectors that the index holds of entities' names, a row of zeros for each that it lacks.
+    """
+
+    graph: KnowledgeGraph
+    embedder: Embedder
+    stored: Callable[[Ints], Floats] | None = None
+    _centres: dict[DirectedPredicate, Floats] = field(default_factory=dict)
+    _stated: dict[DirectedPredicate, Floats] = field(default_factory=dict)
+    _prototypes: Floats | None = None
+    _words: dict[str, Floats] = field(default_factory=dict)
+
+    def stated(self, relation: DirectedPredicate) -> Floats:
+        """Return for each predicate the share of the things a relation leads to of which it is stated, (p,)."""
+        if relation not in self._stated:
+            self._stated[relation] = self.stated_of(self._sample(relation))
+        return self._stated[relation]
+
+    def stated_of(self, entities: Ints) -> Floats:
+        """Return the same of given things."""
+        shares = np.zeros(len(self.graph.predicates))
+        edges = self.graph.edges_of(entities)
+        pairs = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
+        np.add.at(shares, pairs[1], 1 / max(1, len(entities)))
+        return shares
+
+    def agreement(self, meaning: Floats, stated: Floats) -> float:
+        """Return how far the predicates that a word means are stated of things like those of `stated`, 0 to 1.
+
+        Args:
+            meaning: the probability of each predicate, (p,). The twelve likeliest are compared: by the cosine of what
+                is stated beside them with `stated`, weighted by their probability.
+            stated: the share of some things of which each predicate is stated, (p,).
+        """
+        total, norm = float(meaning.sum()) or 1.0, float(np.linalg.norm(stated))
+        if not norm:
+            return 0.0
+        found = 0.0
+        for predicate in np.argsort(-meaning, kind="stable")[:_LIKELIEST].tolist():
+            beside = self.stated(DirectedPredicate(predicate, False))
+            cosine = float(beside @ stated) / (float(np.linalg.norm(beside)) * norm or 1.0)
+            found += float(meaning[predicate]) * cosine
+        return found / total
+
+    def likeness(self, word: str, relation: DirectedPredicate) -> float:
+        """Return the cosine of a word with the mean of the names of the things that a relation leads to."""
+        if word not in self._words:
+            self._words[word] = np.asarray(self.embedder.embed([word])[0], np.float64)
+        return float(self._words[word] @ self._centre(relation))
+
+    def probability(self, kind: str, relation: DirectedPredicate) -> float:
+        """Return the probability that the things a relation leads to are a person, place or date, by their names."""
+        if self._prototypes is None:
+            self._prototypes = np.asarray(self.embedder.embed(list(_KINDS)), np.float64)
+        cosines = self._prototypes @ self._centre(relation)
+        shares = np.exp((cosines - cosines.max()) / _SHARPNESS)
+        return float(shares[_KINDS.index(kind)] / shares.sum())
+
+    def _centre(self, relation: DirectedPredicate) -> Floats:
+        if relation not in self._centres:
+            rows = np.array([row for row in self._sample(relation) if not is_id(self.graph.names[int(row)])], np.int64)
+            mean = self._vectors(rows).sum(axis=0) if len(rows) else np.zeros(self.embedder.dimension)
+            mean /= np.linalg.norm(mean) or 1.0
+            self._centres[relation] = mean
+        return self._centres[relation]
+
+    def _vectors(self, rows: Ints) -> Floats:
+        if self.stored is not None:
+            found = self.stored(rows)
+            known = found.any(axis=1)
+            if known.sum() >= min(_ENOUGH, len(rows)):
+                return found[known]
+        texts = [self.embedder.windows(spoken(self.graph.names[int(row)]))[0] for row in rows]
+        return np.asarray(self.embedder.embed(texts), np.float64)
+
+    def _sample(self, relation: DirectedPredicate) -> Ints:
+        rows = np.flatnonzero(self.graph.stated == relation.predicate)
+        ends = np.unique((self.graph.targets if relation.outgoing else self.graph.sources)[rows])
+        if len(ends) <= _SAMPLE:
+            return ends
+        return ends[np.linspace(0, len(ends) - 1, _SAMPLE).astype(np.int64)]
+
+
+@per_index
+def open_answer_kinds(context: Context) -> AnswerKinds:
+    """Return the kinds of the index's graph, made on first use."""
+    vectors = context.index.vectors("entities")
+    return AnswerKinds(
+        open_graph(context), context.embedder, lambda rows: np.asarray(vectors.mean_vectors(rows), np.float64)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Worth:
-    """Weighs the paths of one walk from the entities `started`.
+class PathScorer:
+    """Scores the paths of one walk.
 
-    `ids` (n,) tells which entities have ids for names, `whole` (p,) how near predicates are to the question as a whole,
-    and `consuming` whether what a step matched is left out of what later steps match.
+    `ids` bool (n,) tells which entities have only ids, `whole` float64 (p,) the cosine of predicates with the question
+    beside its topics, `topics` the rows where the walk starts, and `consuming` whether a word that a step matched is
+    left out of what later steps match (ToG-2's clue) or not (ToG, which compares every step with the whole question).
     """
 
-    asked: Asked
-    kinds: Kinds
-    ids: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    question: QuestionPredicates
+    kinds: AnswerKinds
+    ids: Bools
     whole: Floats
-    started: Ints
+    topics: Ints
     consuming: bool = True
 
-    def steps(self, branch: Branch, before: Sequence[Match], options: Sequence[Option]) -> list[list[Match]]:
-        """Return for each way on from a branch what it may have matched then, given what it may have matched before."""
-        predicates = np.array([option.way.predicate for option in options])
+    def start(self) -> Coverage:
+        """Return the coverage of the start: a noun before the topic ("the film X") may say what the topic is."""
+        coverage, question = self.question.nothing_matched(), self.question
+        places = np.flatnonzero(question.topic)
+        at = int(places[0]) - 1 if len(places) else -1
+        if at >= 0 and question.single[at] >= 0:
+            stated = self.kinds.stated_of(self.topics[:_TOPICS_READ])
+            share = self.kinds.agreement(question.meaning[at], stated)
+            if share > _IS_KIND:
+                coverage.explained[at] = min(1.0, share)
+                coverage.used[at] = question.names_kind(at)
+        return coverage
+
+    def extend(
+        self, path: BeamPath, before: Sequence[Coverage], options: Sequence[RelationOption]
+    ) -> list[list[Coverage]]:
+        """Return for each option the coverages after that step, given those that the path may have."""
+        predicates = [option.relation.predicate for option in options]
         nearest = float(self.whole[predicates].max())
-        found: list[list[Match]] = [[] for _ in options]
-        for match in before:
-            open_ = match if self.consuming else Match(np.zeros_like(match.taken), match.explained, match.held)
-            gains, out_of_turn, spans = free_gains(self.asked, open_, OUT_OF_TURN)
-            for place, option in enumerate(options):
-                predicate = option.way.predicate
-                held = self._held(branch, option, nearest)
-                unasked = self._unasked(branch, option)
-                span = int(spans[predicate])
-                if span < 0 or gains[predicate] <= -unasked:
-                    found[place].append(Match(match.taken, match.explained, match.held + held + unasked))
-                    continue
-                weak = _WEAK * unasked * (1 - float(self.asked.beside[span, predicate]))
-                held += weak + float(out_of_turn[predicate])
-                for everywhere in (False, True):
-                    taken = taking(self.asked, open_, predicate, span, held, everywhere=everywhere)
-                    if taken is not None:
-                        found[place].append(taken)
+        unmatched = [self._unmatched_cost(path, option) for option in options]
+        costs = [self._step_cost(path, option, nearest) for option in options]
+        found: list[list[Coverage]] = [[] for _ in options]
+        for coverage in before:
+            open_ = coverage
+            if not self.consuming:
+                open_ = replace(coverage, used=np.zeros_like(coverage.used))
+            after = self.question.after_step(open_, predicates, unmatched)
+            for place, (coverages, cost) in enumerate(zip(after, costs, strict=True)):
+                for made in coverages:
+                    used = coverage.used if made.used is open_.used else made.used
+                    found[place].append(Coverage(used, made.explained, made.cost + cost))
         return found
 
-    def worth(self, match: Match, ways: tuple[Way, ...]) -> float:
-        """Return what a match is worth after some steps, without the kind of its end."""
-        return match.coverage(self.asked) - match.held - _STEP * max(0, len(ways) - 1)
+    def score(self, coverage: Coverage, n_steps: int) -> float:
+        """Return the score of a path of so many steps, without the kind of its end."""
+        return self.question.share(coverage) - coverage.cost - _STEP * max(0, n_steps - 1)
 
-    def ended(self, match: Match, ways: tuple[Way, ...]) -> float:
-        """Return what it is worth as an answer."""
-        return self.worth(match, ways) + _KIND * self.asked_kind(ways[-1])
+    def answer_score(self, coverage: Coverage, path: BeamPath) -> float:
+        """Return the score of a path as an answer: with the kind of what stands at its end."""
+        return self.score(coverage, len(path.relations)) + _KIND * self._is_asked_for(path.relations[-1])
 
-    def bound(self, held: float, steps: int) -> float:
-        """Return the most that could still be reached by one that so much is held against, after one more step."""
-        could = _KIND if self.asked.wants or self.asked.head >= 0 else 0.0
-        return 1.0 - held - _STEP * steps + could
+    def bound(self, cost: float, n_steps: int) -> float:
+        """Return the most that an answer one more step on could score, given the costs of a path of `n_steps`."""
+        kind = _KIND if self.question.asks_for or self.question.head >= 0 else 0.0
+        return 1.0 - cost - _STEP * n_steps + kind
 
-    def begin(self) -> Match:
-        """Return the match of the start: a noun right before the topic ("the film X") that says what the topic is."""
-        count = len(self.asked.words)
-        taken, explained = np.zeros(count, bool), np.zeros(count)
-        places = np.flatnonzero(self.asked.topic)
-        at = int(places[0]) - 1 if len(places) else -1
-        if at >= 0 and self.asked.single[at] >= 0:
-            share = self.kinds.speaks_of(self.asked.means[at], self.kinds.stated_of(self.started[:50]))
-            if share > _IS_KIND:
-                explained[at] = min(1.0, share)
-                taken[at] = self.asked.is_kind(at)
-        return Match(taken, explained)
+    def with_kind(self, coverage: Coverage, relation: DirectedPredicate) -> Coverage:
+        """Return the coverage with the words that name the kind of things that a relation leads to."""
+        used, explained = coverage.used.copy(), coverage.explained.copy()
+        for word in np.flatnonzero((self.question.single >= 0) & ~coverage.used).tolist():
+            share = self._kind_share(word, relation)
+            explained[word] = max(explained[word], share)
+            used[word] |= share > _IS_KIND
+        return Coverage(used, explained, coverage.cost)
 
-    def asked_kind(self, way: Way) -> float:
-        """Return how far what stands at the end of a way is of the kind that is asked for, 0 to 1."""
-        if self.asked.wants:
-            return self.kinds.is_a(self.asked.wants, way)
-        head = self.asked.head
-        if head < 0 or self.asked.single[head] < 0:
+    def _is_asked_for(self, relation: DirectedPredicate) -> float:
+        """Return how far what a relation leads to is of the kind that is asked for, 0 to 1."""
+        question = self.question
+        if question.asks_for:
+            return self.kinds.probability(question.asks_for, relation)
+        head = question.head
+        if head < 0 or question.single[head] < 0:
             return 0.0
-        span = self.asked.single[head]
-        said = float(self.asked.beside[span, way.predicate] * self.asked.near[span, way.predicate])
-        if self.asked.is_kind(head):
-            said *= float(self.asked.means[head].max())
-        return max(said, self._named_kind(head, way))
+        span = question.single[head]
+        share = float(question.relative[span, relation.predicate] * question.similarity[span, relation.predicate])
+        if question.names_kind(head):
+            share *= float(question.meaning[head].max())
+        return max(share, self._kind_share(head, relation))
 
-    def with_kinds(self, match: Match, way: Way) -> Match:
-        """Return the match with the words that name the kind of things at the end of a way."""
-        taken, explained = match.taken.copy(), match.explained.copy()
-        for word in np.flatnonzero((self.asked.single >= 0) & ~match.taken).tolist():
-            named = self._named_kind(word, way)
-            explained[word] = max(explained[word], named)
-            taken[word] |= named > _IS_KIND
-        return Match(taken, explained, match.held)
-
-    def _named_kind(self, word: int, way: Way) -> float:
-        """Return how surely a word names the kind of things at the end of a way: by their relations and their names."""
-        if not self.asked.is_kind(word):
+    def _kind_share(self, word: int, relation: DirectedPredicate) -> float:
+        """Return how surely a word names the kind of things that a relation leads to: by relations and by names."""
+        if not self.question.names_kind(word):
             return 0.0
-        share = self.kinds.speaks_of(self.asked.means[word], self.kinds.stated(way))
-        if share < 0.3:
+        share = self.kinds.agreement(self.question.meaning[word], self.kinds.stated(relation))
+        if share < _LEAST_KIND:
             return 0.0
-        return share * min(1.0, max(0.0, (self.kinds.likeness(self.asked.words[word], way) - 0.25) / 0.3))
+        likeness = self.kinds.likeness(self.question.words[word], relation)
+        return share * min(1.0, max(0.0, (likeness - _UNLIKE) / (_LIKE - _UNLIKE)))
 
-    def _unasked(self, branch: Branch, option: Option) -> float:
-        last = branch.ways[-1] if branch.ways else None
-        back = last is not None and last.predicate == option.way.predicate and last.outgoing != option.way.outgoing
-        cost = _BACK if back else UNASKED
-        joins = bool(self.ids[option.edges.neighbours].all()) or (
-            bool(branch.ways) and bool(self.ids[branch.entities].all())
-        )
-        return cost * _TO_AN_ID if joins else cost
+    def _unmatched_cost(self, path: BeamPath, option: RelationOption) -> float:
+        last = path.relations[-1] if path.relations else None
+        relation = option.relation
+        back = last is not None and last.predicate == relation.predicate and last.outgoing != relation.outgoing
+        cost = _BACK if back else _UNMATCHED
+        from_ids = bool(path.relations) and bool(self.ids[path.entities].all())
+        return cost * _OF_IDS if from_ids or bool(self.ids[option.edges.neighbours].all()) else cost
 
-    def _held(self, branch: Branch, option: Option, nearest: float) -> float:
-        whole = _WHOLE * (nearest - float(self.whole[option.way.predicate])) / max(1, 2 * branch.depth)
-        return whole + (0.0 if option.way.outgoing else _INCOMING)
+    def _step_cost(self, path: BeamPath, option: RelationOption, nearest: float) -> float:
+        farther = nearest - float(self.whole[option.relation.predicate])
+        whole = _WHOLE * farther / max(1, 2 * len(path.relations))
+        return whole + (0.0 if option.relation.outgoing else _INCOMING)

@@ -1,296 +1,444 @@
-"""Decisions of ToG and ToG-2 by a language model. Each is one call; a reply that cannot be used decides nothing."""
+"""The decisions of ToG and ToG-2 by a language model, and how its replies are read.
 
+Every decision is one call, and a bad reply is not asked for again. BudgetReached ends the walk. Any other failure is a
+reason in the trace: nothing is kept, or, where texts are scored, the walk goes on with the ranking by embedding.
+"""
+
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.replies.json_repair import without_thinking
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.prompts.replies.typed import read_answer
 from conspectus.query.abstention import is_unknown
-from conspectus.query.methods.tog.beam import Branch, Option, hops_to
-from conspectus.query.methods.tog.policy import Material, Ruling, Verdict
-from conspectus.query.methods.tog.replies import (
-    Entities,
-    Pieces,
-    Relations,
-    Scored,
-    Topics,
-    in_braces,
-    listed_names,
-    on_unit_scale,
-    read_reasoning,
+from conspectus.query.context import Context
+from conspectus.query.methods.tog.beam import (
+    BeamPath,
+    BeamState,
+    BeamVerdict,
+    Choice,
+    DirectedPredicate,
+    EvidenceText,
+    NextQuery,
+    RankedTexts,
+    RelationOption,
+    relations_to,
+    restrict,
 )
+from conspectus.query.methods.tog.evidence import rank_texts
 from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.types import Passage
 from conspectus.query.types.trace import Considered
-from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
-from conspectus.storage.errors import BadAnswer, ModelError
+from conspectus.query.walk.graph import names_as_written, open_graph, predicate_words, sentence, spoken
+from conspectus.query.walk.log import failure_reason
+from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest
-from conspectus.storage.settings import TogSettings
-from conspectus.storage.text.normalise import entity_key
-from pydantic import BaseModel
-
-_EXPLORE_TEMPERATURE, _REASON_TEMPERATURE = 0.4, 0.0
-"""Temperatures of pruning and of reasoning, as in Think-on-Graph (Sun et al. 2024)."""
+from pydantic import BaseModel, RootModel
 
 TOPICS, RELATIONS, ENTITIES, SCORE, REASON, CLUE, ANSWER = (
     "tog_topics", "tog_relations", "tog_entities", "tog_score", "tog_reason", "tog_clue", "tog_answer",
 )  # fmt: skip
+_EXPLORE_TEMPERATURE, _REASON_TEMPERATURE = 0.4, 0.0
+"""Temperatures of pruning and of reasoning (ToG, section 3.1)."""
 _NOTHING = "(nothing)"
-_GOES_ON = "Do not guess: what is missing can still be looked up."
-_LAST = "Nothing more can be looked up: where it is not settled, give the best answer that they allow after {No}."
-_MOST_PATHS = 20
+_MORE_FOLLOWS = "Do not guess: what is missing can still be looked up."
+_LAST_ROUND = "Nothing more can be looked up: where it is not settled, give the best answer that they allow after {No}."
+_MOST_TRIPLES = 20
+"""So many triples of the paths are shown where the model judges."""
 _MOST_RELATIONS = 60
+"""Of an entity with more relations those with most triples are shown."""
+_LEAST_SCORE = 1e-9
+"""A relation or entity scored 0 does not help, whatever the threshold."""
+_ENTITIES_SHOWN = 3
+"""Of a path with several entities so many stand in a prompt."""
+
+
+class TopicReply(RootModel[dict[str, str]]):
+    """Entities by their numbers."""
+
+
+class Scored(BaseModel):
+    """The number of an item and its score."""
+
+    number: int
+    score: float
+
+
+class RelationReply(BaseModel):
+    """Relations that help."""
+
+    relations: list[Scored]
+
+
+class EntityReply(BaseModel):
+    """Entities that help."""
+
+    entities: list[Scored]
+
+
+class TextReply(BaseModel):
+    """Pieces of text that help."""
+
+    pieces: list[Scored]
+
 
 Form = TypeVar("Form", bound=BaseModel)
 
 
-class ModelDecider:
-    """Asks a language model. BudgetReached ends the walk; any other failure is a reason in the trace."""
+class LlmBeamPolicy:
+    """Asks a language model about one question (see `BeamPolicy` for the decisions).
 
-    def __init__(self, model: LanguageModel, graph: KnowledgeGraph, settings: TogSettings) -> None:
+    Args:
+        context: the open index.
+        model: the model.
+        question: the question, claim or slot (`tog.task`).
+        combined: one relation prune for all paths (ToG-2, equation 3), not one for each (equation 2, and ToG).
+        own_answer: a walk that settles nothing ends with an answer from the paths and what the model knows (ToG).
+    """
+
+    def __init__(
+        self, context: Context, model: LanguageModel, question: str, *, combined: bool, own_answer: bool
+    ) -> None:
+        self._context = context
         self._model = model
-        self._graph = graph
-        self._settings = settings
+        self._graph = open_graph(context)
+        self._settings = context.settings.tog
+        self._statement = question
+        self._question = as_question(context.settings.tog.task, question)
+        self._combined = combined
+        self._own_answer = own_answer
 
-    async def topics(self, question: str, rows: Sequence[int], most: int) -> Ruling:
-        """Return the entities that the model begins from, none where it says {}."""
+    async def keep_topics(self, rows: Sequence[int]) -> Choice:
+        """Choose topics in one call; without `tog.topic_prune` the first W, without a call."""
         names = [spoken(self._graph.names[row]) for row in rows]
-        prompt = render("query/tog2_topics", question=self._asks(question), entities=_numbered(names), most=str(most))
+        width = self._settings.width
+        if not self._settings.topic_prune:
+            kept = tuple(range(len(rows)))[:width]
+            return Choice(kept, considered=_considered(names, kept, "among the likeliest"))
+        prompt = render("query/tog2_topics", question=self._question, entities=_numbered(names), most=str(width))
         try:
-            # A form without fixed keys is none that servers can be held to: the reply is read as it comes.
-            said = await self._model.complete(self._request(TOPICS, prompt))
-            reply = read_answer(said.text, Topics, cut_off=said.finish == "length").root
+            # Servers cannot be held to an object without fixed keys: the reply is read as it comes.
+            reply = await self._model.complete(self._request(TOPICS, prompt))
+            picked = read_answer(reply.text, TopicReply, cut_off=reply.finish == "length").root
         except ModelError as error:
-            return Ruling((), considered=_all(names, (), _said(error)), calls=1, why=_said(error))
-        numbers = [int(each) for each in reply if each.isdigit()]
-        kept = tuple(dict.fromkeys(each - 1 for each in numbers if 1 <= each <= len(rows)))[:most]
-        return Ruling(
-            kept,
-            considered=_all(names, kept, "picked by the model"),
-            calls=1,
-            why="" if kept else "the model picks none",
-        )
+            return _failed(names, error)
+        numbers = [int(number) for number in picked if number.isdigit()]
+        kept = tuple(dict.fromkeys(number - 1 for number in numbers if 1 <= number <= len(rows)))[:width]
+        why = "" if kept else "the model picks none"
+        return Choice(kept, considered=_considered(names, kept, "picked by the model"), calls=1, why=why)
 
-    async def relations(
-        self, question: str, clue: str, branches: Sequence[Branch], options: Sequence[Sequence[Option]], width: int
-    ) -> list[Ruling]:
-        """Return for each branch the relations that the model scores highest, asked for in one call.
+    def start(self, rows: Sequence[int]) -> list[BeamPath]:
+        """Return one path for each of the first W topics."""
+        return [BeamPath(np.array([row], np.int64)) for row in rows[: self._settings.width]]
 
-        Relations below `tog.relation_threshold` are dropped. Of many at one entity those of most triples are shown.
+    async def keep_relations(self, state: BeamState, options: Sequence[Sequence[RelationOption]]) -> list[Choice]:
+        """Choose the relations that the model scores highest; those below `tog.relation_threshold` are dropped.
+
+        The next query is shown from the second round on: before the first, nothing was found that could inform it.
         """
+        query = state.query if state.depth > 1 else ""
+        if self._combined:
+            return await self._score_relations(query, state.paths, options)
+        choices: list[Choice] = []
+        for path, offered in zip(state.paths, options, strict=True):
+            choices += await self._score_relations(query, [path], [offered])
+        return choices
+
+    async def _score_relations(
+        self, query: str, paths: Sequence[BeamPath], options: Sequence[Sequence[RelationOption]]
+    ) -> list[Choice]:
         shown: list[tuple[int, int]] = []
-        for number, each in enumerate(options):
-            most = sorted(range(len(each)), key=lambda at: (-len(each[at].edges.relation), at))[:_MOST_RELATIONS]
+        for number, offered in enumerate(options):
+            most = sorted(range(len(offered)), key=lambda at: (-len(offered[at].edges.relation), at))[:_MOST_RELATIONS]
             shown += [(number, at) for at in sorted(most)]
         if not shown:
-            return [Ruling((), why="no relation leads on") for _ in branches]
-        lines = [f"{self._at(branches[number])}: {self._way(options[number][at])}" for number, at in shown]
+            return [Choice((), why="no relation leads on") for _ in paths]
+        lines = [
+            f"{self._entities(paths[number])}: {self._relation(options[number][at].relation)}" for number, at in shown
+        ]
         prompt = render(
             "query/tog_relations",
-            question=self._asks(question),
-            clue=clue or _NOTHING,
+            question=self._question,
+            clue=query or _NOTHING,
             relations=_numbered(lines),
-            most=str(width),
+            most=str(self._settings.width),
         )
         try:
-            reply = (await self._asked(RELATIONS, prompt, Relations)).relations
+            reply = await self._ask(RELATIONS, prompt, RelationReply)
         except ModelError as error:
-            first = Ruling((), considered=_all(lines, (), _said(error)), calls=1, why=_said(error))
-            return [first, *(Ruling((), why=_said(error)) for _ in branches[1:])]
-        scores = _by_place(reply, len(shown))
-        rulings = []
-        for number in range(len(branches)):
-            mine = [
-                (scores[place], at, place) for place, (of, at) in enumerate(shown) if of == number and place in scores
-            ]
-            good = [each for each in mine if each[0] > 0 and each[0] >= self._settings.relation_threshold]
-            kept = sorted(good, key=lambda each: (-each[0], each[1]))[:width]
-            places = {each[2] for each in kept}
+            reason = failure_reason(error)
+            return [_failed(lines, error), *(Choice((), why=reason) for _ in paths[1:])]
+        scores = _by_place(reply.relations, len(shown))
+        least = max(self._settings.relation_threshold, _LEAST_SCORE)
+        choices = []
+        for number in range(len(paths)):
+            own = [place for place, (of, _) in enumerate(shown) if of == number]
+            helpful = [place for place in own if scores.get(place, 0.0) >= least]
+            kept = sorted(helpful, key=lambda place: -scores[place])[: self._settings.width]
             considered = tuple(
                 Considered(
                     lines[place],
-                    place in places,
+                    place in kept,
                     "scored by the model" if place in scores else "not named",
                     scores.get(place),
                 )
-                for place, (of, _) in enumerate(shown)
-                if of == number
+                for place in own
             )
             why = "" if kept else "the model finds no relation that helps"
-            rulings.append(
-                Ruling(
-                    tuple(each[1] for each in kept), tuple(each[0] for each in kept), considered, int(number == 0), why
-                )
-            )
-        return rulings
+            places, kept_scores = tuple(shown[place][1] for place in kept), tuple(scores[place] for place in kept)
+            choices.append(Choice(places, kept_scores, considered, int(number == 0), why))
+        return choices
 
-    async def entities(self, question: str, branch: Branch, found: Branch, width: int) -> Ruling:
-        """Return the entities behind a relation that the model scores highest."""
-        rows = found.entities.tolist()
-        names = [spoken(self._graph.names[row]) for row in rows]
-        path = f"{self._at(branch)}: {self._said_way(found)}"
+    def candidates(self, reached: BeamPath) -> list[BeamPath]:
+        """Return one candidate for each of the first `tog.candidates` entities."""
+        return [restrict(reached, [row]) for row in reached.entities[: self._settings.candidates].tolist()]
+
+    async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
+        """Choose the entities behind one relation that the model scores highest."""
+        names = [self._entities(candidate) for candidate in candidates]
+        relation = self._relation(candidates[0].relations[-1])
         prompt = render(
-            "query/tog_entities", question=self._asks(question), path=path, entities=_numbered(names), most=str(width)
+            "query/tog_entities",
+            question=self._question,
+            path=f"{self._entities(path)}: {relation}",
+            entities=_numbered(names),
+            most=str(self._settings.width),
         )
         try:
-            reply = (await self._asked(ENTITIES, prompt, Entities)).entities
+            reply = await self._ask(ENTITIES, prompt, EntityReply)
         except ModelError as error:
-            return Ruling((), considered=_all(names, (), _said(error)), calls=1, why=_said(error))
-        scores = _by_place(reply, len(rows))
-        kept = tuple(
-            sorted((at for at, score in scores.items() if score > 0), key=lambda at: (-scores[at], at))[:width]
+            return _failed(names, error)
+        scores = _by_place(reply.entities, len(candidates))
+        helpful = sorted(
+            (at for at, score in scores.items() if score >= _LEAST_SCORE), key=lambda at: (-scores[at], at)
         )
+        kept = tuple(helpful[: self._settings.width])
         considered = tuple(
             Considered(name, at in kept, "scored by the model", scores.get(at)) for at, name in enumerate(names)
         )
         why = "" if kept else "the model finds no entity that helps"
-        return Ruling(kept, tuple(scores[at] for at in kept), considered, 1, why)
+        return Choice(kept, tuple(scores[at] for at in kept), considered, 1, why)
 
-    async def score(
-        self, question: str, clue: str, candidates: Sequence[Branch], material: Sequence[Material]
-    ) -> list[float]:
-        """Return the model's scores of the material, on a scale from 0 to 1; all 0 where the reply cannot be used."""
-        pieces = "\n\n".join(f"[{number}] {each.text}" for number, each in enumerate(material, start=1))
-        prompt = render("query/tog2_score", question=self._asks(question), clue=clue or _NOTHING, pieces=pieces)
+    async def rank(
+        self, state: BeamState, _candidates: Sequence[BeamPath], texts: list[EvidenceText], /
+    ) -> RankedTexts:
+        """Rank texts with `tog.scorer`; by `model`, those nearest by embedding in one call, on a scale from 0 to 1.
+
+        Where the model gives no scores, the ranking by embedding stands, and `why` says so.
+        """
+        settings = self._settings
+        query = f"{self._statement} {state.query}".strip()
+        if settings.scorer != "model" or not texts:
+            return RankedTexts(rank_texts(self._context, query, texts, settings.scorer, settings.first_stage))
+        most = settings.first_stage or 2 * settings.context_chunks
+        near = rank_texts(self._context, query, texts, "embedding")[:most]
+        pieces = "\n\n".join(f"[{number}] {text.text}" for number, text in enumerate(near, start=1))
+        prompt = render("query/tog2_score", question=self._question, clue=state.query or _NOTHING, pieces=pieces)
         try:
-            reply = (await self._asked(SCORE, prompt, Pieces, material)).pieces
-        except ModelError:
-            return [0.0] * len(material)
-        scores = _by_place(reply, len(material))
-        return [scores.get(at, 0.0) for at in range(len(material))]
+            reply = await self._ask(SCORE, prompt, TextReply, near)
+        except ModelError as error:
+            return RankedTexts(near, 1, f"not scored by the model, ranked by embedding: {failure_reason(error)}")
+        scores = _by_place(reply.pieces, len(near))
+        scored = [replace(text, score=scores.get(place, 0.0)) for place, text in enumerate(near)]
+        why = "" if any(scores.values()) else "the model finds no text that helps"
+        return RankedTexts(sorted(scored, key=lambda text: -text.score), 1, why)
 
-    async def judge(
-        self, question: str, clue: str, branches: Sequence[Branch], material: Sequence[Material], *, last: bool
-    ) -> Verdict:
-        """Return what the model makes of all paths and texts; paths are numbered first, then texts."""
-        triples = self._triples(branches)
-        texts = [each.passage for each in material if each.passage is not None]
+    async def judge(self, state: BeamState) -> BeamVerdict:
+        """Judge by all paths and texts; the triples of the paths are numbered first, then the texts."""
+        triples = self._triples(state.paths)
+        passages = [text.passage for text in state.texts if text.passage is not None]
         paths = [f"[{number}] {sentence(self._graph, row)}" for number, row in enumerate(triples, start=1)]
-        told = [f"[{number}] {_read(each)}" for number, each in enumerate(texts, start=len(triples) + 1)]
+        texts = [f"[{number}] {_titled(passage)}" for number, passage in enumerate(passages, start=len(triples) + 1)]
         prompt = render(
             f"query/tog2_{self._settings.task}",
             examples=prompt_text(f"query/tog2_{self._settings.task}_examples"),
-            question=question,
-            clue=clue or _NOTHING,
+            question=self._statement,
+            clue=state.clues or _NOTHING,
             paths="\n".join(paths) or _NOTHING,
-            texts="\n".join(told) or _NOTHING,
-            last=_LAST if last else _GOES_ON,
+            texts="\n".join(texts) or _NOTHING,
+            last=_LAST_ROUND if state.last else _MORE_FOLLOWS,
         )
         try:
-            reply = await self._model.complete(self._request(REASON, prompt, material, explores=False))
+            reply = await self._model.complete(self._request(REASON, prompt, state.texts, explores=False))
         except ModelError as error:
-            return Verdict(False, clue=clue, calls=1, why=_said(error))
+            return BeamVerdict(False, clues=state.clues, calls=1, why=failure_reason(error))
         read = read_reasoning(reply.text)
         if read is None:
-            why = "the reply is empty" if not reply.text.strip() else "the reply begins with neither {Yes} nor {No}"
-            return Verdict(False, clue=clue, calls=1, why=why)
-        rests_on = tuple(triples[number - 1] for number in read.numbers if 1 <= number <= len(triples))
-        offset = len(triples)
-        passages = tuple(
-            texts[number - offset - 1] for number in read.numbers if offset < number <= offset + len(texts)
-        )
-        answered = read.sufficient or last
-        names = self._known(listed_names(read.text), branches) if answered else ()
-        clues = "" if read.sufficient else read.text
-        why = "" if read.sufficient else "the model says that this does not suffice"
-        return Verdict(
-            read.sufficient, read.text if answered else "", clues, names, rests_on, passages, calls=1, why=why
+            why = "the reply begins with neither {Yes} nor {No}" if reply.text.strip() else "the reply is empty"
+            return BeamVerdict(False, clues=state.clues, calls=1, why=why)
+        n_triples = len(triples)
+        answered = read.sufficient or state.last
+        return BeamVerdict(
+            read.sufficient,
+            read.text if answered else "",
+            "" if read.sufficient else read.text,
+            self._as_written(read.text, state.paths) if answered else (),
+            tuple(triples[number - 1] for number in read.numbers if 1 <= number <= n_triples),
+            tuple(
+                passages[number - n_triples - 1]
+                for number in read.numbers
+                if n_triples < number <= n_triples + len(passages)
+            ),
+            calls=1,
+            why="" if read.sufficient else "the model says that this does not suffice",
         )
 
-    async def clue(self, question: str, clues: str, branches: Sequence[Branch]) -> tuple[str, int, str]:
-        """Return the model's next question; the clues themselves where it gives none."""
-        paths = "; ".join(sentence(self._graph, row) for row in self._triples(branches)) or _NOTHING
-        prompt = render("query/tog2_clue", question=self._asks(question), clues=clues or _NOTHING, paths=paths)
+    async def next_query(self, state: BeamState) -> NextQuery:
+        """Return the model's next query; the clues themselves where it gives none."""
+        paths = "; ".join(sentence(self._graph, row) for row in self._triples(state.paths)) or _NOTHING
+        prompt = render("query/tog2_clue", question=self._question, clues=state.clues or _NOTHING, paths=paths)
         try:
             reply = await self._model.complete(self._request(CLUE, prompt))
         except ModelError as error:
-            return clues, 1, _said(error)
-        said = in_braces(reply.text)
-        return (said, 1, "") if said else (clues, 1, "the reply is empty")
+            return NextQuery(state.clues, 1, failure_reason(error))
+        query = in_braces(reply.text)
+        return NextQuery(query, 1) if query else NextQuery(state.clues, 1, "the reply is empty")
 
-    async def own_answer(self, question: str, branches: Sequence[Branch]) -> Verdict:
-        """Return what the model itself answers, beside the triples that were found (ToG's last call)."""
-        triples = self._triples(branches)
-        facts = "\n".join(sentence(self._graph, row) for row in triples) or _NOTHING
-        prompt = render(prompt_for(self._settings.task, "query/tog_answer"), question=question, facts=facts)
+    async def finish(self, state: BeamState) -> BeamVerdict:
+        """Return the last verdict (ToG-2), or the model's answer from the paths and what it knows itself (ToG)."""
+        if not self._own_answer:
+            return state.verdict
+        found = [path for path in state.paths if path.relations]
+        facts = "\n".join(sentence(self._graph, row) for row in self._triples(found)) or _NOTHING
+        prompt = render(prompt_for(self._settings.task, "query/tog_answer"), question=self._statement, facts=facts)
         try:
             reply = await self._model.complete(self._request(ANSWER, prompt, explores=False))
         except ModelError as error:
-            return Verdict(False, calls=1, why=_said(error))
+            return BeamVerdict(False, calls=1, why=failure_reason(error))
         text = in_braces(reply.text)
         if is_unknown(text):
-            return Verdict(False, calls=1, why="the model does not know" if text else "the reply is empty")
-        return Verdict(
-            False, text, names=self._known(listed_names(text), branches), calls=1, why="from what the model knows"
-        )
+            return BeamVerdict(False, calls=1, why="the model does not know" if text else "the reply is empty")
+        names = self._as_written(text, found)
+        return BeamVerdict(False, text, names=names, calls=1, why="from what the model knows")
 
-    def _asks(self, question: str) -> str:
-        return as_question(self._settings.task, question)
+    def _triples(self, paths: Sequence[BeamPath]) -> list[int]:
+        rows = [row for path in paths for row in relations_to(path, path.entities[:_ENTITIES_SHOWN].tolist())]
+        return list(dict.fromkeys(rows))[:_MOST_TRIPLES]
 
-    def _triples(self, branches: Sequence[Branch]) -> list[int]:
-        rows = [hop.relation for each in branches for end in each.entities[:3].tolist() for hop in hops_to(each, end)]
-        return list(dict.fromkeys(rows))[:_MOST_PATHS]
+    def _as_written(self, answer: str, paths: Sequence[BeamPath]) -> tuple[str, ...]:
+        """Return the names in an answer as the graph writes them where the paths hold them."""
+        graph = self._graph
+        rows = [row for path in paths for row in path.entities.tolist()]
+        rows += [int(end) for row in self._triples(paths) for end in (graph.sources[row], graph.targets[row])]
+        return names_as_written(graph, listed_names(answer), rows)
 
-    def _known(self, names: Sequence[str], branches: Sequence[Branch]) -> tuple[str, ...]:
-        """Return names as the graph writes them where the paths hold them, each once."""
-        rows = {row for each in branches for row in each.entities.tolist()}
-        rows |= {
-            int(end)
-            for each in self._triples(branches)
-            for end in (self._graph.sources[each], self._graph.targets[each])
-        }
-        written = {entity_key(spoken(self._graph.names[row])): self._graph.names[row] for row in sorted(rows)}
-        return tuple(dict.fromkeys(written.get(entity_key(spoken(name)), name) for name in names))
+    def _entities(self, path: BeamPath) -> str:
+        return ", ".join(spoken(self._graph.names[row]) for row in path.entities[:_ENTITIES_SHOWN].tolist())
 
-    def _at(self, branch: Branch) -> str:
-        return ", ".join(spoken(self._graph.names[row]) for row in branch.entities[:3].tolist())
+    def _relation(self, relation: DirectedPredicate) -> str:
+        words = predicate_words(self._graph.predicates[relation.predicate]) or "related to"
+        return f"{words} ({'forward' if relation.outgoing else 'backward'})"
 
-    def _way(self, option: Option) -> str:
-        said = predicate_words(self._graph.predicates[option.way.predicate]) or "related to"
-        return f"{said} ({'forward' if option.way.outgoing else 'backward'})"
+    async def _ask(self, step: str, prompt: str, form: type[Form], texts: Sequence[EvidenceText] = ()) -> Form:
+        return await ask_for(self._model, self._request(step, prompt, texts), form, again=0)
 
-    def _said_way(self, branch: Branch) -> str:
-        way = branch.ways[-1]
-        said = predicate_words(self._graph.predicates[way.predicate]) or "related to"
-        return f"{said} ({'forward' if way.outgoing else 'backward'})"
-
-    async def _asked(self, step: str, prompt: str, form: type[Form], material: Sequence[Material] = ()) -> Form:
-        return await ask_for(self._model, self._request(step, prompt, material), form, again=0)
-
-    def _request(self, step: str, prompt: str, material: Sequence[Material] = (), *, explores: bool = True) -> Request:
-        chosen = self._settings
+    def _request(self, step: str, prompt: str, texts: Sequence[EvidenceText] = (), *, explores: bool = True) -> Request:
+        settings = self._settings
         return Request(
             (Message("user", prompt),),
             step,
-            max_tokens=chosen.max_tokens,
+            max_tokens=settings.max_tokens,
             temperature=_EXPLORE_TEMPERATURE if explores else _REASON_TEMPERATURE,
-            sources=tuple(sorted({digest(each.passage.text) for each in material if each.passage})),
+            sources=tuple(sorted({digest(text.passage.text) for text in texts if text.passage})),
         )
 
 
 def _by_place(scored: Sequence[Scored], count: int) -> dict[int, float]:
-    good = [each for each in scored if 1 <= each.number <= count]
-    scores = on_unit_scale([each.score for each in good])
-    return {each.number - 1: score for each, score in zip(good, scores, strict=True)}
+    """Return scores on a scale from 0 to 1 by the place of their item; numbers out of range are dropped."""
+    known = [item for item in scored if 1 <= item.number <= count]
+    scores = on_unit_scale([item.score for item in known])
+    return {item.number - 1: score for item, score in zip(known, scores, strict=True)}
 
 
 def _numbered(lines: Sequence[str]) -> str:
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
 
 
-def _all(names: Sequence[str], kept: Sequence[int], why: str) -> tuple[Considered, ...]:
+def _considered(names: Sequence[str], kept: Sequence[int], why: str) -> tuple[Considered, ...]:
     return tuple(
         Considered(name, at in kept, why if at in kept or not kept else "not picked") for at, name in enumerate(names)
     )
 
 
-def _said(error: ModelError) -> str:
-    if isinstance(error, BadAnswer):
-        return f"the reply cannot be used ({error.reason})"
-    return f"no reply ({error})"
+def _failed(names: Sequence[str], error: ModelError) -> Choice:
+    reason = failure_reason(error)
+    return Choice((), considered=_considered(names, (), reason), calls=1, why=reason)
 
 
-def _read(passage: Passage) -> str:
+def _titled(passage: Passage) -> str:
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
+
+
+# Replies
+
+_BRACED = re.compile(r"\{([^{}]*)\}")
+_NUMBER = re.compile(r"\[(\d{1,4})\]")
+_VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningReply:
+    """A reasoning: whether it is an answer, what stands in its braces, and the numbers of the evidence it cites."""
+
+    sufficient: bool
+    text: str
+    numbers: tuple[int, ...]
+
+
+def read_reasoning(reply: str) -> ReasoningReply | None:
+    """Return what a reasoning says, None where it begins with neither {Yes} nor {No}, or says yes without an answer.
+
+    >>> read_reasoning("{Yes} {Sweden} [1][3]")
+    ReasoningReply(sufficient=True, text='Sweden', numbers=(1, 3))
+    >>> read_reasoning("No. {Its maker is known.}").text
+    'Its maker is known.'
+    """
+    text = without_thinking(reply).strip()
+    begins = _VERDICT.match(text)
+    if not begins:
+        return None
+    sufficient = begins[1].casefold() == "yes"
+    braced = [part.strip() for part in _BRACED.findall(text)]
+    if braced and braced[0].casefold() in ("yes", "no"):
+        braced = braced[1:]
+    rest = text[begins.end() :].lstrip("}.,: \n")
+    stated = braced[0] if braced else _NUMBER.sub("", rest).strip()
+    if sufficient and not stated:
+        return None
+    numbers = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(text)))
+    return ReasoningReply(sufficient, stated, numbers)
+
+
+def in_braces(reply: str) -> str:
+    """Return what stands in the last braces of a reply, or all of it.
+
+    >>> in_braces("I think it is {Sweden}."), in_braces("Sweden")
+    ('Sweden', 'Sweden')
+    """
+    text = without_thinking(reply).strip()
+    braced = [part.strip() for part in _BRACED.findall(text) if part.strip()]
+    return braced[-1] if braced else " ".join(text.split())
+
+
+def on_unit_scale(scores: list[float]) -> list[float]:
+    """Return scores of 0 to 10 on a scale from 0 to 1; where none is above 1 they are on it already.
+
+    >>> on_unit_scale([8, 2]), on_unit_scale([0.8, 0.2])
+    ([0.8, 0.2], [0.8, 0.2])
+    """
+    scale = 10.0 if max(scores, default=0.0) > 1 else 1.0
+    return [min(1.0, max(0.0, score / scale)) for score in scores]
+
+
+def listed_names(text: str) -> tuple[str, ...]:
+    """Return the names of an answer that separates several by semicolons.
+
+    >>> listed_names("Bern; Basel")
+    ('Bern', 'Basel')
+    """
+    return tuple(dict.fromkeys(part.strip().rstrip(".") for part in text.split(";") if part.strip().rstrip(".")))

@@ -1,265 +1,287 @@
-"""Decisions of ToG and ToG-2 without a language model: by what of the question a step matches, and what is then left.
+"""The decisions of ToG and ToG-2 without a language model: by what of the question a step matches, and what is left.
 
-A branch is worth the share of the question that its steps matched, less what they matched out of turn or without any
-word of the question; what stands at its end counts as far as it is of the kind that is asked for. ToG-2 matches what
-earlier steps have left (its clue); ToG, which has no clue, compares every step with the question as a whole.
+A path scores the share of the question that its steps match, less costs (path_score.py). ToG-2 matches what earlier
+steps have left, which is its clue; ToG has no clue and compares every step with the question as a whole.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.answer_types import open_kinds
-from conspectus.query.methods.tog.beam import Branch, Option, Way, ways_to
-from conspectus.query.methods.tog.path_score import Worth
-from conspectus.query.methods.tog.policy import Material, Ruling, Verdict
-from conspectus.query.methods.tog.question_predicates import read
-from conspectus.query.methods.tog.unmatched import Match
-from conspectus.query.question.question import span_vectors
+from conspectus.query.methods.tog.beam import (
+    BeamPath,
+    BeamState,
+    BeamVerdict,
+    Choice,
+    DirectedPredicate,
+    EvidenceText,
+    NextQuery,
+    RankedTexts,
+    RelationOption,
+    count_routes,
+    path_label,
+    relations_to,
+    restrict,
+)
+from conspectus.query.methods.tog.evidence import rank_texts
+from conspectus.query.methods.tog.path_score import PathScorer, open_answer_kinds
 from conspectus.query.types.trace import Considered
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, predicate_words, spoken
-from conspectus.query.walk.ids import all_ids
+from conspectus.query.walk.graph import (
+    KnowledgeGraph,
+    all_ids,
+    open_graph,
+    predicate_vectors,
+    predicate_words,
+    spoken,
+)
+from conspectus.query.walk.passages import has_documents
+from conspectus.query.walk.question_predicates import Coverage, read_question
 from conspectus.storage.arrays import Ints
-from conspectus.storage.index import per_index
+from conspectus.storage.settings import TogSettings
 from conspectus.storage.text.names import words
 
-_LOOKED_AT = 4
-"""For this many times `width` options the kinds of things behind them are looked at, which takes longer."""
-_BUNDLE = 400
-"""Most entities that were reached alike and go on together, because nothing tells them apart."""
+_KINDS_READ = 4
+"""For this many times W options the kinds of the things behind them are read, which takes longer."""
+_COVERAGES = 4
+"""So many ways to match the question are kept for one path."""
+_TOGETHER = 400
+"""At most so many entities that were reached alike go on together, because nothing tells them apart."""
+_NEIGHBOURS_READ = 50
+_ANSWERS_SHOWN = 5
+
+Relations = tuple[DirectedPredicate, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Ended:
-    """A branch as an answer, its worth, and what it matched."""
+class ScoredAnswer:
+    """A path as an answer, its score, and what it matched."""
 
-    branch: Branch
-    worth: float
-    match: Match
+    path: BeamPath
+    score: float
+    coverage: Coverage
 
 
 @dataclass(slots=True, eq=False)
-class OfflineDecider:
-    """Decides one walk by what its paths are worth."""
+class OfflineBeamPolicy:
+    """Decides one walk by the scores of its paths (see `BeamPolicy` for the decisions)."""
 
+    context: Context
     graph: KnowledgeGraph
-    weighed: Worth
-    _matches: dict[tuple[Way, ...], list[Match]] = field(default_factory=dict)
-    _ended: dict[tuple[Way, ...], _Ended] = field(default_factory=dict)
+    scorer: PathScorer
+    _coverages: dict[Relations, list[Coverage]] = field(default_factory=dict)
+    _answers: dict[Relations, ScoredAnswer] = field(default_factory=dict)
 
-    async def topics(self, question: str, rows: Sequence[int], most: int) -> Ruling:
-        """Return all topics: linking has chosen already."""
-        names = self.graph.names
-        kept = tuple(range(len(rows)))[:most]
-        return Ruling(
-            kept, considered=tuple(Considered(spoken(names[row]), at in kept, "named") for at, row in enumerate(rows))
-        )
+    @property
+    def _settings(self) -> TogSettings:
+        return self.context.settings.tog
 
-    async def relations(
-        self, question: str, clue: str, branches: Sequence[Branch], options: Sequence[Sequence[Option]], width: int
-    ) -> list[Ruling]:
-        """Return for each branch the options worth most: what of the question they and the steps before them match."""
-        return [self._prune(branch, each, width) for branch, each in zip(branches, options, strict=True)]
+    async def keep_topics(self, rows: Sequence[int]) -> Choice:
+        """Keep all topics: linking has chosen already."""
+        considered = tuple(Considered(spoken(self.graph.names[row]), True, "named in the question") for row in rows)
+        return Choice(tuple(range(len(rows))), considered=considered)
 
-    async def entities(self, question: str, branch: Branch, found: Branch, width: int) -> Ruling:
-        """Return all entities that one way leads to: nothing tells them apart."""
-        return Ruling(tuple(range(len(found.entities))))
+    def start(self, rows: Sequence[int]) -> list[BeamPath]:
+        """Return one path from all topics together."""
+        return [BeamPath(np.array(sorted(set(rows)), np.int64))] if rows else []
 
-    async def score(
-        self, question: str, clue: str, candidates: Sequence[Branch], material: Sequence[Material]
-    ) -> list[float]:
-        """Return the worth of the branch that each verbalised triple belongs to."""
-        return [max(0.0, self.worth(candidates[each.owner])) for each in material]
+    async def keep_relations(self, state: BeamState, options: Sequence[Sequence[RelationOption]]) -> list[Choice]:
+        """Choose the relations with which a path scores best."""
+        return [self._prune(path, offered) for path, offered in zip(state.paths, options, strict=True)]
 
-    async def judge(
-        self, question: str, clue: str, branches: Sequence[Branch], material: Sequence[Material], *, last: bool
-    ) -> Verdict:
-        """Return the answer once no further step could be worth more, whatever it matched."""
-        for branch in branches:
-            if branch.ways:
-                self._end(branch)
-        ranked = sorted(
-            self._ended.values(), key=lambda each: (-round(each.worth, 9), each.branch.depth, each.branch.ways)
-        )
-        readable = [each for each in ranked if not self.weighed.ids[each.branch.entities].all()]
-        considered = tuple(
-            Considered(
-                self._spoken(each.branch),
-                place == 0,
-                f"matches {each.match.coverage(self.weighed.asked):.0%}",
-                each.worth,
-            )
-            for place, each in enumerate(readable[:5])
-        )
-        if not readable:
-            return Verdict(False, clue=self.left(branches), considered=considered, why="nothing has been reached yet")
-        best = readable[0]
-        open_ = max((self._bound(each) for each in branches if each.ways), default=-np.inf)
-        sufficient = last or best.worth >= open_
-        why = "" if sufficient else f"worth {best.worth:.2f}, a further step could reach {open_:.2f}"
-        names, entities = self._answers(best.branch)
-        return Verdict(
-            sufficient,
-            ", ".join(map(spoken, names)),
-            self.left(branches),
-            names,
-            tuple(entities),
-            considered=considered,
-            why=why,
-        )
-
-    async def clue(self, question: str, clues: str, branches: Sequence[Branch]) -> tuple[str, int, str]:
-        """Return what of the question is not matched, and the names that have been reached."""
-        return self.left(branches), 0, ""
-
-    def best(self) -> Branch | None:
-        """Return the branch that answers best so far."""
-        readable = [each for each in self._ended.values() if not self.weighed.ids[each.branch.entities].all()]
-        found = min(
-            readable, key=lambda each: (-round(each.worth, 9), each.branch.depth, each.branch.ways), default=None
-        )
-        return found.branch if found else None
-
-    def coverage(self) -> float:
-        """Return the share of the question that the best branch matches, 0 where there is none."""
-        found = self.best()
-        return self._ended[found.ways].match.coverage(self.weighed.asked) if found else 0.0
-
-    def left(self, branches: Sequence[Branch]) -> str:
-        """Return the clue: the question's words that the best branch has not matched, and the names at its end."""
-        if not branches or not branches[0].ways:
-            return ""
-        best = max(branches, key=self.worth)
-        names = [self.graph.names[int(row)] for row in best.entities[:3] if not self.weighed.ids[row]]
-        rest = self.weighed.asked.left(self._matches[best.ways][0].taken)
-        return " ".join(part for part in (rest, *map(spoken, names)) if part)
-
-    def worth(self, branch: Branch) -> float:
-        """Return the worth of a branch without the kind of its end."""
-        return max(
-            (self.weighed.worth(match, branch.ways) for match in self._matches.get(branch.ways, ())), default=0.0
-        )
-
-    def narrowed(self, branch: Branch) -> Branch:
-        """Return the branch with those of its entities that go on: of mere ids those beside what the question names.
+    def candidates(self, reached: BeamPath) -> list[BeamPath]:
+        """Return one candidate of all entities; of mere ids those beside most of what the question names.
 
         Such things join others in one statement (who, as what, in which film): the question's further topics, and
         words of it that stand in a neighbour's name, tell which statement is meant.
         """
-        from conspectus.query.methods.tog.beam import only
-
-        entities = branch.entities[:_BUNDLE]
-        if len(entities) > 1 and self.weighed.ids[entities].all():
-            named = {word for place, word in enumerate(self.weighed.asked.words) if self.weighed.asked.content[place]}
+        entities = reached.entities[:_TOGETHER]
+        if len(entities) > 1 and self.scorer.ids[entities].all():
+            question = self.scorer.question
+            named = {word for word, content in zip(question.words, question.content, strict=True) if content}
             counts = np.array([self._named_beside(int(row), named) for row in entities])
             if counts.max() > 0:
                 entities = entities[counts == counts.max()]
-        return only(branch, entities.tolist()) if len(entities) < len(branch.entities) else branch
+        return [restrict(reached, entities.tolist()) if len(entities) < len(reached.entities) else reached]
+
+    async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
+        """Keep all entities that one relation leads to: nothing tells them apart."""
+        why = f"all that the relation leads to from {path_label(self.graph, path)}"
+        considered = tuple(Considered(path_label(self.graph, reached), True, why) for reached in candidates)
+        return Choice(tuple(range(len(candidates))), (1.0,) * len(candidates), considered)
+
+    async def rank(self, state: BeamState, candidates: Sequence[BeamPath], texts: list[EvidenceText]) -> RankedTexts:
+        """Rank texts with `tog.scorer`; triples that stand in for documents by the score of their path."""
+        query = f"{state.question} {state.query}".strip()
+        scorer = self._settings.scorer
+        if has_documents(self.context) and scorer != "model":
+            return RankedTexts(rank_texts(self.context, query, texts, scorer, self._settings.first_stage))
+        scored = [replace(text, score=max(0.0, self.score(candidates[text.owner]))) for text in texts]
+        return RankedTexts(sorted(scored, key=lambda text: -text.score))
+
+    async def judge(self, state: BeamState) -> BeamVerdict:
+        """Answer once no further step could score better, whatever it matched."""
+        for path in state.paths:
+            if path.relations not in self._answers and path.relations in self._coverages:
+                coverage = self._coverages[path.relations][0]
+                score = self.scorer.answer_score(coverage, path)
+                self._answers[path.relations] = ScoredAnswer(path, score, coverage)
+        ranked = self._ranked_answers()
+        if not ranked:
+            return BeamVerdict(False, clues=self.clue(state.paths), why="nothing has been reached yet")
+        best = ranked[0]
+        bound = max((self._bound(path) for path in state.paths if path.relations), default=-np.inf)
+        if state.last or best.score >= bound:
+            return self._verdict(ranked)
+        why = f"scores {best.score:.2f}, a further step could reach {bound:.2f}"
+        return replace(self._verdict(ranked), sufficient=False, clues=self.clue(state.paths), why=why)
+
+    async def next_query(self, state: BeamState) -> NextQuery:
+        """Return the clue: what the question still asks, about the entities that were reached."""
+        return NextQuery(self.clue(state.paths))
+
+    async def finish(self, state: BeamState) -> BeamVerdict:
+        """Return the best answer so far, though a further step could have scored better."""
+        ranked = self._ranked_answers()
+        return self._verdict(ranked) if ranked else state.verdict
+
+    def clue(self, paths: Sequence[BeamPath]) -> str:
+        """Return the words of the question that the best path has not matched, and the names at its end."""
+        if not paths or not paths[0].relations:
+            return ""
+        best = max(paths, key=self.score)
+        names = [spoken(self.graph.names[int(row)]) for row in best.entities[:3] if not self.scorer.ids[row]]
+        unmatched = self.scorer.question.unmatched(self._coverages[best.relations][0])
+        return " ".join(part for part in (unmatched, *names) if part)
+
+    def score(self, path: BeamPath) -> float:
+        """Return the score of a path without the kind of its end."""
+        coverages = self._coverages.get(path.relations, ())
+        return max((self.scorer.score(coverage, len(path.relations)) for coverage in coverages), default=0.0)
+
+    def _prune(self, path: BeamPath, options: Sequence[RelationOption]) -> Choice:
+        if not options:
+            return Choice((), why="no relation leads on")
+        width, n_steps = self._settings.width, len(path.relations) + 1
+        before = self._coverages.get(path.relations) or [self.scorer.start()]
+        after = self.scorer.extend(path, before, options)
+
+        def best_first(coverages: Sequence[Coverage]) -> list[Coverage]:
+            return sorted(coverages, key=lambda coverage: -self.scorer.score(coverage, n_steps))
+
+        rough = [self.scorer.score(best_first(coverages)[0], n_steps) for coverages in after]
+        scores: dict[int, float] = {}
+        for place in sorted(range(len(options)), key=lambda at: -rough[at])[: _KINDS_READ * width]:
+            relation = options[place].relation
+            coverages = [self.scorer.with_kind(coverage, relation) for coverage in after[place]]
+            coverages = _distinct(best_first(coverages))[:_COVERAGES]
+            self._coverages[(*path.relations, relation)] = coverages
+            scores[place] = round(self.scorer.score(coverages[0], n_steps), 9)
+        ranked = sorted(scores, key=lambda place: (-scores[place], place))
+        kept = ranked[:width]
+        considered = tuple(
+            Considered(
+                self._relation(options[place].relation),
+                place in kept,
+                "among the best" if place in kept else f"not among the best {width}",
+                scores[place],
+            )
+            for place in ranked
+        )
+        return Choice(tuple(kept), tuple(max(0.0, scores[place]) for place in kept), considered)
+
+    def _ranked_answers(self) -> list[ScoredAnswer]:
+        """Return the answers that have a name, best first, then the shortest."""
+        named = [answer for answer in self._answers.values() if not self.scorer.ids[answer.path.entities].all()]
+        return sorted(
+            named, key=lambda answer: (-round(answer.score, 9), len(answer.path.relations), answer.path.relations)
+        )
+
+    def _verdict(self, ranked: Sequence[ScoredAnswer]) -> BeamVerdict:
+        best = ranked[0]
+        entities = self._entities_at_end(best.path)
+        names = tuple(self.graph.names[row] for row in entities)
+        considered = tuple(
+            Considered(
+                " > ".join(map(self._relation, answer.path.relations)),
+                answer is best,
+                f"matches {self.scorer.question.share(answer.coverage):.0%}",
+                answer.score,
+            )
+            for answer in ranked[:_ANSWERS_SHOWN]
+        )
+        return BeamVerdict(
+            True,
+            ", ".join(map(spoken, names)),
+            names=names,
+            relations=relations_to(best.path, entities),
+            considered=considered,
+            path=best.path,
+            coverage=self.scorer.question.share(best.coverage),
+        )
+
+    def _entities_at_end(self, path: BeamPath) -> list[int]:
+        """Return the answers at the end of a path: those reached from most topics, then by most routes.
+
+        Ids are no answers, nor is a topic where there are others.
+        """
+        rows = path.entities[~self.scorer.ids[path.entities]]
+        others = rows[~np.isin(rows, self.scorer.topics)]
+        rows = others if len(others) else rows
+        routes, n_topics = count_routes(path, rows), self._count_topics(path, rows)
+        if len(rows) and n_topics.max() > 1:
+            most = n_topics == n_topics.max()
+            rows, routes = rows[most], routes[most]
+        return [int(row) for row in rows[np.lexsort((rows, -routes))]]
+
+    def _count_topics(self, path: BeamPath, rows: Ints) -> Ints:
+        """Return from how many topics the path leads to each of some entities."""
+        found = np.zeros(len(rows), np.int64)
+        for topic in self.scorer.topics.tolist():
+            reached: Ints = np.array([topic], np.int64)
+            for edges in path.edges:
+                reached = edges.neighbours[np.isin(edges.at, reached)]
+            found += np.isin(rows, reached)
+        return found
+
+    def _bound(self, path: BeamPath) -> float:
+        """Return the most that a path could score as an answer after further steps."""
+        cost = min((coverage.cost for coverage in self._coverages.get(path.relations, ())), default=0.0)
+        return self.scorer.bound(cost, len(path.relations))
 
     def _named_beside(self, row: int, named: set[str]) -> int:
         near = np.unique(self.graph.edges_of([row]).neighbours)
-        topics = int(np.isin(near, self.weighed.started).sum())
-        held = {word.key for each in near[:50] for word in words(spoken(self.graph.names[int(each)]))}
-        return 2 * topics + len(held & named)
+        topics = int(np.isin(near, self.scorer.topics).sum())
+        names = [spoken(self.graph.names[int(neighbour)]) for neighbour in near[:_NEIGHBOURS_READ]]
+        return 2 * topics + len({word.key for name in names for word in words(name)} & named)
 
-    def _prune(self, branch: Branch, options: Sequence[Option], width: int) -> Ruling:
-        if not options:
-            return Ruling((), why="no relation leads on")
-        before = self._matches.get(branch.ways) or [self.weighed.begin()]
-        first = self.weighed.steps(branch, before, options)
-        rough = sorted(
-            range(len(options)),
-            key=lambda place: (
-                -max(self.weighed.worth(each, (*branch.ways, options[place].way)) for each in first[place])
-            ),
-        )
-        worths: dict[int, float] = {}
-        for place in rough[: _LOOKED_AT * width]:
-            ways = (*branch.ways, options[place].way)
-            made = [self.weighed.with_kinds(each, options[place].way) for each in first[place]]
-            made = _distinct(sorted(made, key=lambda each: -self.weighed.worth(each, ways)))[:4]
-            self._matches[ways] = made
-            worths[place] = self.weighed.worth(made[0], ways)
-        kept = sorted(worths, key=lambda place: (-round(worths[place], 9), place))[:width]
-        shown = sorted(worths, key=lambda place: (-round(worths[place], 9), place))
-        considered = tuple(
-            Considered(
-                self._way(options[place].way),
-                place in kept,
-                "among the best" if place in kept else f"not among the best {width}",
-                worths[place],
-            )
-            for place in shown
-        )
-        return Ruling(tuple(kept), tuple(max(0.0, worths[place]) for place in kept), considered)
-
-    def _end(self, branch: Branch) -> None:
-        if branch.ways in self._ended or branch.ways not in self._matches:
-            return
-        match = self._matches[branch.ways][0]
-        self._ended[branch.ways] = _Ended(branch, self.weighed.ended(match, branch.ways), match)
-
-    def _bound(self, branch: Branch) -> float:
-        """Return the most that a branch could be worth after further steps."""
-        held = min((each.held for each in self._matches.get(branch.ways, ())), default=0.0)
-        return self.weighed.bound(held, len(branch.ways))
-
-    def _answers(self, branch: Branch) -> tuple[tuple[str, ...], list[int]]:
-        """Return the names at the end of a branch, and their rows: reached from most topics, then by most paths.
-
-        What is asked about is no answer beside others.
-        """
-        rows = np.array([row for row in branch.entities.tolist() if not self.weighed.ids[row]], np.int64)
-        others = rows[~np.isin(rows, self.weighed.started)]
-        rows = others if len(others) else rows
-        paths = ways_to(branch, rows)
-        topics = self._topics_behind(branch, rows)
-        if len(topics) and topics.max() > 1:
-            rows, paths = rows[topics == topics.max()], paths[topics == topics.max()]
-        order = sorted(range(len(rows)), key=lambda at: (-paths[at], int(rows[at])))
-        return tuple(self.graph.names[int(rows[at])] for at in order), [int(rows[at]) for at in order]
-
-    def _topics_behind(self, branch: Branch, rows: Ints) -> Ints:
-        found = np.zeros(len(rows), np.int64)
-        for topic in self.weighed.started.tolist():
-            reached = {topic}
-            for edges in branch.steps:
-                reached = set(edges.neighbours[np.isin(edges.at, list(reached))].tolist())
-            found += np.isin(rows, list(reached))
-        return found
-
-    def _way(self, way: Way) -> str:
-        said = predicate_words(self.graph.predicates[way.predicate]) or "related to"
-        return said if way.outgoing else f"{said} (incoming)"
-
-    def _spoken(self, branch: Branch) -> str:
-        return " > ".join(map(self._way, branch.ways))
+    def _relation(self, relation: DirectedPredicate) -> str:
+        name = predicate_words(self.graph.predicates[relation.predicate]) or "related to"
+        return name if relation.outgoing else f"{name} (incoming)"
 
 
-def open_decider(context: Context, question: str, rows: Sequence[int], *, consuming: bool = True) -> OfflineDecider:
-    """Return the decider of one walk over the index's graph from some entities."""
-    graph = open_graph(context)
-    vectors = predicate_vectors(context)
-    said = _predicate_words(context)
-    asked = read(question, [graph.names[row] for row in rows], span_vectors(context), vectors, said)
-    beside = " ".join(word for place, word in enumerate(asked.words) if not asked.topic[place])
-    whole = np.asarray(vectors @ context.embedder.embed_query(beside or question), np.float64)
-    started = np.array(sorted(set(rows)), np.int64)
-    return OfflineDecider(graph, Worth(asked, open_kinds(context), all_ids(context), whole, started, consuming))
+def open_offline_policy(
+    context: Context, question: str, topics: Sequence[int], *, consuming: bool
+) -> OfflineBeamPolicy:
+    """Return the policy of one walk.
+
+    Args:
+        context: the open index.
+        question: the question.
+        topics: rows of the entities where the walk starts.
+        consuming: a word that a step matched is left out of what later steps match (see `PathScorer`).
+    """
+    read = read_question(context, question, topics)
+    beside_topics = " ".join(word for word, topic in zip(read.words, read.topic, strict=True) if not topic)
+    vector = context.embedder.embed_query(beside_topics or question)
+    whole = np.asarray(predicate_vectors(context) @ vector, np.float64)
+    rows = np.array(sorted(set(topics)), np.int64)
+    scorer = PathScorer(read, open_answer_kinds(context), all_ids(context), whole, rows, consuming)
+    return OfflineBeamPolicy(context, open_graph(context), scorer)
 
 
-def _distinct(matches: Sequence[Match]) -> list[Match]:
-    seen: set[tuple[bytes, float]] = set()
-    found = []
-    for each in matches:
-        key = (each.taken.tobytes(), round(each.held, 6))
-        if key not in seen:
-            seen.add(key)
-            found.append(each)
-    return found
-
-
-@per_index
-def _predicate_words(context: Context) -> tuple[str, ...]:
-    return tuple(map(predicate_words, open_graph(context).predicates))
+def _distinct(coverages: Sequence[Coverage]) -> list[Coverage]:
+    found: dict[tuple[bytes, float], Coverage] = {}
+    for coverage in coverages:
+        found.setdefault((coverage.used.tobytes(), round(coverage.cost, 6)), coverage)
+    return list(found.values())

@@ -1,36 +1,195 @@
-"""ToG-2: a walk over the graph that reads, at every step, what the documents say of the entities it came to.
+"""ToG-2: a beam search over the graph that reads, at every step, what the documents say of the entities it reached.
 
-Ma et al. 2024, "Think-on-Graph 2.0" (arXiv 2407.10805, section 3 and appendix), with the clue query of "Three methods
-of graph RAG", IV-A. What differs: the clue query enters the pruning of relations and the scoring of chunks, as the
-paper says and its released code does not. With a model a walk of W entities and D rounds takes at most 1 (topics) + 1
-(their chunks) + D·(1 relations + 1 reasoning + 1 next query) = 3D + 2 calls, 2D + 2 without clue queries; where
-relations are pruned entity by entity W for 1: WD + 2D + 2 with clue queries.
+Ma et al. 2024, "Think-on-Graph 2.0: Deep and Faithful Large Language Model Reasoning with Knowledge-guided Retrieval
+Augmented Generation" (arXiv 2407.10805, section 3). The walk keeps W paths:
+
+0. Initialization (3.1): topic prune; the chunks of the topics' documents nearest to the question; a first judgement.
+   Then, D rounds at most:
+1. Relation discovery: Edge(e) = {(r, direction)} of every topic entity (equation 1).
+2. Relation prune: the W best relations of every entity, asked for entity by entity (equation 2) or for all at once
+   (equation 3).
+3. Entity discovery: Tail(e, (r, direction)) (equation 4).
+4. Context retrieval: s = DRM(q, [triple sentence : chunk]) of the chunks of every candidate (equation 5).
+5. Entity prune: score(c) = Σ_k s_k · e^(-αk) · 1[the k-th best chunk is from c], the W best go on (equation 6).
+6. Reasoning over the paths and the best chunks: an answer, or clues and the next query.
+
+What differs: the next query ("clue query" in "Three methods of graph RAG", IV-A) enters the relation prune and the
+scores of chunks, as the paper says and its released code does not. A judgement of the last round gives a best effort.
+With a model a walk takes at most 1 (topics) + 1 (their chunks) + D · (1 relations + 1 reasoning + 1 next query) =
+3D + 2 calls, 2D + 2 without clue queries; where relations are pruned entity by entity W instead of 1: WD + 2D + 2.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel
-from conspectus.query.answering import assembling, measured
+from conspectus.query.answering import Assembly, assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.beam import Branch, Option, discover, entity_scores, extend, leading, only
-from conspectus.query.methods.tog.evidence import has_documents, material_of, scored
-from conspectus.query.methods.tog.log import Found, Record, answered, named
-from conspectus.query.methods.tog.passages import Reached
-from conspectus.query.methods.tog.path_reader import answer_behind, best_behind
-from conspectus.query.methods.tog.policy import Decides, Material, Ruling, Verdict
-from conspectus.query.methods.tog.policy_llm import ModelDecider
-from conspectus.query.methods.tog.policy_offline import OfflineDecider, open_decider
-from conspectus.query.question.topics import link_topics, rows_of
+from conspectus.query.methods.tog.beam import (
+    BeamPath,
+    BeamPolicy,
+    BeamState,
+    beam_search,
+    discover,
+    extend,
+    log_choice,
+    log_verdict,
+    path_label,
+)
+from conspectus.query.methods.tog.evidence import (
+    WalkPassages,
+    answer_behind_path,
+    beam_answer,
+    read_behind_paths,
+    stated_in_documents,
+    texts_of,
+)
+from conspectus.query.methods.tog.policy_llm import LlmBeamPolicy
+from conspectus.query.methods.tog.policy_offline import OfflineBeamPolicy, open_offline_policy
+from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.reader.extractive import quote_evidence
-from conspectus.query.types import Answer, Evidence, Passage, Say, Step, ignore_pieces
+from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import KnowledgeGraph, open_graph
-from conspectus.storage.settings import TogSettings
+from conspectus.query.walk.log import WalkLog
+from conspectus.query.walk.passages import has_documents
 
-_LEAST_MATCHED = 0.5
+_LEAST_COVERAGE = 0.5
 """Where there are documents too, an answer from triples alone must match at least this share of the question."""
+_MOST_SHOWN = 30
+"""So many candidates of an entity prune are written in the trace."""
+
+
+def score_entities(owners: Sequence[int], scores: Sequence[float], alpha: float) -> dict[int, float]:
+    """Return score(c) = Σ_k s_k · e^(-αk) of every candidate, over the ranks k = 1, 2, ... of its chunks (equation 6).
+
+    Args:
+        owners: for each chunk the candidate that it belongs to.
+        scores: for each chunk its score s ≥ 0. Ranks go by falling score, ties in the order given.
+        alpha: how fast the weight falls with the rank; at 0.8 four chunks carry 96 % of it.
+
+    Returns:
+        The score of each candidate; one without a chunk has none.
+
+    >>> score_entities([0, 1, 0], [0.9, 0.8, 0.1], alpha=0.0)
+    {0: 1.0, 1: 0.8}
+    """
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    found: dict[int, float] = {}
+    for rank, place in enumerate(order, start=1):
+        found[owners[place]] = found.get(owners[place], 0.0) + scores[place] * float(np.exp(-alpha * rank))
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class Tog2Walk:
+    """One walk of ToG-2. `visited` collects all paths that were kept in any round."""
+
+    context: Context
+    policy: BeamPolicy
+    question: str
+    log: WalkLog = field(default_factory=WalkLog)
+    visited: list[BeamPath] = field(default_factory=list)
+    passages: WalkPassages = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.passages = WalkPassages(self.context, self.question)
+
+    @property
+    def graph(self) -> KnowledgeGraph:
+        """The graph that is walked."""
+        return open_graph(self.context)
+
+    async def run(self, topics: Sequence[int]) -> BeamState:
+        """Walk from some topics; return the final state, with the verdict."""
+        settings = self.context.settings.tog
+        kept = tuple(topics)
+        if kept:
+            choice = await self.policy.keep_topics(kept)
+            log_choice(self.log, "topics", 0, "", choice)
+            kept = tuple(topics[place] for place in choice.kept)
+        texts = self.passages.of_topics(kept, settings.context_chunks)
+        state = BeamState(self.question, self.policy.start(kept), texts)
+        state.verdict = await self.policy.judge(state)
+        log_verdict(self.log, "reasoning", state, "the topics' chunks")
+        if state.verdict.sufficient:
+            return state
+        if kept:
+            await self._refocus(state)
+        await beam_search(
+            state,
+            self.policy,
+            self.log,
+            rounds=settings.depth,
+            advance=self._advance,
+            refocus=self._refocus,
+            answer_in_last_round=True,
+        )
+        return state
+
+    async def _advance(self, state: BeamState) -> list[BeamPath]:
+        """One round up to the entity prune (steps 1 to 5)."""
+        settings = self.context.settings.tog
+        candidates = await self._candidates(state)
+        if not candidates:
+            return []
+        query = f"{self.question} {state.query}".strip()
+        texts = texts_of(self.context, query, candidates, max(settings.context_chunks, len(candidates)))
+        ranked = await self.policy.rank(state, candidates, texts)
+        if ranked.calls or ranked.why:
+            outcome = ranked.why or f"{len(ranked.texts)} scored by the model"
+            self.log.add("chunks", state.depth, outcome=outcome, calls=ranked.calls)
+        top = ranked.texts[: settings.context_chunks]
+        scores = score_entities([text.owner for text in top], [text.score for text in top], settings.alpha)
+        kept = sorted(scores, key=lambda place: (-scores[place], place))[: settings.width]
+        self._log_entities(state.depth, candidates, [text.owner for text in top], scores, kept)
+        self.passages.add(ranked.texts)
+        state.texts = top
+        paths = [candidates[place] for place in kept]
+        self.visited += paths
+        return paths
+
+    async def _candidates(self, state: BeamState) -> list[BeamPath]:
+        options = [discover(self.graph, path) for path in state.paths]
+        choices = await self.policy.keep_relations(state, options)
+        candidates: list[BeamPath] = []
+        for path, offered, choice in zip(state.paths, options, choices, strict=True):
+            log_choice(self.log, "relations", state.depth, path_label(self.graph, path), choice)
+            for place in choice.kept:
+                candidates += self.policy.candidates(extend(path, offered[place]))
+        return candidates
+
+    async def _refocus(self, state: BeamState) -> None:
+        """Set the next query by the clues so far."""
+        state.clues = state.verdict.clues or state.clues
+        if not self.context.settings.tog.clue:
+            return
+        query = await self.policy.next_query(state)
+        state.query = query.text
+        why = f" ({query.why})" if query.why else ""
+        if query.text or query.calls:
+            self.log.add("clue", state.depth, outcome=f"{query.text}{why}" or "none", calls=query.calls)
+
+    def _log_entities(
+        self,
+        depth: int,
+        candidates: Sequence[BeamPath],
+        owners: Sequence[int],
+        scores: dict[int, float],
+        kept: Sequence[int],
+    ) -> None:
+        considered = [
+            Considered(
+                path_label(self.graph, path),
+                place in kept,
+                f"{owners.count(place)} of the best chunks",
+                scores.get(place, 0.0),
+            )
+            for place, path in enumerate(candidates)
+        ]
+        considered.sort(key=lambda candidate: (not candidate.kept, -(candidate.score or 0.0)))
+        self.log.add("entities", depth, "", considered[:_MOST_SHOWN], f"{len(kept)} of {len(candidates)} kept")
 
 
 class Tog2:
@@ -40,255 +199,84 @@ class Tog2:
         self._name = name
         self._context = context
         self._model = model
-        self._settings = context.settings.tog
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from what the question names."""
-        rows = link_topics(self._context, question, max(self._settings.width, 3))
-        step = Step("topics", f"names of the graph in the question: {named(open_graph(self._context), rows)}")
-        return await self._metered(question, rows, (step,), say)
+        """Return the answer of a walk from the entities that the question names."""
+        return await self._answer(question, _linked(self._context, question), say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from entities of these names; one that the graph lacks is told in the trace."""
-        rows, missing = rows_of(self._context, topics)
-        lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
-        return await self._metered(question, rows, (Step("topics", f"given: {', '.join(topics)}{lacks}"),), say)
+        """Return the answer of a walk from the entities of these names; the trace says which the graph lacks."""
+        return await self._answer(question, find_topics(self._context, question, topics), say)
 
-    async def _metered(self, question: str, rows: tuple[int, ...], before: tuple[Step, ...], say: Say) -> Answer:
-        with measured() as measure:
-            answer = await self._answered(question, rows, before, say)
-        return replace(answer, usage=measure.usage(depth=answer.usage.depth))
+    async def _answer(self, question: str, topics: Topics, say: Say) -> Answer:
+        with assembling(question, self._name) as assembly:
+            assembly.add(topics.step)
+            if self._model:
+                answer = await self._with_model(self._model, assembly, topics)
+            else:
+                answer = await self._offline(assembly, topics)
+        say(answer.text)
+        return answer
 
-    async def _answered(self, question: str, rows: tuple[int, ...], before: tuple[Step, ...], say: Say) -> Answer:
-        graph = open_graph(self._context)
-        if self._model and self._settings.self_consistency:
+    async def _with_model(self, model: LanguageModel, assembly: Assembly, topics: Topics) -> Answer:
+        """Return the model's answer; samples that agree need no walk (`tog.self_consistency`)."""
+        question = assembly.question
+        if self._context.settings.tog.self_consistency:
             from conspectus.query.methods.direct import agreed
 
-            said, step = await agreed(self._context, self._model, question)
-            before = (*before, step)
-            if said:
-                say(said)
-                return Answer(question, self._name, said, trace=before, names=(said,))
-        search = Search(self._context, graph, self._model, question, rows)
-        found = await search.run()
-        offline = isinstance(search.decider, OfflineDecider)
-        weak = offline and (search.decider.coverage() < _LEAST_MATCHED or not found.verdict.names)  # type: ignore[attr-defined]
-        if offline and has_documents(self._context) and (weak or self._from_documents(graph, found)):
-            evidence = Evidence(found.passages, trace=(*before, *search.record.steps()), walk=search.record.trace())
-            with assembling(question, self._name) as assembly:
-                assembly.over(len(found.passages), 0)
-                read = quote_evidence(assembly, self._context, evidence, ignore_pieces)
-            if not read.known and isinstance(search.decider, OfflineDecider):
-                behind = best_behind(self._context, graph, search.walked, search.decider)
-                if behind:
-                    return answer_behind(
-                        self._name, self._context, graph, question, behind, found, search.record, before, say
-                    )
-            say(read.text)
-            return replace(read, usage=replace(read.usage, depth=found.depth))
-        return answered(self._name, self._context, graph, question, found, search.record, before, say)
+            text, step = await agreed(self._context, model, question)
+            assembly.add(step)
+            if text:
+                return assembly.assemble(text, names=(text,))
+        walk = Tog2Walk(self._context, _llm_policy(self._context, model, question), question)
+        state = await walk.run(topics.rows)
+        return beam_answer(assembly, self._context, state, walk.log, walk.passages.best())
 
-    def _from_documents(self, graph: KnowledgeGraph, found: Found) -> bool:
-        """Tell whether the documents state what the answer rests on, so that they can be quoted."""
-        from conspectus.query.walk.provenance import open_grounds
-
-        if found.branch is None or not found.branch.steps:
-            return True
-        return bool(open_grounds(self._context).spans(int(found.branch.steps[-1].relation[0])))
-
-
-@dataclass(slots=True, eq=False)
-class Search:
-    """One walk of ToG-2."""
-
-    context: Context
-    graph: KnowledgeGraph
-    model: LanguageModel | None
-    question: str
-    rows: tuple[int, ...]
-    record: Record
-    decider: Decides
-    reached: Reached | None
-    walked: list[Branch]
-
-    def __init__(
-        self, context: Context, graph: KnowledgeGraph, model: LanguageModel | None, question: str, rows: tuple[int, ...]
-    ) -> None:
-        self.context, self.graph, self.model, self.question, self.rows = context, graph, model, question, rows
-        self.record = Record()
-        self.reached = None
-        self.walked = []
-        consuming = context.settings.tog.clue
-        self.decider = (
-            ModelDecider(model, graph, context.settings.tog)
-            if model
-            else open_decider(context, question, rows, consuming=consuming)
-        )
-
-    @property
-    def settings(self) -> TogSettings:
-        """The settings of the walk."""
-        return self.context.settings.tog
-
-    async def run(self) -> Found:
-        """Return what the walk came to."""
-        chosen = self.settings
-        rows = await self._topics()
-        reached = self.reached = Reached(self.context, self.graph, self.question, rows)
-        clue = clues = ""
-        first = reached.first(chosen.context_chunks)
-        if self.model:
-            verdict = await self.decider.judge(self.question, "", (), first, last=False)
-            self.record.judged(0, "the topics' chunks", verdict)
-            if verdict.sufficient:
-                return Found(verdict, True, 0, passages=reached.best(chosen.context_chunks))
-            clues = verdict.clue
-            if chosen.clue and rows:
-                clue = await self._clue(0, clues, ())
-        else:
-            verdict = Verdict(False)
-        branches = self._start(rows)
-        depth = 0
-        for depth in range(1, chosen.depth + 1) if branches else ():
-            last = depth == chosen.depth
-            onward = await self._round(depth, clue, branches, reached)
-            if not onward:
-                self.record.end(branches, "nothing leads on")
-                depth -= 1
-                break
-            branches, material = onward
-            self.walked += branches
-            verdict = await self.decider.judge(self.question, clues, branches, material, last=last)
-            self.record.judged(depth, f"{len(branches)} paths", verdict)
-            if verdict.sufficient:
-                break
-            clues = verdict.clue or clues
-            if chosen.clue and not last:
-                clue = await self._clue(depth, clues, branches)
-        self.record.end(branches)
-        return await self._found(verdict, branches, depth, reached)
-
-    async def _found(self, verdict: Verdict, branches: Sequence[Branch], depth: int, reached: Reached) -> Found:
-        passages = reached.best(self.settings.context_chunks)
-        if isinstance(self.decider, OfflineDecider):
-            if not verdict.sufficient:  # the walk ended before its last round
-                verdict = await self.decider.judge(self.question, "", (), (), last=True)
-            return Found(verdict, True, depth, self.decider.best(), passages)
-        return Found(verdict, verdict.sufficient, depth, None, passages)
-
-    async def _topics(self) -> tuple[int, ...]:
-        chosen = self.settings
-        if not self.rows or not (chosen.topic_prune and self.model):
-            return self.rows[: chosen.width] if self.model else self.rows
-        ruling = await self.decider.topics(self.question, self.rows, chosen.width)
-        self.record.ruled("topics", 0, "", ruling)
-        return tuple(self.rows[at] for at in ruling.kept)
-
-    def _start(self, rows: Sequence[int]) -> list[Branch]:
-        if not rows:
-            return []
-        if self.model is None:  # without a model topics go on together
-            return [Branch(np.array(sorted(set(rows)), np.int64))]
-        return [Branch(np.array([row], np.int64)) for row in rows]
-
-    async def _round(
-        self, depth: int, clue: str, branches: Sequence[Branch], reached: Reached
-    ) -> tuple[list[Branch], list[Material]] | None:
-        candidates = await self._candidates(depth, clue if depth > 1 or self.model is None else "", branches)
-        if not candidates:
-            return None
-        query = f"{self.question} {clue}".strip()
-        material = await self._scored(query, clue, candidates)
-        top = material[: self.settings.context_chunks]
-        scores = entity_scores([each.owner for each in top], [each.score for each in top], self.settings.alpha)
-        kept = leading(scores, self.settings.width)
-        considered = [
-            Considered(
-                self._label(each),
-                at in kept,
-                f"{sum(one.owner == at for one in top)} of the best chunks",
-                scores.get(at, 0.0),
-            )
-            for at, each in enumerate(candidates)
-        ]
-        shown = sorted(considered, key=lambda each: (not each.kept, -(each.score or 0.0)))[:30]
-        self.record.tell("entities", depth, "", shown, f"{len(kept)} of {len(candidates)} kept", 0)
-        onward = [candidates[at] for at in kept]
-        reached.add(depth, material, clue)
-        return (onward, top) if onward else None
-
-    async def _candidates(self, depth: int, clue: str, branches: Sequence[Branch]) -> list[Branch]:
-        options = [discover(self.graph, each) for each in branches]
-        rulings = await self._relations(clue, branches, options)
-        candidates: list[Branch] = []
-        for branch, offered, ruling in zip(branches, options, rulings, strict=True):
-            self.record.ruled("relations", depth, self._label(branch), ruling)
-            for at in ruling.kept:
-                extended = extend(branch, offered[at])
-                if isinstance(self.decider, OfflineDecider):
-                    candidates.append(self.decider.narrowed(extended))
-                else:
-                    most = self.settings.candidates
-                    candidates += [only(extended, [row]) for row in extended.entities[:most].tolist()]
-        return candidates
-
-    async def _relations(
-        self, clue: str, branches: Sequence[Branch], options: Sequence[Sequence[Option]]
-    ) -> list[Ruling]:
-        width = self.settings.width
-        if self.settings.combined or self.model is None:
-            return await self.decider.relations(self.question, clue, branches, options, width)
-        rulings: list[Ruling] = []
-        for branch, offered in zip(branches, options, strict=True):
-            rulings += await self.decider.relations(self.question, clue, [branch], [offered], width)
-        return rulings
-
-    async def _scored(self, query: str, clue: str, candidates: Sequence[Branch]) -> list[Material]:
-        chosen = self.settings
-        most = max(chosen.context_chunks, len(candidates))
-        material = material_of(self.context, self.graph, query, candidates, most)
-        if not has_documents(self.context) and isinstance(self.decider, OfflineDecider):
-            scores = await self.decider.score(self.question, clue, candidates, material)
-            return sorted(
-                [replace(each, score=score) for each, score in zip(material, scores, strict=True)],
-                key=lambda each: -each.score,
-            )
-        if chosen.scorer == "model":
-            near = scored(self.context, query, material, "embedding", 0)[
-                : chosen.first_stage or 2 * chosen.context_chunks
-            ]
-            scores = await self.decider.score(self.question, clue, candidates, near)
-            return sorted(
-                [replace(each, score=score) for each, score in zip(near, scores, strict=True)],
-                key=lambda each: -each.score,
-            )
-        return scored(self.context, query, material, chosen.scorer, chosen.first_stage)
-
-    async def _clue(self, depth: int, clues: str, branches: Sequence[Branch]) -> str:
-        clue, calls, why = await self.decider.clue(self.question, clues, branches)
-        self.record.tell("clue", depth, "", (), f"{clue}{f' ({why})' if why else ''}" or "none", calls)
-        return clue
-
-    def _label(self, branch: Branch) -> str:
-        rows = branch.entities.tolist()
-        more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-        return f"{named(self.graph, rows[:3])}{more}"
+    async def _offline(self, assembly: Assembly, topics: Topics) -> Answer:
+        """Return the best path's end, or what the documents say where they say more than the path."""
+        context = self._context
+        policy = _offline_policy(context, assembly.question, topics)
+        walk = Tog2Walk(context, policy, assembly.question)
+        state = await walk.run(topics.rows)
+        passages, verdict = walk.passages.best(), state.verdict
+        weak = verdict.coverage < _LEAST_COVERAGE or not verdict.names
+        if not has_documents(context) or not (weak or stated_in_documents(context, verdict.path)):
+            return beam_answer(assembly, context, state, walk.log, passages)
+        evidence = Evidence(passages, trace=walk.log.steps(), walk=walk.log.trace())
+        assembly.over(len(passages), 0)
+        assembly.depth = state.depth
+        quoted = quote_evidence(assembly, context, evidence, ignore_pieces)
+        behind = None if quoted.known else read_behind_paths(context, walk.visited, policy)
+        return answer_behind_path(assembly, context, behind, evidence) if behind else quoted
 
 
 class Tog2Retriever:
-    """The passages that a walk of ToG-2 comes to."""
+    """The passages that a walk of ToG-2 finds."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._model = context.model
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` best passages of the topics, of what the walk came to, and of the question itself."""
-        graph = open_graph(self._context)
-        rows = link_topics(self._context, question, max(self._context.settings.tog.width, 3))
-        search = Search(self._context, graph, self._model, question, rows)
-        await search.run()
-        reached = search.reached
-        passages: tuple[Passage, ...] = reached.best(k) if reached else ()
-        step = Step("topics", f"names of the graph in the question: {named(graph, rows)}")
-        return Evidence(passages, trace=(step, *search.record.steps()), walk=search.record.trace())
+        """Return the `k` best passages: of the topics, of the entities that the walk kept, and of the question."""
+        topics = _linked(self._context, question)
+        policy: BeamPolicy = (
+            _llm_policy(self._context, self._model, question)
+            if self._model
+            else _offline_policy(self._context, question, topics)
+        )
+        walk = Tog2Walk(self._context, policy, question)
+        await walk.run(topics.rows)
+        return Evidence(walk.passages.best(k), trace=(topics.step, *walk.log.steps()), walk=walk.log.trace())
+
+
+def _linked(context: Context, question: str) -> Topics:
+    return find_topics(context, question, most=max(context.settings.tog.width, 3))
+
+
+def _llm_policy(context: Context, model: LanguageModel, question: str) -> LlmBeamPolicy:
+    return LlmBeamPolicy(context, model, question, combined=context.settings.tog.combined, own_answer=False)
+
+
+def _offline_policy(context: Context, question: str, topics: Topics) -> OfflineBeamPolicy:
+    return open_offline_policy(context, question, topics.rows, consuming=context.settings.tog.clue)

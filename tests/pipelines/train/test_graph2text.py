@@ -7,7 +7,7 @@ import pytest
 from conspectus.pipelines.train.graph2text import Plan, Trained, quality, train_graph2text
 from conspectus.pipelines.train.pairs import Pair, divided, read_pairs
 from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
-from conspectus.query.methods.fasttog.graph2text import linearised, open_graph2text
+from conspectus.query.methods.fasttog.text import linearised, open_graph2text
 from conspectus.storage.errors import InputError, MissingPart, SettingsError
 from rouge_score.rouge_scorer import RougeScorer
 

@@ -9,8 +9,8 @@ from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.question.topics import rows_of
 from conspectus.query.types import Answer, TopicAnswerer
-from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.near_triples import around, nearest
+from conspectus.query.walk.graph import around, open_graph
+from conspectus.query.walk.near_triples import nearest
 from conspectus.storage.errors import NeedsModel
 
 from tests.query.graph_serving import prompts, served

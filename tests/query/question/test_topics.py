@@ -13,8 +13,7 @@ from conspectus.query.question.topics import (
     rows_of,
     weighted_words,
 )
-from conspectus.query.walk.graph import open_graph
-from conspectus.query.walk.ids import is_id
+from conspectus.query.walk.graph import is_id, open_graph
 
 from tests.query import films
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from conspectus.query.methods.fasttog.community_text import Triple2Text, whole_text
-from conspectus.query.methods.fasttog.detection.graph import community_modularity, small_graph
-from conspectus.query.methods.fasttog.detection.louvain import louvain
+from conspectus.query.methods.fasttog.communities import community_modularity, louvain, small_graph
 from conspectus.query.methods.fasttog.local_search import LocalSearch, within_groups
+from conspectus.query.methods.fasttog.text import Triple2Text, join_statements
 from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.settings import FastTogSettings
 
@@ -37,7 +36,7 @@ def test_candidates_have_an_edge_to_the_community(whole: KnowledgeGraph) -> None
     assert [WHOLE[row] for row in first.bridges] == [(0, 1, 1)]
     assert {WHOLE[row] for row in first.inside} == {(1, 0, 2), (2, 0, 3), (1, 0, 3)}
     assert first.origin == (0,)
-    assert whole_text(Triple2Text(whole).told([first])[0]) == "0 p1 1. 1 p0 2. 1 p0 3. 2 p0 3."
+    assert join_statements(Triple2Text(whole).statements([first])[0]) == "0 p1 1. 1 p0 2. 1 p0 3. 2 p0 3."
 
 
 def test_what_was_visited_is_left_out_by_its_exact_members(whole: KnowledgeGraph) -> None:

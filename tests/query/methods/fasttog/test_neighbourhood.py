@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conspectus.query.methods.fasttog.neighbourhood import neighbourhood
+from conspectus.query.methods.fasttog.local_search import neighbourhood
 from conspectus.query.walk.graph import KnowledgeGraph, graph_of
 from hypothesis import given
 from hypothesis import strategies as st

@@ -6,62 +6,61 @@ import math
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import (
-    Branch,
-    Way,
-    chain_of,
+    BeamPath,
+    DirectedPredicate,
+    chain_to,
+    count_routes,
     discover,
-    entity_scores,
     extend,
     hops_to,
-    leading,
-    only,
-    ways_to,
+    restrict,
 )
+from conspectus.query.methods.tog.tog2 import score_entities
 from conspectus.query.question.topics import rows_of
 from conspectus.query.walk.graph import open_graph
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-def at(context: Context, *names: str) -> Branch:
+def at(context: Context, *names: str) -> BeamPath:
     rows, missing = rows_of(context, names)
     assert not missing
-    return Branch(np.array(sorted(rows), np.int64))
+    return BeamPath(np.array(sorted(rows), np.int64))
 
 
-def walked(context: Context, start: Branch, *steps: tuple[str, bool]) -> Branch:
+def walked(context: Context, start: BeamPath, *steps: tuple[str, bool]) -> BeamPath:
     graph = open_graph(context)
     for predicate, outgoing in steps:
-        way = Way(list(graph.predicates).index(predicate), outgoing)
-        start = extend(start, next(each for each in discover(graph, start) if each.way == way))
+        way = DirectedPredicate(list(graph.predicates).index(predicate), outgoing)
+        start = extend(start, next(each for each in discover(graph, start) if each.relation == way))
     return start
 
 
-def names(context: Context, branch: Branch) -> list[str]:
+def names(context: Context, branch: BeamPath) -> list[str]:
     return [open_graph(context).names[row] for row in branch.entities.tolist()]
 
 
 def test_relations_are_found_in_both_directions(films_index: Context) -> None:
     graph = open_graph(films_index)
     found = [
-        (graph.predicates[each.way.predicate], each.way.outgoing)
+        (graph.predicates[each.relation.predicate], each.relation.outgoing)
         for each in discover(graph, at(films_index, "Hugo Wren"))
     ]
     assert found == [("born_in", True), ("directed_by", False), ("starred_actors", False)]
 
 
-def test_a_relation_walked_back_leads_to_others_only(films_index: Context) -> None:
+def test_a_relation_walked_back_leads_to_others_restrict(films_index: Context) -> None:
     others = walked(films_index, at(films_index, "Grey Heron"), ("directed_by", True), ("directed_by", False))
     assert sorted(names(films_index, others)) == ["Port Alma", "Salt Pans"]
 
 
-def test_a_path_is_a_chain_of_triples(films_index: Context) -> None:
+def test_a_path_is_a_chain_to_triples(films_index: Context) -> None:
     graph = open_graph(films_index)
     end = walked(films_index, at(films_index, "Grey Heron"), ("directed_by", True), ("born_in", True))
     hops = hops_to(end, int(end.entities[0]))
     assert [graph.names[each.end] for each in hops] == ["Ada Mirren", "Pelluci"]
     assert all(each.end == after.start for each, after in itertools.pairwise(hops))
-    assert [graph.names[node] for (node,) in chain_of(end, int(end.entities[0])).communities] == [
+    assert [graph.names[node] for (node,) in chain_to(end, int(end.entities[0])).communities] == [
         "Grey Heron",
         "Ada Mirren",
         "Pelluci",
@@ -71,22 +70,21 @@ def test_a_path_is_a_chain_of_triples(films_index: Context) -> None:
 def test_paths_are_counted(films_index: Context) -> None:
     end = walked(films_index, at(films_index, "Otto Brand"), ("starred_actors", False), ("directed_by", True))
     assert names(films_index, end) == ["Ada Mirren"]
-    assert ways_to(end, end.entities).tolist() == [2.0]
+    assert count_routes(end, end.entities).tolist() == [2.0]
 
 
 def test_some_entities_of_a_branch(films_index: Context) -> None:
     end = walked(films_index, at(films_index, "Ada Mirren"), ("directed_by", False))
-    one = only(end, [int(end.entities[0])])
+    one = restrict(end, [int(end.entities[0])])
     assert len(one.entities) == 1
-    assert len(one.steps[-1].relation) == 1
+    assert len(one.edges[-1].relation) == 1
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.floats(0, 1)), min_size=1, max_size=12), st.floats(0, 2))
-def test_entity_scores_are_equation_5(pieces: list[tuple[int, float]], alpha: float) -> None:
+def test_entity_scores_are_equation_6(pieces: list[tuple[int, float]], alpha: float) -> None:
     owners, scores = [each[0] for each in pieces], [each[1] for each in pieces]
     ranked = sorted(range(len(pieces)), key=lambda place: (-scores[place], place))
-    found = entity_scores(owners, scores, alpha)
+    found = score_entities(owners, scores, alpha)
     for owner in set(owners):
         want = sum(scores[place] * math.exp(-alpha * k) for k, place in enumerate(ranked, 1) if owners[place] == owner)
         assert math.isclose(found[owner], want, abs_tol=1e-12)
-    assert leading(found, 2) == sorted(found, key=lambda each: (-found[each], each))[:2]

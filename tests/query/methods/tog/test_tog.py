@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.log import BEST_EFFORT
+from conspectus.query.methods.tog.evidence import BEST_EFFORT
 
 from tests.query.graph_serving import prompts, served
 from tests.query.methods.tog.test_tog2 import RELATIONS, ask, every, naming

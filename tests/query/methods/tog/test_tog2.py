@@ -11,7 +11,7 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.methods.tog.log import BEST_EFFORT
+from conspectus.query.methods.tog.evidence import BEST_EFFORT
 from conspectus.query.types import Answer, TopicAnswerer
 
 from tests.query.graph_serving import prompts, served
@@ -241,6 +241,31 @@ def test_a_model_scores_pieces(films_index: Context, memo: Path) -> None:
     assert answer.evidence.walk
     entities = next(each for each in answer.evidence.walk.decisions if each.stage == "entities")
     assert sum((each.score or 0) > 0 for each in entities.considered) == 1
+
+
+@pytest.mark.parametrize("reply", ["", "none of them", '{"pieces": 3}', FakeReply(status=400)])
+def test_a_scorer_that_fails_is_a_step_and_the_ranking_by_embedding_stands(
+    reply: str | FakeReply, films_index: Context, memo: Path
+) -> None:
+    settings = {"scorer": "model", "depth": 1}
+    replies = [Rule(reply, SCORE), *rules(), Rule(every, RELATIONS)]
+    with served(films_index, memo, replies, tog=settings) as (context, _):
+        answer = ask(context)
+    with served(films_index, memo, replies, tog={**settings, "scorer": "embedding"}) as (context, _):
+        by_embedding = ask(context)
+    assert answer.evidence.walk
+    assert by_embedding.evidence.walk
+    (chunks,) = [decision for decision in answer.evidence.walk.decisions if decision.stage == "chunks"]
+    assert "ranked by embedding" in chunks.outcome
+    assert "cannot be used" in chunks.outcome or "no reply" in chunks.outcome
+    assert chunks.calls == 1
+    entities, wanted = (
+        next(decision for decision in walk.decisions if decision.stage == "entities")
+        for walk in (answer.evidence.walk, by_embedding.evidence.walk)
+    )
+    kept = [(entity.label, entity.kept) for entity in entities.considered]
+    assert kept == [(entity.label, entity.kept) for entity in wanted.considered]
+    assert all(entity.score for entity in entities.considered if entity.kept), "no score is a number from nowhere"
 
 
 @pytest.mark.parametrize(("task", "word"), [("claims", "REFUTES"), ("slots", "[SEP]")])

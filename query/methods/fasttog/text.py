@@ -1,7 +1,7 @@
-"""G2T: what a community holds in a sentence or two, by a sequence-to-sequence model trained on triples and texts.
+"""Communities as text, for a model to choose from and to answer from (FastToG, "Community-to-Text").
 
-FastToG (Liang and Gu 2025, "Graph-to-Text"): a T5 that `conspectus train graph2text` fine-tuned. What such a model
-says may go beyond the triples; `pipelines/train/text_quality.py` measures how often.
+T2T states every relation by rule. G2T is a T5 that `conspectus train graph2text` fine-tuned on triples and texts: what
+it writes may go beyond the triples, and pipelines/train/text_quality.py measures how often.
 """
 
 from collections.abc import Sequence
@@ -11,22 +11,66 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from conspectus.prompts.embedding.local import offline
-from conspectus.query.methods.fasttog.community_text import Statement
 from conspectus.query.methods.fasttog.local_search import Candidate
-from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, spoken
+from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
 from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.settings import FastTogSettings
 
 MOST_TOKENS = 128
-"""Most tokens that are written for one community."""
+"""At most so many tokens are written for one community."""
 MOST_READ = 512
-"""Most tokens that are read of one."""
+"""At most so many tokens of its triples are read."""
 _BEAMS = 4
 _AT_ONCE = 8
 
 Triple = tuple[str, str, str]
 
 
-class Writer(Protocol):
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A piece of text, and the rows of the relations that it states."""
+
+    text: str
+    relations: tuple[int, ...]
+
+
+class CommunityText(Protocol):
+    """States what communities hold, and the relations that join them to their origin."""
+
+    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[Statement, ...]]:
+        """Return the statements of each community."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Triple2Text:
+    """T2T: every relation is a statement, by rule; those that join the communities come first."""
+
+    graph: KnowledgeGraph
+
+    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[Statement, ...]]:
+        """Return the relations of each community; relations that read alike are one statement."""
+        return [(*self._stated(candidate.bridges), *self._stated(candidate.inside)) for candidate in candidates]
+
+    def _stated(self, relations: Sequence[int]) -> list[Statement]:
+        found: dict[str, list[int]] = {}
+        for row in relations:
+            found.setdefault(sentence(self.graph, row), []).append(row)
+        return [Statement(text, tuple(found[text])) for text in sorted(found)]
+
+
+def open_community_text(graph: KnowledgeGraph, settings: FastTogSettings) -> CommunityText:
+    """Return what states communities as `fasttog.text` says."""
+    return Triple2Text(graph) if settings.text == "t2t" else Graph2Text(graph, open_graph2text(settings.graph2text))
+
+
+def join_statements(statements: Sequence[Statement]) -> str:
+    """Return statements as one line."""
+    texts = (statement.text for statement in statements)
+    return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
+
+
+class GraphWriter(Protocol):
     """Writes what triples say."""
 
     def write(self, communities: Sequence[Sequence[Triple]]) -> list[str]:
@@ -36,25 +80,25 @@ class Writer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Graph2Text:
-    """Says each community in one statement."""
+    """G2T: a community as the text that a trained model writes of its triples."""
 
     graph: KnowledgeGraph
-    writer: Writer
-    name: str = "g2t"
+    writer: GraphWriter
 
-    def told(self, candidates: Sequence[Candidate]) -> list[tuple[Statement, ...]]:
-        """Return one statement for each community, made of all its relations; "" is told as nothing."""
+    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[Statement, ...]]:
+        """Return one statement of all relations for each community, none where the model writes nothing."""
         graph = self.graph
         triples = [
             [
                 (graph.names[graph.sources[row]], graph.predicates[graph.stated[row]], graph.names[graph.targets[row]])
-                for row in each.relations
+                for row in candidate.relations
             ]
-            for each in candidates
+            for candidate in candidates
         ]
         texts = self.writer.write(triples)
         return [
-            (Statement(text, each.relations),) if text else () for text, each in zip(texts, candidates, strict=True)
+            (Statement(text, candidate.relations),) if text else ()
+            for text, candidate in zip(texts, candidates, strict=True)
         ]
 
 
@@ -64,8 +108,8 @@ def linearised(triples: Sequence[Triple]) -> str:
     >>> linearised([("Ciudad_Ayala", "isPartOf", "Morelos")])
     'describe: Ciudad Ayala | is part of | Morelos'
     """
-    told = (f"{spoken(source)} | {predicate_words(said)} | {spoken(target)}" for source, said, target in triples)
-    return f"describe: {'; '.join(told)}"
+    texts = (f"{spoken(source)} | {predicate_words(name)} | {spoken(target)}" for source, name, target in triples)
+    return f"describe: {'; '.join(texts)}"
 
 
 class T5Writer:
@@ -78,12 +122,12 @@ class T5Writer:
 
     def write(self, communities: Sequence[Sequence[Triple]]) -> list[str]:
         """Return the texts by beam search, without chance; one that was written before is not written again."""
-        prompts = [linearised(each) for each in communities]
-        new = [each for each in dict.fromkeys(prompts) if each not in self._known]
+        prompts = [linearised(triples) for triples in communities]
+        new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in self._known]
         for start in range(0, len(new), _AT_ONCE):
             some = new[start : start + _AT_ONCE]
             self._known |= dict(zip(some, self._written(some), strict=True))
-        return [self._known[each] for each in prompts]
+        return [self._known[prompt] for prompt in prompts]
 
     def _written(self, prompts: Sequence[str]) -> list[str]:
         import torch
@@ -99,7 +143,7 @@ class T5Writer:
                 num_beams=_BEAMS,
                 do_sample=False,
             )
-        return [" ".join(each.split()) for each in self._tokenizer.batch_decode(made, skip_special_tokens=True)]
+        return [" ".join(text.split()) for text in self._tokenizer.batch_decode(made, skip_special_tokens=True)]
 
 
 def open_graph2text(folder: str) -> T5Writer:

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.community_text import whole_text
-from conspectus.query.methods.fasttog.graph2text import Graph2Text, linearised, open_graph2text
 from conspectus.query.methods.fasttog.local_search import Candidate
+from conspectus.query.methods.fasttog.text import Graph2Text, join_statements, linearised, open_graph2text
 from conspectus.query.walk.graph import open_graph
 
 from tests.query.films import TRIPLES
@@ -15,7 +14,7 @@ from tests.query.methods.fasttog.test_fasttog import REASON, ask, rules
 from tests.tiny_t5 import save_t5
 
 
-class Told:
+class CountingWriter:
     """Writes how many triples there are."""
 
     def write(self, communities: object) -> list[str]:
@@ -25,10 +24,10 @@ class Told:
 def test_a_community_is_one_statement(films_index: Context) -> None:
     graph = open_graph(films_index)
     some = [Candidate((1,), (), (0,), 0.0, (0,)), Candidate((1, 2), (1,), (0,), 0.0, (0,))]
-    told = Graph2Text(graph, Told()).told(some)
+    told = Graph2Text(graph, CountingWriter()).statements(some)
     assert told[0] == ()
     assert [(each.text, each.relations) for each in told[1]] == [("2 facts", (0, 1))]
-    assert whole_text(told[1]) == "2 facts."
+    assert join_statements(told[1]) == "2 facts."
 
 
 def test_prompts_hold_what_the_model_wrote_and_its_facts_can_be_cited(

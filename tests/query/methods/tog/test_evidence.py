@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.tog.beam import Branch, discover, extend
-from conspectus.query.methods.tog.path_reader import best_behind
+from conspectus.query.methods.tog.beam import BeamPath, discover, extend
+from conspectus.query.methods.tog.evidence import read_behind_paths
 from conspectus.query.question.topics import rows_of
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.index import Index
@@ -32,27 +32,27 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Says of every path what it was told to say."""
+class FixedGuide:
+    """Gives every path the same clue, and a fixed score."""
 
-    clue: str
-    worths: dict[int, float]
+    words: str
+    scores: dict[int, float]
 
-    def worth(self, branch: Branch) -> float:
-        """Return the worth of the path to the branch's first entity."""
-        return self.worths.get(int(branch.entities[0]), 0.0)
+    def score(self, path: BeamPath) -> float:
+        """Return the score of the path to the branch's first entity."""
+        return self.scores.get(int(path.entities[0]), 0.0)
 
-    def left(self, branches: Sequence[Branch]) -> str:
+    def clue(self, paths: Sequence[BeamPath]) -> str:
         """Return what is open."""
-        return self.clue
+        return self.words
 
 
-def path(context: Context, *names: str) -> Branch:
+def path(context: Context, *names: str) -> BeamPath:
     """Return the branch from the first of some things to the next, and on to the last."""
     graph = open_graph(context)
     rows, missing = rows_of(context, names)
     assert not missing
-    branch = Branch(np.array([rows[0]], np.int64))
+    branch = BeamPath(np.array([rows[0]], np.int64))
     for row in rows[1:]:
         (option,) = [each for each in discover(graph, branch) if each.edges.neighbours.tolist() == [row]]
         branch = extend(branch, option)
@@ -60,7 +60,6 @@ def path(context: Context, *names: str) -> Branch:
 
 
 def test_the_path_that_is_worth_more_is_read_behind(context: Context) -> None:
-    graph = open_graph(context)
     pelluci = path(context, "Grey Heron", "Ada Mirren", "Pelluci")
     tarn = path(context, "Mary Quill", "Tarn")
     first, second = int(pelluci.entities[0]), int(tarn.entities[0])
@@ -68,7 +67,7 @@ def test_the_path_that_is_worth_more_is_read_behind(context: Context) -> None:
         ({first: 0.6, second: 0.1}, first, "Tomas Reyle"),
         ({first: 0.1, second: 0.6}, second, "Karla Vint"),
     ):
-        found = best_behind(context, graph, [pelluci, tarn], Told("harbour was built engineer", worths))
+        found = read_behind_paths(context, [pelluci, tarn], FixedGuide("harbour was built engineer", worths))
         assert found
         assert found.entity == best
         assert builder in " ".join(each.text for each in found.quotes)
@@ -77,12 +76,11 @@ def test_the_path_that_is_worth_more_is_read_behind(context: Context) -> None:
 @pytest.mark.parametrize("clue", ["ate breakfast Pelluci", "Pelluci", ""])
 def test_what_the_page_does_not_say_is_not_answered(clue: str, context: Context) -> None:
     branch = path(context, "Grey Heron", "Ada Mirren", "Pelluci")
-    assert best_behind(context, open_graph(context), [branch], Told(clue, {})) is None
+    assert read_behind_paths(context, [branch], FixedGuide(clue, {})) is None
 
 
 def test_topics_and_things_without_a_page_are_not_read(context: Context) -> None:
-    graph = open_graph(context)
-    told = Told("harbour was built engineer", {})
-    assert best_behind(context, graph, [path(context, "Pelluci")], told) is None
-    assert best_behind(context, graph, [path(context, "Port Alma", "1979")], told) is None
-    assert best_behind(context, graph, [], told) is None
+    guide = FixedGuide("harbour was built engineer", {})
+    assert read_behind_paths(context, [path(context, "Pelluci")], guide) is None
+    assert read_behind_paths(context, [path(context, "Port Alma", "1979")], guide) is None
+    assert read_behind_paths(context, [], guide) is None

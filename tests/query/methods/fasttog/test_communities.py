@@ -6,19 +6,20 @@ import igraph
 import networkx as nx
 import numpy as np
 import pytest
-from conspectus.query.methods.fasttog.detection.girvan_newman import girvan_newman, splits
-from conspectus.query.methods.fasttog.detection.graph import (
+from conspectus.query.methods.fasttog.communities import (
+    DETECTIONS,
     SmallGraph,
     community_modularity,
     components,
+    girvan_newman,
     largest,
+    louvain,
     members,
     modularity,
     numbered,
     small_graph,
+    splits,
 )
-from conspectus.query.methods.fasttog.detection.louvain import louvain
-from conspectus.query.methods.fasttog.detection.registry import DETECTIONS
 from hypothesis import given
 from hypothesis import strategies as st
 

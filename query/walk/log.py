@@ -1,0 +1,52 @@
+"""The log of one walk: every decision in order, and the paths that the walk held at its end."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from conspectus.query.types import Step
+from conspectus.query.types.trace import Chain, Considered, Decision, WalkTrace
+from conspectus.storage.errors import BadAnswer, ModelError
+
+
+@dataclass(slots=True, eq=False)
+class WalkLog:
+    """Collects decisions; the seconds of a decision are those since the one before it."""
+
+    decisions: list[Decision] = field(default_factory=list)
+    chains: list[Chain] = field(default_factory=list)
+    _last: float = field(default_factory=time.perf_counter)
+
+    def add(
+        self,
+        stage: str,
+        depth: int,
+        at: str = "",
+        considered: Sequence[Considered] = (),
+        outcome: str = "",
+        calls: int = 0,
+    ) -> None:
+        """Append a decision (see `Decision` for the fields)."""
+        now = time.perf_counter()
+        self.decisions.append(Decision(stage, depth, at, tuple(considered), outcome, now - self._last, calls))
+        self._last = now
+
+    def steps(self) -> tuple[Step, ...]:
+        """Return the decisions in words."""
+        return tuple(Step(decision.stage, _in_words(decision)) for decision in self.decisions)
+
+    def trace(self) -> WalkTrace:
+        """Return the decisions and the chains."""
+        return WalkTrace(tuple(self.decisions), tuple(self.chains))
+
+
+def failure_reason(error: ModelError) -> str:
+    """Return in words why a decision of a model could not be made."""
+    if isinstance(error, BadAnswer):
+        return f"the reply cannot be used ({error.reason})"
+    return f"no reply ({error})"
+
+
+def _in_words(decision: Decision) -> str:
+    when = f"round {decision.depth}" if decision.depth else "start"
+    return f"{when}{f', {decision.at}' if decision.at else ''}: {decision.outcome}"

@@ -1,0 +1,99 @@
+"""The chunks of entities, and the one ranking of passages that a walk or a subgraph points at."""
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from conspectus.query.context import Context
+from conspectus.query.question.question import open_question
+from conspectus.query.types import Passage
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph
+from conspectus.storage.arrays import Ints
+from conspectus.storage.index import per_index
+from conspectus.storage.records import Mention, Name
+from conspectus.storage.text.normalise import entity_key
+
+_POOL = 20
+"""Besides those asked for, this many of the chunks nearest to the question compete with the chunks of entities."""
+
+
+class EntityChunks:
+    """The chunks that mention an entity, and those of documents that are titled like it."""
+
+    def __init__(self, context: Context, graph: KnowledgeGraph) -> None:
+        self._graph = graph
+        chunk_rows = context.chunk_rows
+        table = context.index.arrow(Mention, "entity_id", "chunk_id")
+        mentioning: dict[str, set[int]] = {}
+        for entity, chunk in zip(
+            table.column("entity_id").to_pylist(), table.column("chunk_id").to_pylist(), strict=True
+        ):
+            if entity is not None and chunk in chunk_rows:
+                mentioning.setdefault(entity, set()).add(chunk_rows[chunk])
+        self._mentioning = mentioning
+        self._titled: dict[str, set[int]] = {}
+        for name in context.index.rows(Name):
+            rows = {chunk_rows[chunk] for chunk in name.chunk_ids if chunk in chunk_rows}
+            self._titled.setdefault(entity_key(name.name), set()).update(rows)
+
+    def titled(self, entity: int) -> list[int]:
+        """Return the rows of the chunks of documents that are titled like the entity, ascending."""
+        return sorted(self._titled.get(entity_key(self._graph.names[entity]), ()))
+
+    def mentioning(self, entity: int) -> list[int]:
+        """Return the rows of the chunks that mention the entity or are titled like it, ascending."""
+        rows = self._mentioning.get(self._graph.entity_ids[entity], ()) if len(self._graph.entity_ids) else ()
+        return sorted({*rows, *self.titled(entity)})
+
+
+@per_index
+def open_entity_chunks(context: Context) -> EntityChunks:
+    """Return the chunks of the index's entities, read on first use."""
+    return EntityChunks(context, open_graph(context))
+
+
+def has_documents(context: Context) -> bool:
+    """Tell whether the index holds documents, and not a graph alone."""
+    return context.index.manifest.rows["chunks"] > 0
+
+
+def chunks_named_in(context: Context, question: str) -> set[int]:
+    """Return the rows of the chunks that belong to a document title or another known name in the question."""
+    rows = context.chunk_rows
+    names = open_question(context, question).links.names
+    return {rows[chunk] for name in names for chunk in name.chunk_ids if chunk in rows}
+
+
+def nearest_chunks(context: Context, query: str, rows: Collection[int], most: int) -> list[tuple[int, float]]:
+    """Return the `most` chunks of some rows that are nearest to a query, with their cosines, ties by row."""
+    if not rows:
+        return []
+    places: Ints = np.array(sorted(rows), np.int64)
+    cosines = context.chunk_vectors.scores(context.embedder.embed_query(query)[np.newaxis], places)[0]
+    order = np.argsort(-cosines, kind="stable")[:most]
+    return [(int(places[at]), float(cosines[at])) for at in order]
+
+
+def rank_passages(context: Context, question: str, bonus: Mapping[int, float], most: int) -> tuple[Passage, ...]:
+    """Return the best passages by cosine with the question plus a bonus.
+
+    Args:
+        context: the open index.
+        question: what the passages should be about.
+        bonus: rows of chunks that the walk or subgraph points at, and what is added to the cosine of each. They
+            compete with the chunks nearest to the question, which need no bonus.
+        most: how many passages are returned.
+
+    Returns:
+        The passages of highest score, ties by row; none where the index holds a graph alone.
+    """
+    if not has_documents(context):
+        return ()
+    vector = context.embedder.embed_query(question)[np.newaxis]
+    _, nearest = context.chunk_vectors.search(vector, _POOL + most)
+    pool: Ints = np.array(sorted({*nearest[0].tolist(), *bonus}), np.int64)
+    cosines = context.chunk_vectors.scores(vector, pool)[0]
+    scores = {
+        row: float(cosine) + bonus.get(row, 0.0) for row, cosine in zip(pool.tolist(), cosines.tolist(), strict=True)
+    }
+    ranked = sorted(scores, key=lambda row: (-scores[row], row))[:most]
+    return tuple(context.passage(row, scores[row]) for row in ranked)
