@@ -118,7 +118,7 @@ def test_one_tenth_of_faults_changes_nothing(tmp_path: Path, server: FakeServer)
     (tmp_path / "rough").mkdir()
     calm = build(tmp_path / "calm", ROWS, chosen(server.url))
     faults = Faults({"429": 0.05, "500": 0.03, "drop": 0.02}, retry_after=0.05, by="prompt")
-    with FakeServer(dimensions=64, faults=faults, seed=1) as broken:
+    with FakeServer(dimensions=64, faults=faults, seed=2) as broken:
         rough = build(tmp_path / "rough", ROWS, chosen(broken.url))
         assert sum(broken.measures.faults.values()) >= 3
         assert broken.measures.in_flight_peak <= 4
