@@ -1,4 +1,4 @@
-"""Choosing a method for a question, and saying why."""
+"""Automatic choice of a method: global search for the corpus as a whole, passages for everything else."""
 
 from dataclasses import replace
 
@@ -11,10 +11,10 @@ from conspectus.query.types import Answer, Answerer, Say, Step
 
 
 class Auto:
-    """Global search for questions about the corpus as a whole, PageRank over passages for the others.
+    """Answers questions about the corpus as a whole with one method, and all others with another.
 
-    A question is about the whole when it is nearer to a typical question of that kind than to any passage: a
-    passage answers what it is near to.
+    A question is about the whole if its cosine with a typical question of that kind is at least its cosine with the
+    nearest passage: a passage answers questions that it is similar to.
     """
 
     def __init__(self, context: Context, whole: Answerer, passages: Answerer) -> None:
@@ -23,7 +23,7 @@ class Auto:
         self._passages = passages
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Answer with the method that suits the question; the first step of the trace says which and why."""
+        """Answer with the method that suits the question; the first step of the trace says which one and why."""
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         answer = await (self._whole if typical >= nearest else self._passages).answer(question, say)
@@ -34,9 +34,9 @@ class Auto:
         return replace(answer, trace=(Step("auto", why), *answer.trace))
 
     def _typical(self, question: str) -> float:
-        """Return the closeness to typical questions about a whole; to those in other languages where a model answers.
+        """Return the cosine with typical questions about a whole corpus; with a model, in other languages too.
 
-        Without a model the global search would then have to find support in that language, which it cannot tell.
+        Without a model global search could not tell whether the documents support a question in another language.
         """
         english = closeness_to_whole(self._context, question)
         if not self._context.settings.llm.model:

@@ -1,7 +1,7 @@
-"""What a language model answers by itself: at once, step by step, or as most of several chains of thought.
+"""Baselines without retrieval: a direct prompt, chain of thought, and self-consistency.
 
-The baselines of Wei et al. 2022 (arXiv 2201.11903) and Wang et al. 2023 (arXiv 2203.11171). Nothing is looked up, so
-nothing is cited: such an answer rests on no source.
+Chain of thought is Wei et al. 2022 (arXiv 2201.11903), self-consistency Wang et al. 2023 (arXiv 2203.11171). Nothing is
+retrieved, so nothing is cited.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _ANSWER = re.compile(r"\banswer\s+is\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE)
 
 
 class Direct:
-    """Answers with one prompt, `query/io` or `query/cot` or that of `tog.task`, asked once or `samples` times."""
+    """Answers from the model's own knowledge; `tog.task` chooses the variant of the prompt."""
 
     def __init__(
         self, name: str, context: Context, model: LanguageModel, *, prompt: str, sampled: bool = False
@@ -42,7 +42,7 @@ class Direct:
         self._samples = context.settings.tog.samples if sampled else 1
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return what the model says; of several samples the most frequent answer. ModelError where there is none."""
+        """Return the answer of the model, the most frequent one of several samples. ModelError if every call fails."""
         with assembling(question, self._name) as assembly:
             said, step = await self._said(question)
             assembly.add(step)
@@ -61,7 +61,7 @@ class Direct:
 
 
 async def agreed(context: Context, model: LanguageModel, question: str) -> tuple[str, Step]:
-    """Return what enough of `tog.self_consistency` samples say, "" where they do not agree, and what is to be told."""
+    """Return the answer that enough of `tog.self_consistency` samples agree on ("" if none), and the trace step."""
     chosen = context.settings.tog
     answers = await sampled(context, model, "query/cot", question, chosen.self_consistency)
     said, share = most_frequent(answers)
@@ -73,12 +73,12 @@ async def agreed(context: Context, model: LanguageModel, question: str) -> tuple
 
 
 async def sampled(context: Context, model: LanguageModel, prompt: str, question: str, samples: int) -> list[str]:
-    """Return the answers of several samples; one that fails is left out. ModelError where all do."""
-    asked = [
+    """Return the answers of several samples without the failed ones. ModelError if all fail."""
+    requests = [
         replace(asking(context, prompt, question), sample=number, temperature=_SAMPLE_TEMPERATURE)
         for number in range(samples)
     ]
-    replies = await asyncio.gather(*(model.complete(each) for each in asked), return_exceptions=True)
+    replies = await asyncio.gather(*(model.complete(request) for request in requests), return_exceptions=True)
     found: list[str] = []
     failed: list[ModelError] = []
     for reply in replies:
@@ -94,14 +94,14 @@ async def sampled(context: Context, model: LanguageModel, prompt: str, question:
 
 
 def asking(context: Context, prompt: str, question: str) -> Request:
-    """Return the request of one answer, at the temperature of reasoning."""
+    """Return the request for one answer, at the temperature of reasoning."""
     chosen = context.settings.tog
     message = Message("user", render(prompt_for(chosen.task, prompt), question=question))
     return Request((message,), STEP, max_tokens=chosen.max_tokens, temperature=_REASON_TEMPERATURE)
 
 
 def final_answer(reply: str) -> str:
-    """Return the answer that a reply ends with: behind "the answer is", or its last line.
+    """Return the final answer of a reply: the text behind "the answer is", or the last line.
 
     >>> final_answer("It lies in Sweden.\\nSo the answer is: Sweden."), final_answer("Sweden")
     ('Sweden', 'Sweden')
@@ -113,16 +113,16 @@ def final_answer(reply: str) -> str:
 
 
 def most_frequent(answers: Sequence[str]) -> tuple[str, float]:
-    """Return the answer that most samples give, the first of those that as many give, and their share of all.
+    """Return the most frequent answer (the first one of equals) and its share of all samples.
 
     >>> most_frequent(["Bern", "bern", "Basel", ""])
     ('Bern', 0.5)
     """
-    counts = Counter(entity_key(each) for each in answers if each)
+    counts = Counter(entity_key(answer) for answer in answers if answer)
     if not counts:
         return "", 0.0
     key, count = counts.most_common(1)[0]
-    return next(each for each in answers if each and entity_key(each) == key), count / len(answers)
+    return next(answer for answer in answers if answer and entity_key(answer) == key), count / len(answers)
 
 
 def _known(answer: str) -> str:

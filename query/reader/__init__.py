@@ -1,1 +1,1 @@
-"""Reader."""
+"""Readers: from passages or other material to an answer with citations."""

@@ -1,7 +1,7 @@
-"""The final answer over numbered material, written by a model: streamed, and each sentence cited.
+"""The final answer of a model over numbered material, streamed with its citations.
 
-What the model cites must be a number of its material, and the citation then names the sentences of the documents
-that support what was said. An answer that cites nothing is not given.
+The model cites numbers of its material; a citation then names the sentences of the documents that support what the
+model says. An answer without any citation is replaced by NO_ANSWER.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ from conspectus.storage.records import Span
 
 STEP = "reduce"
 _SPANS = 3
-"""Most places in the documents that one cited finding leads to."""
+"""The largest number of places in the documents that one cited finding resolves to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An answer and its citations; `dropped` counts those that named nothing."""
+    """An answer, its citations, and the number of citations that named nothing."""
 
     text: str
     citations: tuple[Citation, ...]
@@ -44,12 +44,25 @@ async def write(
     step: str = STEP,
     most_words: int | None = None,
 ) -> Written:
-    """Return the model's answer from the material, in which unit i is cited as i + 1.
+    """Write the final answer from numbered material.
 
-    Without a citation that is NO_ANSWER, or what the model says behind the word for nothing. Without any unit it is
-    NO_ANSWER too, and no model is asked.
+    Args:
+        context: The open index.
+        model: The language model.
+        question: The question.
+        material: The text that the model reads, in which unit i has the number i + 1.
+        units: The units of the material.
+        say: Streaming callback.
+        prompt: The prompt, with the fields material, question and words.
+        step: The name of the call in usage and cache.
+        most_words: The length that the prompt asks for; by default `global_search.reduce_words`.
 
-    The prompt has the places material, question and words: `most_words`, by default those of global search.
+    Returns:
+        The answer with its citations. NO_ANSWER if no citation resolves, unless the model abstains with a sentence of
+        its own; NO_ANSWER without a call if there are no units.
+
+    Raises:
+        ModelError: The call fails.
     """
     if not units:
         say(NO_ANSWER)
@@ -59,24 +72,24 @@ async def write(
     citations = Citations(context)
     support = _Support(context, units, citations)
     citing = Citing(support.cite)
-    said: list[str] = []
+    shown: list[str] = []
 
-    def tell(text: str) -> None:
+    def show(text: str) -> None:
         if text:
-            said.append(text)
+            shown.append(text)
             say(text)
 
     async for piece in model.stream(Request((message,), step, sources=sources(context, units))):
-        tell(citing.take(piece))
-    tell(citing.end())
-    if not said:
+        show(citing.take(piece))
+    show(citing.end())
+    if not shown:
         say(NO_ANSWER)
-    text = "".join(said) if citations.made() or (said and citing.is_nothing) else NO_ANSWER
+    text = "".join(shown) if citations.made() or (shown and citing.is_nothing) else NO_ANSWER
     return Written(text, citations.made(), citations.dropped)
 
 
 class _Support:
-    """From a sentence and the number of a unit to the places in the documents that support it."""
+    """Resolves a sentence and the number of a unit to the places in the documents that support the sentence."""
 
     def __init__(self, context: Context, units: Sequence[Unit], citations: Citations) -> None:
         self._units = units
@@ -85,7 +98,7 @@ class _Support:
         self._texts = documents_by_id(context)
 
     def cite(self, sentence: str, number: int) -> list[int]:
-        """Return the numbers of citations: of what the unit says, that nearest to the sentence by shared words."""
+        """Cite the statement of the unit with the largest IDF-weighted word overlap with the sentence."""
         if not 1 <= number <= len(self._units):
             self._citations.dropped += 1
             return []
@@ -93,15 +106,15 @@ class _Support:
         if not statements:
             self._citations.dropped += 1
             return []
-        best = self._nearest(sentence, [each.text for each in statements])[0]
+        best = self._nearest(sentence, [statement.text for statement in statements])[0]
         spans = statements[best].spans
         if len(spans) > _SPANS:
-            order = self._nearest(sentence, [self._quote(each) for each in spans])[:_SPANS]
+            order = self._nearest(sentence, [self._quote(span) for span in spans])[:_SPANS]
             spans = tuple(spans[place] for place in sorted(order))
-        return [made for each in spans if (made := self._citations.number(each))]
+        return [made for span in spans if (made := self._citations.number(span))]
 
     def _nearest(self, sentence: str, texts: Sequence[str]) -> list[int]:
-        """Return the places of texts, those that overlap most with a sentence first, ties by place."""
+        """Return the positions of texts by word overlap with a sentence, largest first, ties by position."""
         scores = overlaps(sentence, texts, self._weigh)
         return sorted(range(len(texts)), key=lambda place: -scores[place])
 

@@ -1,4 +1,4 @@
-"""Reading without a language model: the sentences of the best passages that answer, quoted and cited.
+"""Extractive reading without a language model: an answer quotes and cites sentences of the passages.
 
 Nothing is invented: the answer is made of the documents' own sentences, or says that it does not know.
 """
@@ -20,19 +20,19 @@ from conspectus.storage.text.sentences import sentence_spans
 
 _LEAST_SUPPORT = 0.57
 _COVERAGE_WEIGHT = 0.2
-"""An answer needs best cosine + 0.2 coverage of 0.57: measured by benchmarks/answers.py on questions that the
-documents answer and questions about other documents."""
+"""An answer is given if the best cosine + 0.2 x coverage is at least 0.57: measured by benchmarks/answers.py on
+questions with and without an answer in the documents."""
 _MOST_SENTENCES = 40
-"""Sentences compared with the question; those that hold most of its words."""
+"""The number of sentences that are embedded: those that contain most of the question's words."""
 _BRIDGE = 0.5
-"""What it is worth that a passage is about something an earlier quotation names and the question does not."""
+"""The bonus of a sentence whose passage is about something that an earlier quote names and the question does not."""
 _WORTH_ADDING = 0.5
-"""A further sentence must gain at least this share of what the first one did."""
+"""The least gain of a further sentence, as a share of the gain of the first one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a passage: its words, where it stands, its cosine with the question, and what it covers."""
+    """A sentence of a passage: its text and span, its cosine with the question, and the question words it covers."""
 
     text: str
     title: str
@@ -42,7 +42,7 @@ class Quote:
 
 
 class ExtractiveReader:
-    """Answers with sentences from the passages that a retriever finds."""
+    """Answers with sentences of the passages of a retriever."""
 
     def __init__(self, name: str, context: Context, retriever: Retriever) -> None:
         self._name = name
@@ -83,9 +83,9 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
 
 
 def word_weights(context: Context, question: str) -> dict[str, float]:
-    """Return the question's words with their share of its meaning: inverse document frequencies, summing to 1.
+    """Return the weights of the question's words: the squared inverse document frequency, normalised to sum to 1.
 
-    A word that no document holds weighs most of all: a question about it finds no support.
+    A word that no document contains has the largest weight: a question about it finds no support.
     """
     raw = {word.key: context.bm25.inverse_document_frequency(word.key) ** 2 for word in words(question)}
     total = sum(raw.values())
@@ -93,9 +93,9 @@ def word_weights(context: Context, question: str) -> dict[str, float]:
 
 
 def quotes_for(context: Context, question: str, passages: Sequence[Passage], weights: dict[str, float]) -> list[Quote]:
-    """Return the sentences of the passages that hold most of the question's words, compared with the question.
+    """Return the sentences of the passages that contain most of the question's words, with their cosines.
 
-    The words of a passage's title count for each of its sentences.
+    The words of a passage's title count for every sentence of it.
     """
     found: list[tuple[float, int, Passage, Span, frozenset[str]]] = []
     for passage in passages:
@@ -104,13 +104,13 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage], wei
             covers = frozenset(word for word in weights if word in held)
             span = Span(passage.document_id, passage.chunk_id, passage.start + start, passage.start + end)
             found.append((-fsum(weights[word] for word in covers), len(found), passage, span, covers))
-    found = sorted(sorted(found)[:_MOST_SENTENCES], key=lambda each: each[1])
+    found = sorted(sorted(found)[:_MOST_SENTENCES], key=lambda item: item[1])
     if not found:
         return []
     texts = [passage.text[span.start - passage.start : span.end - passage.start] for _, _, passage, span, _ in found]
     embedder = context.embedder
-    titled = [f"{each[2].title}: {text}" if each[2].title else text for each, text in zip(found, texts, strict=True)]
-    cosines = embedder.embed([embedder.windows(each)[0] for each in titled]) @ embedder.embed_query(question)
+    titled = [f"{item[2].title}: {text}" if item[2].title else text for item, text in zip(found, texts, strict=True)]
+    cosines = embedder.embed([embedder.windows(text)[0] for text in titled]) @ embedder.embed_query(question)
     return [
         Quote(" ".join(text.split()), passage.title, span, float(cosine), covers)
         for (_, _, passage, span, covers), text, cosine in zip(found, texts, cosines, strict=True)
@@ -118,30 +118,30 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage], wei
 
 
 def choose(question: str, quotes: Sequence[Quote], weights: dict[str, float], count: int) -> list[Quote]:
-    """Pick sentences greedily, each by what it adds to those before it.
+    """Choose up to `count` sentences greedily by their gain over those already chosen.
 
-    A sentence gains its cosine, the weight of the question's words that no earlier choice covers, and a bonus
-    where its passage is about something that an earlier choice names and the question does not: the second hop.
+    The gain is the cosine, plus the weights of question words that no chosen sentence covers, plus a bonus for the
+    second hop: the passage is about something that a chosen sentence names and the question does not.
     """
     chosen: list[Quote] = []
     covered: set[str] = set()
     left = list(quotes)
     gains: list[float] = []
     while left and len(chosen) < count:
-        named = " ".join(_as_words(each.text) for each in chosen)
+        named = " ".join(_as_words(item.text) for item in chosen)
         gain = {
-            each: each.cosine
-            + fsum(weights[word] for word in each.covers - covered)
-            + _BRIDGE * _is_bridge(each, named, _as_words(question))
-            for each in left
+            quote: quote.cosine
+            + fsum(weights[word] for word in quote.covers - covered)
+            + _BRIDGE * _is_bridge(quote, named, _as_words(question))
+            for quote in left
         }
-        best = min(left, key=lambda each: (-gain[each], each.span.document_id, each.span.start))
+        best = min(left, key=lambda quote: (-gain[quote], quote.span.document_id, quote.span.start))
         gains.append(gain[best])
         if gains[-1] < _WORTH_ADDING * gains[0]:
             break
         chosen.append(best)
         covered |= best.covers
-        left = [each for each in left if each.text != best.text]
+        left = [quote for quote in left if quote.text != best.text]
     return chosen
 
 
@@ -151,16 +151,16 @@ def _is_bridge(quote: Quote, named: str, question: str) -> bool:
 
 
 def _as_words(text: str) -> str:
-    """Return the words of a text between spaces, so that one text is found in another word by word."""
+    """Return the words of a text joined and surrounded by spaces, for substring search by whole words."""
     return f" {' '.join(word.key for word in words(text))} "
 
 
 def unsupported(chosen: Sequence[Quote], quotes: Sequence[Quote], weights: dict[str, float]) -> str:
-    """Return why the sentences do not support an answer, or "" where they do."""
+    """Return why the sentences do not support an answer; "" if they do."""
     if not chosen:
         return "no sentence was found"
-    nearest = max(each.cosine for each in quotes)
-    coverage = fsum(weights[word] for word in frozenset[str]().union(*(each.covers for each in quotes)))
+    nearest = max(quote.cosine for quote in quotes)
+    coverage = fsum(weights[word] for word in frozenset[str]().union(*(quote.covers for quote in quotes)))
     if nearest + _COVERAGE_WEIGHT * coverage >= _LEAST_SUPPORT:
         return ""
     return (

@@ -1,8 +1,7 @@
-"""Reading with a language model: an answer over the passages that a retriever found, each sentence cited.
+"""Reading with a language model: an answer over the passages of a retriever, with citations.
 
-What the model cites must be one of its passages, and the citation then names the very sentences. An answer that
-cites nothing is not given: without support the reader says that it does not know, or what the model says where it was
-to say that the passages hold no answer, in the language of the question.
+The model cites passages by number; a citation then names the sentences of the passage that support the text. An answer
+without any citation is replaced by NO_ANSWER, or by the sentence with which the model abstains.
 """
 
 from collections.abc import Sequence
@@ -26,12 +25,12 @@ STEP = "answer"
 
 
 class ModelReader:
-    """Answers with a model from the passages that a retriever finds."""
+    """Answers with a model from the passages of a retriever: one call per question, besides those of the retriever."""
 
     def __init__(
         self, name: str, context: Context, retriever: Retriever, model: LanguageModel, passages: int | None = None
     ) -> None:
-        """`passages` are wanted of the retriever; by default `answer.passages`."""
+        """Read up to `passages` passages of the retriever; by default `answer.passages`."""
         self._passages = passages or context.settings.answer.passages
         self._name = name
         self._context = context
@@ -39,7 +38,7 @@ class ModelReader:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the model's answer with its citations; `say` gets it as it is made."""
+        """Return the answer of the model; its citations are sentences of the passages."""
         made, said = "", 0
         with assembling(question, self._name) as assembly:  # a retriever may call a model too
             evidence = await self._retriever.retrieve(question, self._passages)
@@ -67,7 +66,7 @@ class ModelReader:
             )
 
     def _cited(self, text: str, evidence: Evidence) -> tuple[str, Citations]:
-        """Return the answer and its citations: of each passage one, over the sentences that support what cites it."""
+        """Return the text and its citations: one for each cited passage, over the sentences that support the text."""
         citations = Citations(self._context)
         weigh = self._context.bm25.inverse_document_frequency
         spans: dict[int, list[Span]] = {}
@@ -78,23 +77,23 @@ class ModelReader:
                     spans.setdefault(number, []).append(aligned_span(sentence.text, passage, weigh))
                 else:
                     citations.dropped += 1
-        kept = {number for number, each in sorted(spans.items()) if citations.number(_hull(each), number)}
+        kept = {number for number, parts in sorted(spans.items()) if citations.number(_hull(parts), number)}
         return keep_marks(text.strip(), kept), citations
 
 
 def _hull(spans: Sequence[Span]) -> Span:
-    """Return the span from the first to the last of spans of one passage."""
+    """Return the smallest span that contains the spans of one passage."""
     first = spans[0]
-    return replace(first, start=min(each.start for each in spans), end=max(each.end for each in spans))
+    return replace(first, start=min(span.start for span in spans), end=max(span.end for span in spans))
 
 
 def reading(question: str, evidence: Evidence, task: Task = "qa") -> Request:
-    """Return the request for an answer over the passages, which depends on their texts and titles alone."""
-    passages = "\n\n".join(_numbered(number, each) for number, each in enumerate(evidence.passages, start=1))
+    """Return the request for an answer over the passages; it depends on their texts and titles only."""
+    passages = "\n\n".join(_numbered(number, passage) for number, passage in enumerate(evidence.passages, start=1))
     message = Message(
         "user", render(prompt_for(task, "query/answer_from_passages"), passages=passages, question=question)
     )
-    return Request((message,), STEP, sources=tuple(digest(each.text) for each in evidence.passages))
+    return Request((message,), STEP, sources=tuple(digest(passage.text) for passage in evidence.passages))
 
 
 def _numbered(number: int, passage: Passage) -> str:

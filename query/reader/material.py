@@ -1,4 +1,4 @@
-"""What answers are made over: reports, passages and records of the graph, alike to whatever reads them."""
+"""The material of an answer: reports, passages and records of the graph as units, packed into windows for a model."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from conspectus.storage.text.tokens import count_each, count_tokens, token_spans
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something that a unit says, and where it stands in the documents."""
+    """A statement of a unit, and its places in the documents."""
 
     text: str
     spans: tuple[Span, ...]
@@ -23,10 +23,17 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A community report, a chunk, or a record of the graph, `row` of its table.
+    """A community report, a chunk, or a record of the graph.
 
-    `text` (of `n_tokens`) is what is read of it, `chunk_ids` what that was made from. `weight`, 0 to 1, is how much
-    of the corpus it is about, where that is known. `stated` is where the documents say what a record says.
+    Attributes:
+        origin: The record.
+        row: Its row in its table.
+        title: Its title or name.
+        text: The text that is read.
+        n_tokens: The tokens of the text.
+        weight: The importance of a report, 0 to 1; 1 for everything else.
+        chunk_ids: The chunks that the text was made from.
+        stated: The sentences of the documents that state a record of the graph.
     """
 
     origin: Report | Chunk | Entity | Relation | Claim
@@ -40,24 +47,28 @@ class Unit:
 
     @property
     def id(self) -> str:
-        """The id of what it is."""
+        """The id of the record."""
         return self.origin.id
 
     @property
     def table(self) -> str:
-        """The name of its table, and of its vectors."""
+        """The name of the table and the vectors of the record."""
         return Index.table_name(type(self.origin))
 
     def statements(self) -> tuple[Statement, ...]:
-        """Return what it says: the findings of a report that have citations, the sentences of a passage or record."""
+        """Return the findings of a report that have citations, or the sentences of a passage or record."""
         if isinstance(self.origin, Report):
-            return tuple(Statement(each.explanation, each.citations) for each in self.origin.findings if each.citations)
+            return tuple(
+                Statement(finding.explanation, finding.citations)
+                for finding in self.origin.findings
+                if finding.citations
+            )
         return sentences_of(self.origin) if isinstance(self.origin, Chunk) else self.stated
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredUnit:
-    """A unit and how much it helps: larger is better."""
+    """A unit and its score: larger is better."""
 
     unit: Unit
     score: float
@@ -76,47 +87,61 @@ def sentences_of(chunk: Chunk) -> tuple[Statement, ...]:
 
 @per_index
 def report_units(context: Context) -> dict[str, Unit]:
-    """Return all reports by the id of their community (its first appearance in the hierarchy)."""
+    """Return all reports by community id (of the first level on which the community appears)."""
 
-    chunk_ids = {each.id: each.chunk_ids for each in context.index.rows(Community)}
+    chunk_ids = {community.id: community.chunk_ids for community in context.index.rows(Community)}
     return {
-        each.community_id: Unit(
-            each, row, each.title, each.full_text, each.n_tokens, each.rating / 10, chunk_ids[each.community_id]
+        report.community_id: Unit(
+            report,
+            row,
+            report.title,
+            report.full_text,
+            report.n_tokens,
+            report.rating / 10,
+            chunk_ids[report.community_id],
         )
-        for row, each in enumerate(context.index.rows(Report))
+        for row, report in enumerate(context.index.rows(Report))
     }
 
 
 def passage_unit(context: Context, row: int) -> Unit:
-    """Return chunk `row`."""
+    """Return a chunk as a unit."""
     chunk = context.chunks[row]
     return Unit(chunk, row, context.titles[chunk.document_id], chunk.text, chunk.n_tokens, 1.0, (chunk.id,))
 
 
 def sources(context: Context, units: Sequence[Unit]) -> tuple[str, ...]:
-    """Return the hashes of the chunks that the units were made from: what a reply over them depends on."""
+    """Return the hashes of the chunks behind the units: a cached reply over them depends on these."""
     return context.sources(id_ for unit in units for id_ in unit.chunk_ids)
 
 
 def evidence(context: Context, scored: Sequence[ScoredUnit]) -> Evidence:
-    """Return units as the evidence of an answer, in the order given."""
-    origins = [each.unit.origin for each in scored]
+    """Return units as evidence, in the given order."""
+    origins = [scored_unit.unit.origin for scored_unit in scored]
     return Evidence(
-        tuple(context.passage(each.unit.row, each.score) for each in scored if isinstance(each.unit.origin, Chunk)),
-        tuple(ScoredReport(each.unit.origin, each.score) for each in scored if isinstance(each.unit.origin, Report)),
-        entities=tuple(each for each in origins if isinstance(each, Entity)),
-        relations=tuple(each for each in origins if isinstance(each, Relation)),
-        claims=tuple(each for each in origins if isinstance(each, Claim)),
+        tuple(
+            context.passage(scored_unit.unit.row, scored_unit.score)
+            for scored_unit in scored
+            if isinstance(scored_unit.unit.origin, Chunk)
+        ),
+        tuple(
+            ScoredReport(scored_unit.unit.origin, scored_unit.score)
+            for scored_unit in scored
+            if isinstance(scored_unit.unit.origin, Report)
+        ),
+        entities=tuple(origin for origin in origins if isinstance(origin, Entity)),
+        relations=tuple(origin for origin in origins if isinstance(origin, Relation)),
+        claims=tuple(origin for origin in origins if isinstance(origin, Claim)),
     )
 
 
 _MOST_UNITS = 999
-"""Numbers in citations have up to three digits, so that [1984] in a text is none."""
+"""Citation numbers have up to three digits, so that [1984] in a text is not a citation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What one call shows: `text` of `n_tokens`, in which unit i stands under the number i + 1."""
+    """The material of one call: `text` of `n_tokens`, in which unit i has the number i + 1."""
 
     units: tuple[Unit, ...]
     text: str
@@ -124,17 +149,17 @@ class Window:
 
 
 def shuffled(units: Iterable[Unit], seed: int) -> list[Unit]:
-    """Return the units in an order that looks like chance and depends on `seed` and their texts alone."""
-    return sorted(units, key=lambda each: (digest(str(seed), each.title, each.text), each.id))
+    """Return the units in a pseudo-random order that depends only on `seed` and their texts."""
+    return sorted(units, key=lambda unit: (digest(str(seed), unit.title, unit.text), unit.id))
 
 
 def pack(units: Sequence[Unit], limit: int) -> list[Window]:
-    """Return the units in their order, as many a window as `limit` tokens hold.
+    """Pack units into windows of at most `limit` tokens, in their order.
 
-    A unit that is longer than a whole window is cut at its end.
+    A unit that is longer than a window gets a window of its own and is cut at its end.
     """
     windows: list[Window] = []
-    titles = count_each([_title(each) for each in units])
+    titles = count_each([_title(unit) for unit in units])
     taken: list[Unit] = []
     used = 0
     for unit, title in zip(units, titles, strict=True):
@@ -148,21 +173,21 @@ def pack(units: Sequence[Unit], limit: int) -> list[Window]:
 
 
 def filled(units: Iterable[Unit], limit: int) -> Window | None:
-    """Return the first units that one window of `limit` tokens holds, None where there are none."""
+    """Return a window with the first units that fit into `limit` tokens; None if there are no units."""
     return next(iter(pack(list(units), limit)), None)
 
 
-def cut(text: str, limit: int) -> str:
-    """Return a text, or the beginning of it that has `limit` tokens."""
+def cut_tokens(text: str, limit: int) -> str:
+    """Return the first `limit` tokens of a text, or all of it."""
     spans = token_spans(text)
     return text if len(spans) <= limit else text[: spans[limit - 1][1]] if limit > 0 else ""
 
 
 def _window(units: Sequence[Unit], used: int, limit: int) -> Window:
-    text = "\n\n".join(f"{_head(number, each)}\n{each.text}" for number, each in enumerate(units, start=1))
+    text = "\n\n".join(f"{_head(number, unit)}\n{unit.text}" for number, unit in enumerate(units, start=1))
     if used <= limit:
         return Window(tuple(units), text, used)
-    text = cut(text, limit)  # only a window of one unit can be too full
+    text = cut_tokens(text, limit)  # only a window of one unit can be too full
     return Window(tuple(units), text, count_tokens(text))
 
 
@@ -176,5 +201,5 @@ def _title(unit: Unit) -> str:
 
 @cache
 def _numbers() -> list[int]:
-    """Return the tokens of the marks from [1] on."""
+    """Return the number of tokens of the marks [1], [2], ..."""
     return count_each(f"[{number}]" for number in range(1, _MOST_UNITS + 1))

@@ -1,8 +1,7 @@
-"""The words that answer, in sentences that hold them: a name of the kind that is asked for, a year, a number.
+"""Short answers: the name, year or number in a quoted sentence that answers the question.
 
-What kind a question asks for is read off its words (in English; in other languages there is no short answer).
-What names there are in a sentence, and of what kind, the index knows already. Nothing is made up: a short answer stands
-in a quoted sentence, word for word.
+The expected type is read from the words of the question (English only; other languages get no short answer). The names
+in a sentence and their types come from the index. A short answer is a literal part of a quoted sentence.
 """
 
 import re
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LATER = 0.25
-"""What it is worth to stand in the next sentence: a later one is about what an earlier one names, the second hop."""
+"""The bonus per sentence: a later sentence is about what an earlier one names, the second hop."""
 _CHARACTERS = 100
-"""So far from the nearest word of the question costs 1; half of it where the sentence holds none."""
+"""The distance from the nearest word of the question that costs 1; half of it if the sentence has no such word."""
 _STAND_IN = 3.0
-"""What a kind costs that is only taken where the sentence has none of the wanted kind: extractors confuse them."""
+"""The cost of a type that is only a substitute for the wanted one: extractors confuse them."""
 _LEAST_LETTERS = 4
-"""Shorter words of a question are most often no content words."""
+"""Shorter words of a question are mostly function words."""
 
 _PERSON = frozenset({"person", "people"})
 _PLACE = frozenset({"gpe", "loc", "fac", "geo", "location", "place"})
@@ -45,8 +44,8 @@ _NUMBER = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What answers a question: names of these types, else of those that stand in, or what a pattern finds."""
+class Expected:
+    """The expected answer of a question: names of these types, else of the substitute types, or matches of a pattern."""
 
     types: frozenset[str] = frozenset()
     stand_ins: frozenset[str] = frozenset()
@@ -57,35 +56,35 @@ def _which(*nouns: str) -> str:
     return rf"\b(?:what|which)\b(?:\s[\w'’-]+){{0,4}}?\s(?:{'|'.join(nouns)})\b"
 
 
-_KINDS: tuple[tuple[re.Pattern[str], Wanted], ...] = tuple(
+_KINDS: tuple[tuple[re.Pattern[str], Expected], ...] = tuple(
     (re.compile(asked, re.IGNORECASE), wanted)
     for asked, wanted in (
-        (r"\b(?:what|which) (?:year|decade)\b", Wanted(pattern=_YEAR)),
-        (r"\bwhen\b|\b(?:what|which) (?:date|day|month|time)\b", Wanted(_DATE, pattern=_YEAR)),
-        (r"\bhow (?:many|much|old|long|far|tall|large|big)\b|\bwhat (?:number|is the pop)", Wanted(pattern=_NUMBER)),
-        (r"\bwho(?:m|se)?\b", Wanted(_PERSON, _GROUP | _UNSURE)),
+        (r"\b(?:what|which) (?:year|decade)\b", Expected(pattern=_YEAR)),
+        (r"\bwhen\b|\b(?:what|which) (?:date|day|month|time)\b", Expected(_DATE, pattern=_YEAR)),
+        (r"\bhow (?:many|much|old|long|far|tall|large|big)\b|\bwhat (?:number|is the pop)", Expected(pattern=_NUMBER)),
+        (r"\bwho(?:m|se)?\b", Expected(_PERSON, _GROUP | _UNSURE)),
         (
             r"\bwhere\b|\bbirthplace\b|"
             + _which(
                 "city", "cities", "country", "countries", "state", "county", "town", "village", "place", "location",
                 "continent", "region", "province", "river", "island", "borough", "district", "municipality", "capital",
             ),
-            Wanted(_PLACE, _GROUP | _UNSURE),
+            Expected(_PLACE, _GROUP | _UNSURE),
         ),
-        (r"\bnationality\b|\bwhat language\b|\bethnic", Wanted(_PEOPLE)),
+        (r"\bnationality\b|\bwhat language\b|\bethnic", Expected(_PEOPLE)),
         (
             _which(
                 "company", "band", "team", "club", "university", "college", "school", "organi[sz]ation", "label",
                 "network", "agency", "party", "group", "studio", "airline", "league", "publisher", "manufacturer",
             ),
-            Wanted(_GROUP, _UNSURE | _PERSON | _PLACE),
+            Expected(_GROUP, _UNSURE | _PERSON | _PLACE),
         ),
         (
             _which(
                 "film", "movie", "album", "song", "book", "novel", "show", "series", "game", "magazine", "opera",
                 "musical", "play", "newspaper", "episode", "single",
             ),
-            Wanted(_WORK, _UNSURE | _GROUP),
+            Expected(_WORK, _UNSURE | _GROUP),
         ),
         (
             _which(
@@ -93,25 +92,25 @@ _KINDS: tuple[tuple[re.Pattern[str], Wanted], ...] = tuple(
                 "man", "woman", "person", "politician", "composer", "musician", "artist", "poet", "scientist",
                 "footballer", "founder", "coach", "performer", "producer",
             ),
-            Wanted(_PERSON, _GROUP | _UNSURE),
+            Expected(_PERSON, _GROUP | _UNSURE),
         ),
-        (r"\b(?:what|which)\b", Wanted(_NAMES)),
+        (r"\b(?:what|which)\b", Expected(_NAMES)),
     )
 )  # fmt: skip
 
 
-def wanted(question: str) -> Wanted | None:
-    """Return what a question asks for, None where its words do not tell ("Are both of them rivers?")."""
+def expected_answer(question: str) -> Expected | None:
+    """Return what a question asks for; None if its words do not show it ("Are both of them rivers?")."""
     return next((wanted for asked, wanted in _KINDS if asked.search(question)), None)
 
 
 def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> str:
-    """Return the words in the sentences, best first, that answer a question; "" where there are none of the kind.
+    """Return the words in the sentences (best first) that answer a question; "" if none has the expected type.
 
-    Of all names of the kind (or matches of its pattern) that are not in the question itself, the one near to a word of
-    the question is taken, a later sentence before an earlier one.
+    Among all names of the expected type, or matches of its pattern, that the question does not contain, the one nearest
+    to a word of the question wins; a later sentence is preferred to an earlier one.
     """
-    kind = wanted(question)
+    kind = expected_answer(question)
     if kind is None or not sentences:
         return ""
     asked = {word.key for word in words(question)}
@@ -124,7 +123,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
         for at, text, extra in _candidates(context, kind, span.chunk_id, sentence, start):
             if {word.key for word in words(text)} <= asked:
                 continue
-            far = min((abs(each - at) for each in known), default=_CHARACTERS / 2) / _CHARACTERS
+            far = min((abs(position - at) for position in known), default=_CHARACTERS / 2) / _CHARACTERS
             cost = far + extra - _LATER * place
             if cost < least:
                 best, least = text, cost
@@ -132,9 +131,9 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
 
 
 def _candidates(
-    context: Context, kind: Wanted, chunk_id: str, sentence: str, start: int
+    context: Context, kind: Expected, chunk_id: str, sentence: str, start: int
 ) -> Iterator[tuple[int, str, float]]:
-    """Yield where a candidate begins in the sentence, its text, and what it costs for its kind."""
+    """Yield the start of a candidate in the sentence, its text, and the cost of its type."""
     named = False
     for first, last, types in _names(context, chunk_id):
         text = sentence[first - start : last - start] if first >= start and last <= start + len(sentence) else ""
@@ -148,16 +147,16 @@ def _candidates(
 
 
 def _names(context: Context, chunk_id: str) -> list[tuple[int, int, frozenset[str]]]:
-    """Return the names in a chunk: where they begin and end in it, and their types in small letters."""
+    """Return the names in a chunk: start, end and types in lower case."""
     from pyarrow import compute
 
     mentions, entities = _tables(context)
     found = mentions.filter(compute.equal(mentions.column("chunk_id"), chunk_id)).drop_null()
     held = entities.filter(compute.is_in(entities.column("id"), value_set=found.column("entity_id")))
     types_of = {
-        each["id"]: frozenset(type_.casefold() for type_ in (each["type"], *each["types"])) for each in held.to_pylist()
+        row["id"]: frozenset(type_.casefold() for type_ in (row["type"], *row["types"])) for row in held.to_pylist()
     }
-    return [(each["start"], each["end"], types_of[each["entity_id"]]) for each in found.to_pylist()]
+    return [(row["start"], row["end"], types_of[row["entity_id"]]) for row in found.to_pylist()]
 
 
 @per_index

@@ -1,4 +1,4 @@
-"""A graph whose nodes and edges are texts, and the two tables it is told in."""
+"""A graph whose nodes and edges are texts, and its form as two CSV tables."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ EDGE_HEADER = ("src", "edge_attr", "dst")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A header and rows, as long as it. As a string it is CSV, every line ended by one line feed."""
+    """A header and rows of the same length. Its string form is CSV with line feeds."""
 
     rows: tuple[tuple[str, ...], ...]
 
@@ -46,12 +46,12 @@ class TextualGraph:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """The number of the node at which each edge begins, in the order of the edges."""
+        """The source node of each edge."""
         return tuple(edge.source for edge in self.edges)
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """The number of the node at which each edge ends, in the order of the edges."""
+        """The target node of each edge."""
         return tuple(edge.target for edge in self.edges)
 
     def to_text(self) -> str:
@@ -63,9 +63,9 @@ class TextualGraph:
         return f"{nodes}\n{edges}"
 
     def tables(self) -> "tuple[Table, Table]":
-        """Return the table of the nodes and that of the edges, each with its header."""
+        """Return the table of nodes and the table of edges, with their headers."""
         nodes = ((str(number), text) for number, text in enumerate(self.nodes))
-        edges = ((str(each.source), each.text, str(each.target)) for each in self.edges)
+        edges = ((str(edge.source), edge.text, str(edge.target)) for edge in self.edges)
         return Table((NODE_HEADER, *nodes)), Table((EDGE_HEADER, *edges))
 
     def part(self, nodes: Sequence[int], edges: Sequence[int]) -> "TextualGraph":
@@ -85,7 +85,7 @@ class TextualGraph:
 
 
 def from_text(text: str) -> TextualGraph:
-    """The graph that `TextualGraph.to_text` told, also where nodes are numbered otherwise than 0, 1, 2, ...
+    """Return the graph that `TextualGraph.to_text` wrote; nodes may have other numbers than 0, 1, 2, ...
 
     The table of edges begins at its header; numbers of nodes may be any words, as long as edges use the same ones.
     Raises `ValueError`, showing the row, where a table has another header, a row another number of fields, or an edge

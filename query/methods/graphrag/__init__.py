@@ -1,1 +1,1 @@
-"""Graphrag."""
+"""The methods of GraphRAG: global, local, DRIFT and naive vector search."""

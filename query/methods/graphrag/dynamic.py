@@ -15,7 +15,7 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.map_input import Selected, accounted, passages_instead
+from conspectus.query.methods.graphrag.map_input import Selected, passages_instead, selection_step
 from conspectus.query.question.scope import closeness_to_whole, is_about_the_whole
 from conspectus.query.reader.material import Unit, report_units, sources
 from conspectus.query.types import Step
@@ -26,7 +26,7 @@ from conspectus.storage.records import Community
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """The communities by their first appearance: each lies within its parent, and children share nothing."""
+    """The communities by first level of appearance; a child lies within its parent, and siblings are disjoint."""
 
     parent: Mapping[str, str | None]
     children: Mapping[str, tuple[str, ...]]
@@ -38,23 +38,25 @@ class Hierarchy:
 
 
 def hierarchy_of(communities: Sequence[Community]) -> Hierarchy:
-    """Return the hierarchy of a table, in which one that is not divided stands once a level."""
-    first = {each.id: each.same_as or each.id for each in communities}
+    """Return the hierarchy of the community table, where an undivided community is repeated on every level."""
+    first = {community.id: community.same_as or community.id for community in communities}
     parent = {
-        each.id: first[each.parent_id] if each.parent_id else None for each in communities if each.same_as is None
+        community.id: first[community.parent_id] if community.parent_id else None
+        for community in communities
+        if community.same_as is None
     }
     children: defaultdict[str, list[str]] = defaultdict(list)
     for id_, above in parent.items():
         if above is not None:
             children[above].append(id_)
-    return Hierarchy(parent, {id_: tuple(each) for id_, each in children.items()})
+    return Hierarchy(parent, {id_: tuple(below) for id_, below in children.items()})
 
 
 class Descent:
-    """One walk from the roots down. `frontier` is what is to be judged next, and empty at the end."""
+    """One descent from the roots. `frontier` are the communities to be rated next; it is empty at the end."""
 
     def __init__(self, hierarchy: Hierarchy, reported: Collection[str]) -> None:
-        """Begin at the roots; communities outside `reported` have no report and are walked through."""
+        """Start at the roots; communities outside `reported` have no report and are passed through."""
         self._hierarchy = hierarchy
         self._reported = reported
         self._chosen: dict[str, None] = {}
@@ -62,9 +64,10 @@ class Descent:
         self._open(hierarchy.roots)
 
     def judged(self, relevant: Collection[str]) -> None:
-        """Go on below those of the frontier that are relevant; where nothing is so far, below all of it.
+        """Descend below the relevant communities of the frontier; below all of it if none was relevant so far.
 
-        What is relevant is selected in place of what it lies in, so no two selected communities share an entity.
+        A relevant community replaces the selected community that contains it, so that no two selected communities
+        share an entity.
         """
         found = [id_ for id_ in self.frontier if id_ in relevant]
         for id_ in found:
@@ -76,7 +79,7 @@ class Descent:
         self._open([child for id_ in (found if self._chosen else self.frontier) for child in self._below(id_)])
 
     def selected(self) -> tuple[str, ...]:
-        """Return what is selected by now."""
+        """Return the communities selected so far."""
         return tuple(self._chosen)
 
     def _below(self, id_: str) -> tuple[str, ...]:
@@ -99,51 +102,51 @@ _BEST = 5
 
 
 class Rater(Protocol):
-    """Says how relevant reports are."""
+    """Rates the relevance of reports."""
 
     async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
-        """Return for each report its relevance, 0 to 5, or the error that left it unrated."""
+        """Return the relevance of each report, 0 to 5, or the error that left it unrated."""
         ...
 
-    def is_about_the_whole(self, question: str) -> bool:
-        """Return whether all roots are wanted, without a walk."""
+    def is_about_the_whole(self, _question: str, /) -> bool:
+        """Return whether the roots answer the question, so that no descent is needed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRater:
-    """Has a model rate each report in a call of its own."""
+    """Rates with a language model, one call per report."""
 
     context: Context
     model: LanguageModel
 
     async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
         """Return the model's ratings."""
-        return await gather_settled(self._rated(question, each) for each in units)
+        return await gather_settled(self._rated(question, unit) for unit in units)
 
-    def is_about_the_whole(self, question: str) -> bool:
-        """Return False: the model judges each report."""
+    def is_about_the_whole(self, _question: str, /) -> bool:
+        """Return False: the model rates the roots like any other report."""
         return False
 
     async def _rated(self, question: str, unit: Unit) -> float:
         message = Message("user", render("query/global_rate_report", report=unit.text, question=question))
         request = Request((message,), STEP, sources=sources(self.context, [unit]))
-        return float(await ask_choice(self.model, request, [str(each) for each in range(_BEST + 1)]))
+        return float(await ask_choice(self.model, request, [str(number) for number in range(_BEST + 1)]))
 
 
 @dataclass(frozen=True, slots=True)
-class ClosenessRater:
-    """Stands in for a model: five times the cosine of the question with the report."""
+class SimilarityRater:
+    """Rates without a language model: five times the cosine of question and report."""
 
     context: Context
 
     async def rate(self, question: str, units: Sequence[Unit]) -> list[float | ModelError]:
-        """Return the ratings by closeness."""
+        """Return the ratings by similarity."""
         vector = self.context.embedder.embed_query(question)[np.newaxis]
-        cosines = self.context.index.vectors("reports").scores(vector, np.array([each.row for each in units]))[0]
-        return [_BEST * max(0.0, float(each)) for each in cosines]
+        cosines = self.context.index.vectors("reports").scores(vector, np.array([unit.row for unit in units]))[0]
+        return [_BEST * max(0.0, float(cosine)) for cosine in cosines]
 
-    def is_about_the_whole(self, question: str) -> bool:
+    def is_about_the_whole(self, question: str, /) -> bool:
         """Return whether the question is nearer to a typical one about a whole corpus than to any report."""
         if not is_about_the_whole(self.context, question):
             return False
@@ -153,16 +156,16 @@ class ClosenessRater:
 
 
 class DynamicReports:
-    """The reports that a walk down the hierarchy selects."""
+    """Selects reports by a descent through the hierarchy."""
 
     def __init__(self, context: Context, rater: Rater) -> None:
         self._context = context
         self._rater = rater
 
-    async def select(self, question: str) -> Selected:
-        """Return relevant reports none of whose parts is relevant; no entity is covered by two of them.
+    async def select(self, question: str, /) -> Selected:
+        """Return the relevant reports without a relevant child; no entity is covered by two of them.
 
-        One that could not be rated counts as relevant. ModelError where none could be.
+        A report that could not be rated counts as relevant. ModelError if none could be rated.
         """
         context = self._context
         threshold = context.settings.global_search.dynamic_threshold
@@ -172,14 +175,16 @@ class DynamicReports:
         descent = Descent(_hierarchy(context), reports)
         if self._rater.is_about_the_whole(question):
             roots = tuple(reports[id_] for id_ in descent.frontier)
-            return Selected(roots, (accounted("the question is about the whole: the roots have", "reports", roots),))
+            return Selected(
+                roots, (selection_step("the question is about the whole: the roots have", "reports", roots),)
+            )
         rated, tokens, levels = 0, 0, 0
         failures: list[ModelError] = []
         while descent.frontier:
             units = [reports[id_] for id_ in descent.frontier]
             ratings = await self._rater.rate(question, units)
-            failures += [each for each in ratings if isinstance(each, ModelError)]
-            rated, tokens, levels = rated + len(units), tokens + sum(each.n_tokens for each in units), levels + 1
+            failures += [rating for rating in ratings if isinstance(rating, ModelError)]
+            rated, tokens, levels = rated + len(units), tokens + sum(unit.n_tokens for unit in units), levels + 1
             if len(failures) == rated:
                 raise failures[0]
             descent.judged(
@@ -192,7 +197,7 @@ class DynamicReports:
         chosen = tuple(reports[id_] for id_ in descent.selected())
         lost = f"; {len(failures)} could not be rated and count as relevant" if failures else ""
         walked = Step("rate", f"{rated} reports of {tokens} tokens on {levels} levels{lost}")
-        return Selected(chosen, (walked, accounted("the walk selected", "reports", chosen)))
+        return Selected(chosen, (walked, selection_step("the walk selected", "reports", chosen)))
 
 
 @per_index

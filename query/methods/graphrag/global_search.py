@@ -18,7 +18,7 @@ from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answering import assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.dynamic import ClosenessRater, DynamicReports, ModelRater
+from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
@@ -240,7 +240,7 @@ def open_level_search(name: str, context: Context, model: LanguageModel | None, 
 
 def open_dynamic_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
     """Return global search over the reports that dynamic community selection finds relevant."""
-    rater = ModelRater(context, model) if model else ClosenessRater(context)
+    rater = ModelRater(context, model) if model else SimilarityRater(context)
     return _search(name, context, model, DynamicReports(context, rater))
 
 

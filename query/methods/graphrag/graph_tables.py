@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lists:
-    """A list of numbers for each of n owners: those of owner i are `values[starts[i]:starts[i + 1]]`, ascending."""
+    """A ragged array: the numbers of owner i of n are `values[starts[i]:starts[i + 1]]`, ascending."""
 
     starts: Rows
     values: Rows
 
     @classmethod
     def of_pairs(cls, n_owners: int, owners: Rows, values: Rows) -> "Lists":
-        """Return the lists of these pairs; the order of the pairs leaves no trace."""
+        """Return the lists of pairs, whatever the order of the pairs."""
         order = np.lexsort((values, owners))
         starts = np.zeros(n_owners + 1, np.int64)
         np.cumsum(np.bincount(owners, minlength=n_owners), out=starts[1:])
@@ -41,13 +41,13 @@ class Lists:
         return self.values[self.starts[owner] : self.starts[owner + 1]]
 
     def pairs(self, owners: Rows) -> tuple[Rows, Rows]:
-        """Return (places in `owners`, values): the lists of some owners, one behind the other."""
+        """Return (positions in `owners`, values): the concatenated lists of some owners."""
         counts, entries = gather(self.starts, owners)
         return np.repeat(np.arange(len(owners)), counts), self.values[entries]
 
 
 class Knowledge:
-    """The entities, relations and claims of an index by row, and what they touch."""
+    """The entities, relations and claims of an index by row, joined with each other and with chunks."""
 
     def __init__(self, context: Context) -> None:
         index = context.index
@@ -56,14 +56,16 @@ class Knowledge:
         self.claims: list[Claim] = index.rows(Claim)
         self.reports: list[Report] = index.rows(Report)
         self._chunks = context.chunks
-        self.entity_row = {each.id: row for row, each in enumerate(self.entities)}
-        self.chunk_row = {each.id: row for row, each in enumerate(self._chunks)}
-        ends = [(self.entity_row[each.source_id], self.entity_row[each.target_id]) for each in self.relations]
+        self.entity_row = {entity.id: row for row, entity in enumerate(self.entities)}
+        self.chunk_row = {chunk.id: row for row, chunk in enumerate(self._chunks)}
+        ends = [
+            (self.entity_row[relation.source_id], self.entity_row[relation.target_id]) for relation in self.relations
+        ]
         self.ends: Rows = np.array(ends, np.int64).reshape(-1, 2)
-        """(relations, 2): the rows of the entities that each joins."""
-        self.weights = np.array([each.weight for each in self.relations], np.float64)
-        self.degrees = np.array([each.degree for each in self.entities], np.float64)
-        self.frequencies = np.array([each.frequency for each in self.entities], np.float64)
+        """(relations, 2): the entity rows of source and target."""
+        self.weights = np.array([relation.weight for relation in self.relations], np.float64)
+        self.degrees = np.array([entity.degree for entity in self.entities], np.float64)
+        self.frequencies = np.array([entity.frequency for entity in self.entities], np.float64)
         rows = np.arange(len(self.relations))
         self.relations_of = Lists.of_pairs(len(self.entities), self.ends.ravel(), np.repeat(rows, 2))
         self.claims_of = self._claims_of()
@@ -73,21 +75,21 @@ class Knowledge:
         self._mention_start = mentions.column("start").fill_null(-1).to_numpy().astype(np.int64)
         self._mention_end = mentions.column("end").fill_null(-1).to_numpy().astype(np.int64)
         self._entity_mentions = _owned(mentions.column("entity_id"), list(self.entity_row))
-        self._relation_mentions = _owned(mentions.column("relation_id"), [each.id for each in self.relations])
+        self._relation_mentions = _owned(mentions.column("relation_id"), [relation.id for relation in self.relations])
         self.chunks_of_entity = self._chunks_of(self._entity_mentions)
         self.chunks_of_relation = self._chunks_of(self._relation_mentions)
-        self.chunk_of_claim = np.array([self.chunk_row[each.chunk_id] for each in self.claims], np.int64)
+        self.chunk_of_claim = np.array([self.chunk_row[claim.chunk_id] for claim in self.claims], np.int64)
 
     def spans_of_entity(self, row: int, chunks: Rows) -> tuple[Span, ...]:
-        """Return where an entity stands in some chunks; a mention without a place is its chunk as a whole."""
+        """Return the mentions of an entity in some chunks; a mention without offsets is the whole chunk."""
         return self._spans(self._entity_mentions.of(row), chunks)
 
     def spans_of_relation(self, row: int, chunks: Rows) -> tuple[Span, ...]:
-        """Return where a relation is stated in some chunks."""
+        """Return the mentions of a relation in some chunks."""
         return self._spans(self._relation_mentions.of(row), chunks)
 
     def span_of_claim(self, row: int) -> Span:
-        """Return where a claim stands."""
+        """Return the quote of a claim."""
         claim, chunk = self.claims[row], int(self.chunk_of_claim[row])
         return span_in(self._chunks[chunk], claim.start, claim.end)
 
@@ -102,7 +104,7 @@ class Knowledge:
         return tuple(span_in(self._chunks[row], start, end) for row, start, end in sorted(set(places)))
 
     def _chunks_of(self, mentions: Lists) -> Lists:
-        """Return the chunks behind mentions, each once an owner."""
+        """Return the distinct chunks of the mentions of each owner."""
         owners = np.repeat(np.arange(len(mentions.starts) - 1), np.diff(mentions.starts))
         pairs = np.unique(np.stack([owners, self._mention_chunk[mentions.values]], axis=1), axis=0)
         return Lists.of_pairs(len(mentions.starts) - 1, pairs[:, 0], pairs[:, 1])
@@ -110,25 +112,25 @@ class Knowledge:
     def _claims_of(self) -> Lists:
         pairs = [
             (self.entity_row[id_], row)
-            for row, each in enumerate(self.claims)
-            for id_ in dict.fromkeys((each.subject_id, each.object_id))
+            for row, claim in enumerate(self.claims)
+            for id_ in dict.fromkeys((claim.subject_id, claim.object_id))
             if id_ is not None and id_ in self.entity_row
         ]
         return _lists(len(self.entities), pairs)
 
     def _of_communities(self, communities: Sequence[Community]) -> tuple[Lists, Lists]:
-        """Return the reports that each entity lies in, and the relations inside of each report's community."""
-        report_row = {each.community_id: row for row, each in enumerate(self.reports)}
-        relation_row = {each.id: row for row, each in enumerate(self.relations)}
-        told = [(report_row[each.id], each) for each in communities if each.id in report_row]
-        entities = [(self.entity_row[id_], row) for row, each in told for id_ in each.entity_ids]
-        relations = [(row, relation_row[id_]) for row, each in told for id_ in each.relation_ids]
+        """Return the reports that cover each entity, and the relations inside the community of each report."""
+        report_row = {report.community_id: row for row, report in enumerate(self.reports)}
+        relation_row = {relation.id: row for row, relation in enumerate(self.relations)}
+        reported = [(report_row[community.id], community) for community in communities if community.id in report_row]
+        entities = [(self.entity_row[id_], row) for row, community in reported for id_ in community.entity_ids]
+        relations = [(row, relation_row[id_]) for row, community in reported for id_ in community.relation_ids]
         return _lists(len(self.entities), entities), _lists(len(self.reports), relations)
 
 
 @per_index
 def knowledge_of(context: Context) -> Knowledge:
-    """Return what the index knows, read on first use."""
+    """Return the joined tables of an index, read on first use."""
     return Knowledge(context)
 
 
@@ -138,14 +140,14 @@ def _lists(n_owners: int, pairs: Sequence[tuple[int, int]]) -> Lists:
 
 
 def _owned(column: "pa.ChunkedArray", ids: Sequence[str]) -> Lists:
-    """Return for each id the rows of the table in which the column holds it."""
+    """Return for each id the rows of the table whose column has it."""
     owners = _rows_of(column, ids)
     held = np.flatnonzero(owners >= 0)
     return Lists.of_pairs(len(ids), owners[held], held)
 
 
 def _rows_of(column: "pa.ChunkedArray", ids: Sequence[str]) -> Rows:
-    """Return the place of each value in `ids`, -1 where it is null or not there."""
+    """Return the position of each value in `ids`; -1 if it is null or absent."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -155,14 +157,14 @@ def _rows_of(column: "pa.ChunkedArray", ids: Sequence[str]) -> Rows:
 
 
 _PLACES = 8
-"""Passages in which an entity or a relation is looked up: the best for the question that hold it."""
+"""The number of passages whose sentences may state an entity or a relation: the best for the question."""
 
 _UNTYPED = frozenset({CONCEPT, "TITLE", "NAME"})
-"""What an entity has for a type where extraction knows none."""
+"""Types that say nothing: extraction without a model assigns them."""
 
 
 class RecordUnits:
-    """Makes units of records. `order` ranks passages: of a record that many state, the first of them are cited."""
+    """Makes units of records. `order` ranks passages: a record is cited from the first that state it."""
 
     def __init__(self, context: Context, knowledge: Knowledge, order: Rows) -> None:
         self._context = context
@@ -179,34 +181,34 @@ class RecordUnits:
     def relation_line(self, row: int) -> str:
         """Return a relation with its ends and description."""
         relation = self._known.relations[row]
-        source, target = (self._known.entities[each].name for each in self._known.ends[row])
+        source, target = (self._known.entities[end].name for end in self._known.ends[row])
         joined = f"{source} {relation.predicate} {target}" if relation.predicate else f"{source}, {target}"
         return _line(joined, relation.description)
 
     def claim_line(self, row: int) -> str:
-        """Return a claim with whom it is about, its kind, whether it holds, and when."""
+        """Return a claim with its subject and object, type, status and dates."""
         claim = self._known.claims[row]
         about = ", ".join(name for id_ in (claim.subject_id, claim.object_id) if (name := self._name(id_)))
-        when = " to ".join(dict.fromkeys(each for each in (claim.start_date, claim.end_date) if each))
+        when = " to ".join(dict.fromkeys(date for date in (claim.start_date, claim.end_date) if date))
         facts = ", ".join(filter(None, (claim.type, claim.status, when)))
         return _line(f"{about} ({facts})" if facts else about, claim.description)
 
     def entity(self, row: int, text: str, n_tokens: int) -> Unit:
-        """Return an entity; it is stated by the sentences that its name stands in."""
+        """Return an entity; the sentences with its name state it."""
         entity, chunks = self._known.entities[row], self._known.chunks_of_entity.of(row)
         best = self._best(chunks)
         stated = self._stated(self._known.spans_of_entity(row, best))
         return Unit(entity, row, entity.name, text, n_tokens, 1.0, self._ids(chunks), stated)
 
     def relation(self, row: int, text: str, n_tokens: int) -> Unit:
-        """Return a relation; it is stated by its evidence."""
+        """Return a relation; the sentences of its evidence state it."""
         relation: Relation = self._known.relations[row]
         best = self._best(self._known.chunks_of_relation.of(row))
         stated = self._stated(self._known.spans_of_relation(row, best))
         return Unit(relation, row, relation.predicate, text, n_tokens, 1.0, relation.chunk_ids, stated)
 
     def claim(self, row: int, text: str, n_tokens: int) -> Unit:
-        """Return a claim; it is stated by its quote."""
+        """Return a claim; the sentences of its quote state it."""
         claim: Claim = self._known.claims[row]
         stated = self._stated([self._known.span_of_claim(row)])
         return Unit(claim, row, claim.type, text, n_tokens, 1.0, (claim.chunk_id,), stated)
@@ -224,13 +226,13 @@ class RecordUnits:
         return np.array(order[:_PLACES], np.int64)
 
     def _stated(self, spans: Sequence[Span]) -> tuple[Statement, ...]:
-        """Return the sentences that the spans touch, each once; a mention without a place is its whole passage."""
+        """Return the distinct sentences that overlap the spans."""
         found: dict[Statement, None] = {}
         for span in spans:
-            for each in self._sentences_of(self._known.chunk_row[span.chunk_id]):
-                place = each.spans[0]
+            for sentence in self._sentences_of(self._known.chunk_row[span.chunk_id]):
+                place = sentence.spans[0]
                 if place.start < span.end and span.start < place.end:
-                    found[each] = None
+                    found[sentence] = None
         return tuple(found)
 
     def _sentences_of(self, row: int) -> tuple[Statement, ...]:

@@ -1,7 +1,10 @@
-"""Local search: an answer about particular things, from all that the index knows of them.
+"""Local search: an answer about particular entities, from everything that the index knows of them.
 
-GraphRAG's way: the question is mapped to entities, and what is known of these (reports on their communities, relations,
-claims, text) fills one window, from which one call answers.
+After GraphRAG's local search: the question is linked to entities (`local_selection.py`); reports of their communities,
+the records of the graph and passages (`graph_tables.py`) fill one window, from which one call answers.
+
+Reports take at most `local_search.report_share` of the token budget, text at least `local_search.text_share`, records
+what remains in between. An item that does not fit is skipped and the next one tried; only the best passage is cut.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,19 +18,19 @@ from conspectus.query.methods.graphrag.graph_tables import RecordUnits
 from conspectus.query.methods.graphrag.local_selection import LocalSelection, Ranked
 from conspectus.query.reader.cited_answer import write
 from conspectus.query.reader.extractive import quote_evidence
-from conspectus.query.reader.material import ScoredUnit, Unit, cut, evidence, passage_unit
+from conspectus.query.reader.material import ScoredUnit, Unit, cut_tokens, evidence, passage_unit
 from conspectus.query.types import Answer, Evidence, Say, ScoredReport, Step
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Community
 from conspectus.storage.text.tokens import count_each, count_tokens
 
 _MOST_UNITS = 999
-"""Numbers in citations have up to three digits."""
+"""Citation numbers have up to three digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One kind of material: how many there were, how many were kept, and the tokens of these."""
+    """One kind of material: the number of candidates, the number that fit, and the tokens of these."""
 
     name: str
     considered: int
@@ -37,7 +40,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class LocalContext:
-    """One text of `n_tokens` in which unit i stands under the number i + 1."""
+    """The window: one text of `n_tokens` in which unit i has the number i + 1."""
 
     text: str
     n_tokens: int
@@ -48,7 +51,7 @@ class LocalContext:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """Something that may be shown: what stands behind its mark, and how it becomes a unit."""
+    """An item that may be shown: the text behind its mark, and a function that makes its unit."""
 
     text: str
     n_tokens: int
@@ -57,7 +60,7 @@ class _Candidate:
 
 
 def local_context(context: Context, selection: LocalSelection) -> LocalContext:
-    """Return what a question's selection gives, within `local_search.context_tokens`."""
+    """Fill the window of a selection, within `local_search.context_tokens`."""
     settings = context.settings.local_search
     limit = settings.context_tokens
     records = int(limit * (1 - settings.report_share - settings.text_share) + 1e-6)
@@ -67,16 +70,16 @@ def local_context(context: Context, selection: LocalSelection) -> LocalContext:
     for name, candidates in _records(context, selection):
         filling.add(name, candidates, records - (filling.n_tokens - before), "\n")
     passages = _passages(context, selection)
-    passages[:1] = [filling.shortened("Passages", each, limit) for each in passages[:1]]
+    passages[:1] = [filling.shortened("Passages", passage, limit) for passage in passages[:1]]
     filling.add("Passages", passages, limit - filling.n_tokens, "\n\n")
-    trace = (*selection_trace(selection), Step("context", filling.told()))
+    trace = (*selection_trace(selection), Step("context", filling.summary()))
     return LocalContext(
         "\n\n".join(filling.blocks), filling.n_tokens, tuple(filling.units), tuple(filling.sections), trace
     )
 
 
 def selection_trace(selection: LocalSelection) -> tuple[Step, ...]:
-    """Return the step that says which entities were linked, and how."""
+    """Return the trace step with the linked entities."""
     known, linked = selection.knowledge, selection.entities
     named = [known.entities[row].name for row in linked.rows.tolist() if row in set(selection.named.tolist())]
     near = len(linked.rows) - len(named)
@@ -84,7 +87,7 @@ def selection_trace(selection: LocalSelection) -> tuple[Step, ...]:
 
 
 class _Filling:
-    """Takes material section by section and numbers it."""
+    """Fills a window section by section and numbers the units."""
 
     def __init__(self) -> None:
         self.blocks: list[str] = []
@@ -93,15 +96,15 @@ class _Filling:
         self.n_tokens = 0
 
     def add(self, name: str, candidates: Sequence[_Candidate], limit: int, between: str) -> None:
-        """Take what fits into `limit` tokens with its heading."""
+        """Add the candidates that fit into `limit` tokens, with a heading."""
         heading = f"{name}:"
         used, shown = count_tokens(heading), []
-        for each in candidates:
+        for candidate in candidates:
             number = len(self.units) + 1
-            cost = each.n_tokens + _mark_tokens(number)
-            if each.n_tokens and number <= _MOST_UNITS and used + cost <= limit:
-                shown.append(f"[{number}]{each.text}")
-                self.units.append(ScoredUnit(each.unit(), each.score))
+            cost = candidate.n_tokens + _mark_tokens(number)
+            if candidate.n_tokens and number <= _MOST_UNITS and used + cost <= limit:
+                shown.append(f"[{number}]{candidate.text}")
+                self.units.append(ScoredUnit(candidate.unit(), candidate.score))
                 used += cost
         if shown:
             self.blocks.append(f"{heading}{between}{between.join(shown)}")
@@ -109,17 +112,18 @@ class _Filling:
             self.sections.append(Section(name, len(candidates), len(shown), used))
 
     def shortened(self, name: str, candidate: _Candidate, limit: int) -> _Candidate:
-        """Return what of a candidate fits behind a heading: the best passage is shown even where it is too long."""
+        """Cut a candidate to what fits: the best passage is shown even if it is too long."""
         room = limit - self.n_tokens - count_tokens(f"{name}:") - _mark_tokens(len(self.units) + 1)
         if candidate.n_tokens <= room:
             return candidate
-        text = cut(candidate.text, room)
+        text = cut_tokens(candidate.text, room)
         return replace(candidate, text=text, n_tokens=count_tokens(text))
 
-    def told(self) -> str:
-        """Return what was kept, in words."""
+    def summary(self) -> str:
+        """Return what the window contains, in words."""
         parts = [
-            f"{each.kept} of {each.considered} {each.name.lower()}, {each.n_tokens} tokens" for each in self.sections
+            f"{section.kept} of {section.considered} {section.name.lower()}, {section.n_tokens} tokens"
+            for section in self.sections
         ]
         return "; ".join(parts) or "nothing"
 
@@ -141,7 +145,7 @@ def _reports(context: Context, selection: LocalSelection) -> list[_Candidate]:
 
 
 def _records(context: Context, selection: LocalSelection) -> Iterator[tuple[str, list[_Candidate]]]:
-    """Yield the sections of records in the order in which they are taken."""
+    """Yield the sections of records in the order in which they fill the window."""
     units = RecordUnits(context, selection.knowledge, selection.chunks.rows)
     weights = selection.knowledge.weights
 
@@ -203,13 +207,13 @@ STEP = "local"
 
 
 class LocalRetriever:
-    """The passages of local search: those that hold what the question is about, or are near to it."""
+    """Retrieves the passages of local search: those that mention linked entities or are similar to the question."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` best passages, and the reports, entities, relations and claims that belong to the question."""
+        """Return the `k` best passages, and the reports, entities, relations and claims of the linked entities."""
         if not self._context.chunks:
             return Evidence(trace=(Step("local", "the index holds no chunk"),))
         selection = LocalSelection(self._context, question)
@@ -236,7 +240,7 @@ class LocalRetriever:
 
 
 def find_context(context: Context, question: str) -> LocalContext:
-    """Return what local search reads for a question; nothing where the index holds no chunk."""
+    """Return the window of local search for a question; an empty one if the index has no chunks."""
     if not context.chunks:
         return LocalContext("", 0, (), (), (Step("local", "the index holds no chunk"),))
     return local_context(context, LocalSelection(context, question))

@@ -1,9 +1,9 @@
-"""What belongs to a question in the graph: entities, then their relations, claims, reports and passages.
+"""The selection of local search: entities of the question, then their relations, claims, reports and passages.
 
-The local search of GraphRAG maps a question to entities and ranks all else by what it has to do with them. What is
-added here: entities that stand in the question by name come first, relations that lead away are ranked by their
-closeness to the question too, and passages near to the question are candidates even where no entity leads to them,
-so that nothing that was indexed is out of reach.
+GraphRAG's local search links a question to entities and ranks everything else by its relation to them. Three things are
+added here: entities named in the question come first; relations to unlinked entities are also ranked by similarity to
+the question; and passages similar to the question are candidates even if they mention no linked entity, so that
+everything that was indexed can be found.
 """
 
 from dataclasses import dataclass
@@ -18,15 +18,15 @@ from conspectus.storage.arrays import Floats, Ints, Rows
 from conspectus.storage.community_level import level_number
 from conspectus.storage.settings import LocalSettings
 
-_HELD = 0.5
-"""What the entities that a passage holds count for, where closeness to the question counts up to 1."""
+_MENTIONED = 0.5
+"""The weight of the linked entities that a passage mentions; similarity to the question counts up to 1."""
 _STATED = 0.05
-"""What each relation between linked entities counts for that a passage states."""
+"""The weight of a relation between linked entities that a passage states."""
 _TITLED = 0.3
-"""What it counts for that the question names a passage by its title."""
+"""The weight of a title that the question names."""
 _NEAR = 0.3
 _SHARPNESS = 4
-"""An entity found by embedding weighs 0.3 of its cosine to the fourth power, one that the question names 1."""
+"""An entity found by embedding weighs 0.3 times its cosine to the fourth power; one that the question names, 1."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Ranked:
 
 
 class LocalSelection:
-    """What belongs to one question; each part is worked out when it is asked for."""
+    """The selection of one question; its parts are computed on first use."""
 
     def __init__(self, context: Context, question: str) -> None:
         self._context = context
@@ -49,14 +49,14 @@ class LocalSelection:
 
     @cached_property
     def named(self) -> Rows:
-        """The entities that stand in the question by name, the rarest first."""
+        """The entities that the question names, the rarest first."""
         rows = np.array(self._question.linker.entities(self._question.links), np.int64)
         ordered: Rows = rows[np.lexsort((rows, self.knowledge.frequencies[rows]))]
         return ordered
 
     @cached_property
     def entities(self) -> Ranked:
-        """The linked entities: those named, then those whose names are nearest in meaning."""
+        """The linked entities: those named, then those nearest by embedding."""
         count = self._settings.entities
         named = self.named[:count]
         cosines, near = self._context.index.vectors("entities").search(self._vector, count + len(named))
@@ -66,7 +66,7 @@ class LocalSelection:
 
     @cached_property
     def inner_relations(self) -> Rows:
-        """The relations between two linked entities: by weight, then by the degrees of both ends."""
+        """The relations between two linked entities, by weight, then by the degrees of both ends."""
         rows = self._touching[self._linked_ends == 2]
         ordered: Rows = rows[np.lexsort((rows, -self._degrees(rows), -self.knowledge.weights[rows]))]
         return ordered
@@ -75,8 +75,8 @@ class LocalSelection:
     def outer_relations(self) -> Rows:
         """The best relations of linked entities to others.
 
-        Others that several linked entities lead to come first; then those whose weight times closeness to the
-        question is highest; then by the degrees of both ends.
+        First those to entities that several linked entities share; then by weight times cosine with the question; then
+        by the degrees of both ends.
         """
         known, rows = self.knowledge, self._touching[self._linked_ends == 1]
         inside = np.isin(known.ends[rows], self.entities.rows)
@@ -99,39 +99,39 @@ class LocalSelection:
 
     @cached_property
     def reports(self) -> Ranked:
-        """The reports that linked entities lie in: by how many they hold, then by rating.
+        """The reports of the linked entities, by the number of linked entities they cover, then by rating.
 
-        For each entity it is the report of its finest community on `local_search.level` or above that has one.
+        An entity counts for the report of its finest community on `local_search.level` or a coarser level.
         """
         known = self.knowledge
         deepest = level_number(self._settings.level)
-        held: dict[int, int] = {}
+        covered: dict[int, int] = {}
         for entity in self.entities.rows.tolist():
             rows = known.reports_of.of(entity).tolist()
             if rows:
                 best = min(rows, key=lambda row: _distance(known.reports[row].level, deepest))
-                held[best] = held.get(best, 0) + 1
-        order = sorted(held, key=lambda row: (-held[row], -known.reports[row].rating, row))
-        return Ranked(np.array(order, np.int64), np.array([held[row] for row in order], np.float64))
+                covered[best] = covered.get(best, 0) + 1
+        order = sorted(covered, key=lambda row: (-covered[row], -known.reports[row].rating, row))
+        return Ranked(np.array(order, np.int64), np.array([covered[row] for row in order], np.float64))
 
     @cached_property
     def chunks(self) -> Ranked:
-        """The passages that hold linked entities or are near to the question, best first, ties by row.
+        """The passages that mention linked entities or are similar to the question, best first, ties by row.
 
-        The score is the closeness to the question in words and meaning (1 for the nearest), plus the linked entities
-        that a passage holds, each the less the more passages hold it, plus the relations between them that it states,
-        plus something where the question names it by its title.
+        The score is the similarity to the question in words and meaning (1 for the most similar passage), plus weights
+        for the linked entities that the passage mentions (divided by the square root of their frequency), for the
+        relations between them that it states, and for a title that the question names.
         """
         known, entities = self.knowledge, self.entities
         near = text_scores(self._context, self._question)
         weights = entities.scores / np.sqrt(1 + known.frequencies[entities.rows])
-        places, holding = known.chunks_of_entity.pairs(entities.rows)
+        places, mentioning = known.chunks_of_entity.pairs(entities.rows)
         _, stating = known.chunks_of_relation.pairs(self.inner_relations)
         titled = self._titled
-        rows = np.unique(np.concatenate([near.rows, holding, stating, titled]))
+        rows = np.unique(np.concatenate([near.rows, mentioning, stating, titled]))
         scores = np.zeros(len(rows))
         scores[np.searchsorted(rows, near.rows)] += near.scores / max(near.scores.max(initial=0.0), 1e-9)
-        np.add.at(scores, np.searchsorted(rows, holding), _HELD * weights[places])
+        np.add.at(scores, np.searchsorted(rows, mentioning), _MENTIONED * weights[places])
         np.add.at(scores, np.searchsorted(rows, stating), _STATED)
         scores[np.searchsorted(rows, titled)] += _TITLED
         order = np.lexsort((rows, -scores))
@@ -140,14 +140,14 @@ class LocalSelection:
 
     @property
     def _titled(self) -> Rows:
-        """The passages of titles that stand in the question; a title that many have says nothing."""
+        """The passages of titles that the question names, except titles that many passages share."""
         most = int(self._context.index.manifest.settings["walk_graph"]["most_owners"])
-        ids = {id_ for each in self._question.links.names if len(each.chunk_ids) <= most for id_ in each.chunk_ids}
+        ids = {id_ for name in self._question.links.names if len(name.chunk_ids) <= most for id_ in name.chunk_ids}
         return np.array(sorted(self.knowledge.chunk_row[id_] for id_ in ids), np.int64)
 
     @cached_property
     def _touching(self) -> Rows:
-        """The relations of linked entities, each once."""
+        """The distinct relations of linked entities."""
         return np.unique(self.knowledge.relations_of.pairs(self.entities.rows)[1])
 
     @property
@@ -161,5 +161,5 @@ class LocalSelection:
 
 
 def _distance(level: int, deepest: int) -> tuple[bool, int]:
-    """Order levels for an entity: the deepest allowed and those above it, then what is deeper."""
+    """Sort key of levels: from the deepest allowed upwards, then the deeper ones."""
     return level > deepest, abs(level - deepest)

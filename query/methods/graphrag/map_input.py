@@ -1,4 +1,4 @@
-"""Which reports or passages a question about the whole is answered over."""
+"""The input of global search: which reports or passages an answer is made over."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,43 +13,43 @@ from conspectus.storage.index import per_index
 from conspectus.storage.records import Community
 
 _FIRST_LOOK = 64
-"""Passages looked for at first; more where a window holds them all."""
+"""The number of passages searched first; more if a window holds them all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """What was selected, and how."""
+    """The selected units, and the steps that selected them."""
 
     units: tuple[Unit, ...]
     trace: tuple[Step, ...]
 
     @property
     def n_tokens(self) -> int:
-        """The tokens of all together."""
-        return sum(each.n_tokens for each in self.units)
+        """The tokens of all units."""
+        return sum(unit.n_tokens for unit in self.units)
 
 
 class Selector(Protocol):
-    """Chooses what an answer is made over."""
+    """Selects the units that an answer is made over."""
 
-    async def select(self, question: str) -> Selected:
+    async def select(self, _question: str, /) -> Selected:
         """Return reports of which no two cover the same entity, or passages."""
         ...
 
 
 class LevelReports:
-    """All reports of one level of the hierarchy, `c0` the coarsest; the deepest one where `level` is deeper."""
+    """Selects all reports of one level of the hierarchy; of the deepest level if `level` is deeper."""
 
     def __init__(self, context: Context, level: Level) -> None:
         self._context = context
         self._level = level_number(level)
 
-    async def select(self, question: str) -> Selected:
-        """Return the reports of the communities of the level, which is a partition of all entities."""
+    async def select(self, question: str, /) -> Selected:
+        """Return the reports of the level; its communities partition the entities."""
         communities = self._context.index.rows(Community)
-        level = min(self._level, max((each.level for each in communities), default=0))
-        ids = {each.same_as or each.id for each in communities if each.level == level}
-        units = tuple(each for id_, each in report_units(self._context).items() if id_ in ids)
+        level = min(self._level, max((community.level for community in communities), default=0))
+        ids = {community.same_as or community.id for community in communities if community.level == level}
+        units = tuple(report_unit for id_, report_unit in report_units(self._context).items() if id_ in ids)
         if not units and self._context.narrowed:
             return await passages_instead(
                 self._context, question, f"level {level_name(level)} has no report that may be read"
@@ -59,36 +59,36 @@ class LevelReports:
             if level != self._level
             else ""
         )
-        return Selected(units, (accounted(f"level {level_name(level)} has", "reports", units, shallower),))
+        return Selected(units, (selection_step(f"level {level_name(level)} has", "reports", units, shallower),))
 
 
 class EveryPassage:
-    """All chunks: the condition TS of GraphRAG (Edge et al. 2024, section 3.2)."""
+    """Selects all chunks: the condition TS of GraphRAG (Edge et al. 2024, section 3.2)."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
-    async def select(self, question: str) -> Selected:
+    async def select(self, _question: str, /) -> Selected:
         """Return every chunk of the index, whatever the question."""
         units = _passage_units(self._context)
-        return Selected(units, (accounted("the index has", "passages", units),))
+        return Selected(units, (selection_step("the index has", "passages", units),))
 
 
 async def passages_instead(context: Context, question: str, why: str) -> Selected:
-    """Return every passage in place of reports: what a narrowed index has too little of is summed up nowhere."""
+    """Return every passage instead of reports, for a filtered index whose reports may not be read."""
     found = await EveryPassage(context).select(question)
     return Selected(found.units, (Step("global", f"{why}: the passages are read, as ts does"), *found.trace))
 
 
 class NearestPassages:
-    """The chunks nearest to the question, as many as one call holds: the condition SS, naive vector search."""
+    """Finds as many of the nearest chunks as one call holds: the condition SS, naive vector search."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._limit = context.settings.global_search.context_tokens
 
     def nearest(self, question: str) -> tuple[list[ScoredUnit], Step]:
-        """Return chunks by the cosine of their best window, nearest first, and the step that says how many."""
+        """Return chunks by the cosine of their best window, nearest first, and the step of the trace."""
         context = self._context
         vector = context.embedder.embed_query(question)[np.newaxis]
         k = _FIRST_LOOK
@@ -98,13 +98,13 @@ class NearestPassages:
             units = window.units if window else ()
             if k >= context.index.manifest.rows["chunks"] or len(units) < len(rows[0]):
                 scored = [ScoredUnit(unit, float(cosine)) for unit, cosine in zip(units, cosines[0], strict=False)]
-                return scored, accounted("one call holds the", "nearest passages", units)
+                return scored, selection_step("one call holds the", "nearest passages", units)
             k *= 4
 
 
-def accounted(what: str, plural: str, units: tuple[Unit, ...], note: str = "") -> Step:
-    """Return the step that says how many units there are and how many tokens they have."""
-    return Step("global", f"{what} {len(units)} {plural}, {sum(each.n_tokens for each in units)} tokens{note}")
+def selection_step(what: str, plural: str, units: tuple[Unit, ...], note: str = "") -> Step:
+    """Return the trace step with the number of units and their tokens."""
+    return Step("global", f"{what} {len(units)} {plural}, {sum(unit.n_tokens for unit in units)} tokens{note}")
 
 
 @per_index

@@ -1,4 +1,4 @@
-"""The map of a map-reduce: notes that a model takes of one window, each scored and with what it rests on."""
+"""The map step of global search: a model takes scored notes from each window (Edge et al. 2024, section 3.1.6)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
-from conspectus.query.reader.material import ScoredUnit, Unit, Window, cut, sources
+from conspectus.query.reader.material import ScoredUnit, Unit, Window, cut_tokens, sources
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.text.tokens import count_tokens
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,7 +27,7 @@ class Point(BaseModel):
 
 
 class Points(BaseModel):
-    """All that it says of one window."""
+    """The reply for one window."""
 
     points: list[Point]
 
@@ -45,8 +45,13 @@ class Note:
 class Notes:
     """The notes of all windows, most helpful first.
 
-    `unhelpful` counts points of score zero, `baseless` those that name no report of their window, `dropped` the numbers
-    that name none, `cut_off` replies of which only a part came, and `failures` are the calls that gave nothing.
+    Attributes:
+        notes: The notes.
+        unhelpful: The number of points with score zero.
+        baseless: The number of points that name no report of their window.
+        dropped: The number of report numbers that name none.
+        cut_off: The number of replies that ended early; their complete points count.
+        failures: The errors of calls without a usable reply.
     """
 
     notes: tuple[Note, ...]
@@ -58,9 +63,9 @@ class Notes:
 
 
 async def take_notes(context: Context, model: LanguageModel, question: str, windows: Sequence[Window]) -> Notes:
-    """Return the notes of all windows, which are read in parallel; ModelError where every call fails."""
-    replies = await gather_settled(_points(context, model, question, each) for each in windows)
-    failures = tuple(each for each in replies if isinstance(each, ModelError))
+    """Return the notes of all windows, one call per window, in parallel; ModelError if every call fails."""
+    replies = await gather_settled(_points(context, model, question, window) for window in windows)
+    failures = tuple(reply for reply in replies if isinstance(reply, ModelError))
     if failures and len(failures) == len(windows):
         raise failures[0]
     notes: list[Note] = []
@@ -72,7 +77,7 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
         cut_off += not whole
         for point in points.points:
             numbers = dict.fromkeys(point.reports)
-            units = tuple(window.units[each - 1] for each in numbers if 1 <= each <= len(window.units))
+            units = tuple(window.units[number - 1] for number in numbers if 1 <= number <= len(window.units))
             text = " ".join(point.description.split())
             dropped += len(numbers) - len(units)
             if not point.score or not text:
@@ -81,12 +86,12 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
                 baseless += 1
             else:
                 notes.append(Note(text, point.score, units))
-    notes.sort(key=lambda each: (-each.score, each.text))
+    notes.sort(key=lambda note: (-note.score, note.text))
     return Notes(tuple(notes), unhelpful, baseless, dropped, cut_off, failures)
 
 
 async def _points(context: Context, model: LanguageModel, question: str, window: Window) -> tuple[Points, bool]:
-    """Return the points of a window, and whether that is all of them."""
+    """Return the points of a window, and whether the reply is complete."""
     most = str(context.settings.global_search.map_words)
     message = Message("user", render("query/global_map", reports=window.text, question=question, words=most))
     try:
@@ -100,7 +105,7 @@ async def _points(context: Context, model: LanguageModel, question: str, window:
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Notes as one text within a token limit, in which unit i is cited as i + 1."""
+    """Notes as one text within a token limit, in which unit i has the number i + 1."""
 
     text: str
     n_tokens: int
@@ -108,34 +113,34 @@ class Material:
     units: tuple[Unit, ...]
 
     def scored(self) -> list[ScoredUnit]:
-        """Return the units with the score of the best note on each, best first."""
+        """Return the units with the score of their best note, best first."""
         best: dict[str, int] = {}
         for note in self.notes:
             for unit in note.units:
                 best[unit.id] = max(best.get(unit.id, 0), note.score)
-        scored = [ScoredUnit(each, best[each.id]) for each in self.units]
-        return sorted(scored, key=lambda each: (-each.score, each.unit.id))
+        scored = [ScoredUnit(unit, best[unit.id]) for unit in self.units]
+        return sorted(scored, key=lambda scored_unit: (-scored_unit.score, scored_unit.unit.id))
 
 
 def material_of(notes: Sequence[Note], limit: int) -> Material:
-    """Return the first notes that `limit` tokens hold together, each with the numbers of its units behind it.
+    """Return the first notes that fit into `limit` tokens, each followed by the numbers of its units.
 
-    The numbers are given in the order in which units are first named; a first note that is too long is cut.
+    Units are numbered in the order in which notes name them. If the first note does not fit, it is cut.
     """
     numbers: dict[str, int] = {}
     units: list[Unit] = []
     lines: list[str] = []
     used = 0
     for note in notes:
-        fresh = [each for each in note.units if each.id not in numbers]
-        known = {**numbers, **{each.id: len(units) + place for place, each in enumerate(fresh, start=1)}}
-        marks = "".join(f"[{known[each.id]}]" for each in note.units)
+        fresh = [unit for unit in note.units if unit.id not in numbers]
+        known = {**numbers, **{unit.id: len(units) + place for place, unit in enumerate(fresh, start=1)}}
+        marks = "".join(f"[{known[unit.id]}]" for unit in note.units)
         line = f"- {note.text} {marks}"
         tokens = count_tokens(line)
         if used + tokens > limit:
             if lines:
                 break
-            line = f"- {cut(note.text, limit - count_tokens(f'- {marks}'))} {marks}"
+            line = f"- {cut_tokens(note.text, limit - count_tokens(f'- {marks}'))} {marks}"
             tokens = count_tokens(line)
         lines.append(line)
         used += tokens

@@ -1,6 +1,6 @@
 from itertools import pairwise
 
-from conspectus.query.reader.material import cut, filled, pack, shuffled
+from conspectus.query.reader.material import cut_tokens, filled, pack, shuffled
 from conspectus.storage.text.tokens import count_tokens
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,8 +44,8 @@ def test_more_units_than_marks_have_digits_for_go_into_another_window() -> None:
 
 @given(WORDS, st.integers(0, 50))
 def test_what_is_cut_is_a_beginning(text: str, limit: int) -> None:
-    assert text.startswith(cut(text, limit))
-    assert count_tokens(cut(text, limit)) <= limit
+    assert text.startswith(cut_tokens(text, limit))
+    assert count_tokens(cut_tokens(text, limit)) <= limit
 
 
 def test_the_order_depends_on_seed_and_texts_alone() -> None:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.reader.short_answer import short_answer, wanted
+from conspectus.query.reader.short_answer import expected_answer, short_answer
 from conspectus.query.types import Answer
 from conspectus.storage.records import Span
 from conspectus.storage.text.sentences import sentence_spans
@@ -48,7 +48,7 @@ def test_what_the_question_says_is_no_answer(sample_context: Context) -> None:
     [("how tall is it", "a 13"), ("How many are there?", "about 1,200 of"), ("What year was it?", "in 1987.")],
 )
 def test_patterns_find_what_stands_there(question: str, example: str) -> None:
-    kind = wanted(question)
+    kind = expected_answer(question)
     assert kind
     assert kind.pattern
     found = kind.pattern.search(example)

@@ -10,7 +10,7 @@ import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods.graphrag.dynamic import ClosenessRater, DynamicReports, ModelRater
+from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
 from conspectus.query.methods.graphrag.map_input import Selected
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Report
@@ -91,7 +91,7 @@ def test_what_could_not_be_rated_is_kept(context: Context, tmp_path: Path) -> No
 
 
 def test_without_a_model_closeness_rates(context: Context) -> None:
-    selector = DynamicReports(context, ClosenessRater(context))
+    selector = DynamicReports(context, SimilarityRater(context))
     near = asyncio.run(selector.select(QUESTION))
     entities = covered(context, near)
     assert len(entities) == len(set(entities)) > 0
