@@ -45,7 +45,7 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected answer of a question: names of these types, else of the substitute types, or matches of a pattern."""
+    """The expected answer of a question: names of some types, else of substitute types, or matches of a pattern."""
 
     types: frozenset[str] = frozenset()
     stand_ins: frozenset[str] = frozenset()
