@@ -20,7 +20,7 @@ from conspectus.query.context import Context
 from conspectus.query.methods.hipporag import hipporag
 from conspectus.query.methods.hipporag.graph import open_memory
 from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2
-from conspectus.query.methods.ppr.ppr import PprRetriever
+from conspectus.query.methods.ppr.ppr import rank_passages
 from conspectus.query.types import Step
 from conspectus.storage.arrays import Floats
 from conspectus.storage.graph.adjacency import Adjacency
@@ -55,7 +55,7 @@ class Tally:
 
 def of_ppr(context: Context, question: str) -> Start | None:
     """Return the walk of `ppr`."""
-    found = PprRetriever(context).search(question, TOP)
+    found = rank_passages(context, question, TOP)
     n_chunks = context.index.manifest.rows["chunks"]
     if isinstance(found, Step):
         return None
@@ -64,9 +64,9 @@ def of_ppr(context: Context, question: str) -> Start | None:
 
 def of_hipporag(context: Context, question: str, method: type[HippoRag1] | type[HippoRag2]) -> Start | None:
     """Return the walk of a method of HippoRAG; None where nothing seeds it."""
-    found = asyncio.run(method(context).search(question, TOP))
+    found = asyncio.run(method(context).rank(question, TOP))
     memory = open_memory(context)
-    if not isinstance(found, hipporag.Search):
+    if not isinstance(found, hipporag.MemoryRanking):
         return None
     if method is HippoRag1:
         return Start(found.graph, found.seeds, found.mass, lambda scores: memory.counts.T @ scores)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from conspectus.query.explain.subgraph import subgraph
-from conspectus.query.explain.types import Explained, Explanation, Node, Path
+from conspectus.query.explain.types import Explained, Explanation, Node, Path, path_graph
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
 from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
@@ -144,7 +143,7 @@ def explanation_json(explanation: Explanation) -> dict[str, Any]:
         "question": explanation.question,
         "method": explanation.method,
         "formula": explanation.formula,
-        "passages": [{**asdict(passage), "graph": asdict(subgraph(passage))} for passage in explanation.passages],
+        "passages": [{**asdict(passage), "graph": asdict(path_graph(passage))} for passage in explanation.passages],
         "trace": [asdict(step) for step in explanation.trace],
     }
 

@@ -11,8 +11,7 @@ from html import escape
 from itertools import pairwise
 
 from conspectus.pipelines.readers.filenames import visible
-from conspectus.query.explain.subgraph import Placed, subgraph
-from conspectus.query.explain.types import Explained, Explanation
+from conspectus.query.explain.types import Explained, Explanation, LayeredNode, path_graph
 from conspectus.render.layered_layout import layered
 from conspectus.storage.errors import UsageError
 
@@ -83,7 +82,7 @@ def _reason(found: Explanation) -> str:
 
 def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
     """Return the picture of one passage that begins at a height, its right edge and its lower edge."""
-    graph = subgraph(passage)
+    graph = path_graph(passage)
     names = [node.node.name for node in graph.nodes]
     most = max((edge.mass for edge in graph.edges), default=1.0)
     # The question stands in the first column, as node 0.
@@ -144,7 +143,7 @@ def _drawn(line: _Line, source: _Point, passed: Sequence[_Point], end: _Point) -
     )
 
 
-def _box(placed: Placed, at: _Point, rank: int | None, explained: bool) -> str:
+def _box(placed: LayeredNode, at: _Point, rank: int | None, explained: bool) -> str:
     name = f"{rank}. {placed.node.name}" if rank else placed.node.name
     is_passage = placed.node.kind == "passage"
     below = placed.why or placed.node.kind

@@ -1,23 +1,22 @@
 """Explaining a result: for each passage what its score is made of, and for walks the paths that led to it."""
 
+import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 
 from conspectus.query.context import Context
-from conspectus.query.explain.baselines import by_meaning, by_ranks, by_words
 from conspectus.query.explain.hipporag import MemoryExplainer, open_memory_walk
 from conspectus.query.explain.ppr import WalkExplainer, open_walk
-from conspectus.query.explain.types import Explained, Explanation
+from conspectus.query.explain.types import Explained, Explanation, Part
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
-from conspectus.query.types import Evidence, Step
+from conspectus.query.methods.baselines import RRF_CONSTANT, RRF_DEPTH, Bm25Retriever, DenseRetriever, HybridRetriever
+from conspectus.query.question.question import open_question
+from conspectus.query.types import Evidence, Passage, Step
 from conspectus.storage.errors import UsageError
 
-_SUMS: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[tuple[Evidence, list[Explained]]]]]] = {
-    "bm25": ("the sum over the question's words", by_words),
-    "dense": ("cosine", by_meaning),
-    "hybrid": ("bm25 + dense", by_ranks),
-}
+_BASELINES = ("bm25", "dense", "hybrid")
 _MEMORIES = ("ppr:hipporag1", "ppr:hipporag2")
-EXPLAINED = ("ppr", *_MEMORIES, *_SUMS)
+EXPLAINED = ("ppr", *_MEMORIES, *_BASELINES)
 """The methods that can be explained."""
 
 
@@ -59,10 +58,10 @@ async def explain(
         memory = await open_memory_walk(context, method, question, k, paths)
         if isinstance(memory, MemoryExplainer):
             return _walked(memory, memory.found.trace, question, method, k, passage, chunk)
-        _, found = await by_meaning(context, question, k)  # what it falls back to
+        _, found = await _by_meaning(context, question, k)  # what it falls back to
         return Explanation(question, method, "cosine", tuple(_chosen(found, passage, chunk)), memory.trace)
-    formula, work = _SUMS[method]
-    evidence, found = await work(context, question, k)
+    formula, explain_baseline = _EXPLAIN_BASELINE[method]
+    evidence, found = await explain_baseline(context, question, k)
     return Explanation(question, method, formula, tuple(_chosen(found, passage, chunk)), evidence.trace)
 
 
@@ -91,3 +90,52 @@ def _chosen(found: Sequence[Explained], passage: int | None, chunk: str | None) 
         which = f"passage {passage}" if chunk is None else f"chunk {chunk!r}"
         raise UsageError(f"{which} is not in the result, which has {len(found)} passages; raise k or ask otherwise")
     return wanted
+
+
+async def _by_words(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
+    """Return what BM25 finds; the parts of a score are those of the question's words."""
+    found = await Bm25Retriever(context).retrieve(question, k)
+    counts = Counter(open_question(context, question).content_words.split())
+    scores = {word: context.bm25.scores(word) * count for word, count in counts.items()}
+
+    def parts(passage: Passage) -> tuple[Part, ...]:
+        row = context.chunk_rows[passage.chunk_id]
+        held = sorted(((float(each[row]), word) for word, each in scores.items() if each[row] > 0), reverse=True)
+        return tuple(Part(word, value, "a word of the question") for value, word in held)
+
+    return found, _ranked(found, {each.chunk_id: parts(each) for each in found.passages})
+
+
+async def _by_meaning(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
+    """Return what dense retrieval finds; a score is a cosine."""
+    found = await DenseRetriever(context).retrieve(question, k)
+    return found, _ranked(
+        found, {each.chunk_id: (Part("cosine", each.score, "with the question"),) for each in found.passages}
+    )
+
+
+async def _by_ranks(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
+    """Return what both together find; the parts of a score are those of the two ranks."""
+    found, words, meaning = await asyncio.gather(
+        HybridRetriever(context).retrieve(question, k),
+        Bm25Retriever(context).retrieve(question, max(k, RRF_DEPTH)),
+        DenseRetriever(context).retrieve(question, max(k, RRF_DEPTH)),
+    )
+    parts: dict[str, list[Part]] = {}
+    for name, ranking in (("bm25", words), ("dense", meaning)):
+        for rank, each in enumerate(ranking.passages, start=1):
+            part = Part(name, 1 / (RRF_CONSTANT + rank), f"rank {rank}, with score {each.score:.4f}")
+            parts.setdefault(each.chunk_id, []).append(part)
+    return found, _ranked(found, {id_: tuple(each) for id_, each in parts.items()})
+
+
+def _ranked(found: Evidence, parts: dict[str, tuple[Part, ...]]) -> list[Explained]:
+    return [Explained(rank, each, parts[each.chunk_id]) for rank, each in enumerate(found.passages, start=1)]
+
+
+_EXPLAIN_BASELINE: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[tuple[Evidence, list[Explained]]]]]] = {
+    "bm25": ("the sum over the question's words", _by_words),
+    "dense": ("cosine", _by_meaning),
+    "hybrid": ("bm25 + dense", _by_ranks),
+}
+"""The formula of a baseline, and what finds and explains its passages."""

@@ -7,9 +7,9 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.explain.labels import Naming
 from conspectus.query.explain.types import Explained, Hop, Node, Part, Path
-from conspectus.query.methods.hipporag.facts import told
 from conspectus.query.methods.hipporag.graph import Memory, open_memory
-from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, Search
+from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, MemoryRanking
+from conspectus.query.methods.hipporag.query_nodes import fact_sentences
 from conspectus.query.types import Evidence
 from conspectus.storage.arrays import Ints
 from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
@@ -35,7 +35,7 @@ class MemoryExplainer:
 
     context: Context
     method: str
-    found: Search
+    found: MemoryRanking
     most_paths: int
 
     @property
@@ -131,7 +131,7 @@ class MemoryExplainer:
         if seed >= self._memory.n_phrases:
             return "every passage begins with a little, the nearest to the question with most"
         of_seed = self.found.facts[(self._memory.facts[self.found.facts] == seed).any(axis=1)]
-        return f"near to the question: {'; '.join(told(self.context, of_seed))}"
+        return f"near to the question: {'; '.join(fact_sentences(self.context, of_seed))}"
 
     def _edge(self, source: int, end: int) -> str:
         """Return what joins two neighbours, as a verb from the first to the second."""
@@ -159,5 +159,5 @@ async def open_memory_walk(
     context: Context, method: str, question: str, k: int, most_paths: int
 ) -> MemoryExplainer | Evidence:
     """Return what explains a ranking of HippoRAG, or what was found instead where nothing seeds its walk."""
-    found = await _OF_METHOD[method](context).search(question, k)
+    found = await _OF_METHOD[method](context).rank(question, k)
     return found if isinstance(found, Evidence) else MemoryExplainer(context, method, found, most_paths)

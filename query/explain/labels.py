@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.explain.types import Node
-from conspectus.query.methods.ppr.ppr import Search
+from conspectus.query.methods.ppr.ppr import PprRanking
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question
 from conspectus.storage.index import per_index
@@ -46,12 +46,12 @@ class Naming:
             return f"is named {_listed(named)} in"
         return "is linked with"
 
-    def why(self, seed: int, question: str, found: Search) -> str:
+    def why(self, seed: int, question: str, found: PprRanking) -> str:
         """Return why the walk begins at a seed."""
         if seed >= self._n_chunks:
             return f"the question names {_quoted(self.node(seed).name)}"
         id_ = self._context.chunks[seed].id
-        names = [each.name for each in found.linked.names if id_ in each.chunk_ids]
+        names = [each.name for each in found.question.links.names if id_ in each.chunk_ids]
         if names:
             return f"the question names {_listed(names)}"
         return f"near to the question: {self._nearness(seed, question)}"

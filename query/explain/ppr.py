@@ -7,7 +7,7 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.explain.labels import Naming
 from conspectus.query.explain.types import Explained, Hop, Part, Path
-from conspectus.query.methods.ppr.ppr import FORMULA, PprRetriever, Search
+from conspectus.query.methods.ppr.ppr import FORMULA, PprRanking, rank_passages
 from conspectus.query.types import Step
 from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
 
@@ -21,7 +21,7 @@ class WalkExplainer:
 
     context: Context
     question: str
-    found: Search
+    found: PprRanking
     trace: tuple[Step, ...]
     naming: Naming
     most_paths: int
@@ -33,7 +33,7 @@ class WalkExplainer:
 
     def best(self, k: int) -> list[int]:
         """Return the rows of the `k` best passages."""
-        return [int(row) for row in self.found.pool.rows[self.found.order()[:k]]]
+        return [int(row) for row in self.found.candidates.rows[self.found.order()[:k]]]
 
     def explained(self, row: int) -> Explained:
         """Return what carried a chunk up, or what kept it from being ranked."""
@@ -42,7 +42,7 @@ class WalkExplainer:
         mass = float(walk.scores[at[0]]) if len(at) else 0.0
         paths = self._paths(row, mass) if mass > 0 else []
         shares = [each.mass / mass for each in paths]
-        place = np.flatnonzero(self.found.pool.rows == row)
+        place = np.flatnonzero(self.found.candidates.rows == row)
         ranked = len(place) > 0
         rank = int(np.flatnonzero(self.found.order() == place[0])[0]) + 1 if ranked else None
         return Explained(
@@ -52,7 +52,7 @@ class WalkExplainer:
             mass=mass,
             told=min(sum(shares), 1.0),
             paths=tuple(self._path(each, share) for each, share in zip(paths, shares, strict=True)),
-            note="" if ranked else f"not among the {len(self.found.pool.rows)} passages that were ranked",
+            note="" if ranked else f"not among the {len(self.found.candidates.rows)} passages that were ranked",
         )
 
     def _paths(self, row: int, mass: float) -> list[MassPath]:
@@ -75,33 +75,34 @@ class WalkExplainer:
         return Path(naming.why(path.nodes[0], self.question, self.found), tuple(hops), share)
 
     def _parts(self, place: int, mass: float) -> tuple[Part, ...]:
-        found, pairs, hop = self.found, self.found.pool.pairs, self.found.hop
-        gain, joint, proof = float(hop.gain[place]), float(pairs.joint[place]), float(found.pool.proof[place])
-        beside, with_ = self._name(pairs.joint_with[place]), self._name(pairs.proof_with[place])
-        asked = self._asked_again(int(hop.by[place]))
-        near = float(found.pool.prior[place]) - mass
+        """Return the terms of FORMULA for one candidate."""
+        ranking, candidates, hop = self.found, self.found.candidates, self.found.hop
+        pairs = candidates.pairs
+        gain, joint, titles = float(hop.gain[place]), float(pairs.joint[place]), float(candidates.titles[place])
+        partner, joined = self._name(pairs.joint_with[place]), self._name(pairs.titles_with[place])
+        rewritten = self._rewritten(int(hop.by[place]))
+        text = float(candidates.prior[place]) - mass
+        no_titles = "not counted, or joined with none"
         return (
             Part("walk", mass, _WALK),
-            Part("near", near, "a small share for passages near in words and meaning"),
-            Part("led", float(found.led[place]), f"where the second hop leads{asked}"),
-            Part("closeness", float(found.pool.closeness[place]), "cosine with the question"),
-            Part("gain", gain, f"closer to it{asked}" if gain > 0 else "no rewritten question is closer to it"),
-            Part("joint", joint, f"what it and {beside} say together" if joint > 0 else "it is linked with none"),
-            Part("alone", float(pairs.alone[place]), "what it says by itself"),
-            Part("proof", proof, f"a title joins it with {with_}" if proof > 0 else "not counted, or joined with none"),
-            Part(
-                "words", float(found.pool.words[place]), "BM25 to the best, counted where the question names no title"
-            ),
+            Part("text", text, "a small share for passages near in words and meaning"),
+            Part("hop", float(ranking.hop_prior[place]), f"where the second hop leads{rewritten}"),
+            Part("closeness", float(candidates.closeness[place]), "cosine with the question"),
+            Part("gain", gain, f"closer to it{rewritten}" if gain > 0 else "no rewritten question is closer to it"),
+            Part("joint", joint, f"the question's share in it and {partner}" if joint > 0 else "linked with no other"),
+            Part("alone", float(pairs.alone[place]), "the question's share in it alone"),
+            Part("titles", titles, f"a title joins it with {joined}" if titles > 0 else no_titles),
+            Part("words", float(candidates.words[place]), "BM25 to the best, where the question names no title"),
         )
 
-    def _asked_again(self, bridge: int) -> str:
-        if bridge < 0:
+    def _rewritten(self, number: int) -> str:
+        if number < 0:
             return ""
-        found = self.found.bridges[bridge]
-        return f', asked as "{found.question}" for {self._row_name(found.first)}'
+        rewrite = self.found.rewrites[number]
+        return f', asked as "{rewrite.question}" for {self._row_name(rewrite.first)}'
 
     def _name(self, place: int) -> str:
-        return self._row_name(int(self.found.pool.rows[place]))
+        return self._row_name(int(self.found.candidates.rows[place]))
 
     def _row_name(self, row: int) -> str:
         return f'"{self.naming.node(row).name}"'
@@ -112,8 +113,7 @@ _WALK = "mass that the walk brought here"
 
 def open_walk(context: Context, question: str, k: int, most_paths: int) -> WalkExplainer | Step:
     """Return what explains the ranking of `ppr` for a question, or the step that says why there is none."""
-    retriever = PprRetriever(context)
-    found = retriever.search(question, k)
-    if isinstance(found, Step):
-        return found
-    return WalkExplainer(context, question, found, retriever.trace(found), Naming(context), most_paths)
+    ranking = rank_passages(context, question, k)
+    if isinstance(ranking, Step):
+        return ranking
+    return WalkExplainer(context, question, ranking, ranking.trace(), Naming(context), most_paths)

@@ -1,5 +1,6 @@
-"""What an explanation is made of."""
+"""What an explanation consists of, and the graph that its paths show."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Literal
 
@@ -71,3 +72,63 @@ class Explanation:
     formula: str
     passages: tuple[Explained, ...]
     trace: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LayeredNode:
+    """A node of paths: the most hops that it is from a seed, and the mass of the paths through it.
+
+    `why` says why the walk begins there, "" where no path does. The passage that is explained comes last of all.
+    """
+
+    node: Node
+    layer: int
+    mass: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PathEdge:
+    """An edge that paths follow from one node (its place in `nodes`) to another, and their mass."""
+
+    source: int
+    end: int
+    words: str
+    mass: float
+
+
+@dataclass(frozen=True, slots=True)
+class PathGraph:
+    """Nodes by layer, in each the one with most mass first, ties by id; edges by the places of their ends."""
+
+    nodes: tuple[LayeredNode, ...]
+    edges: tuple[PathEdge, ...]
+
+
+def path_graph(passage: Explained) -> PathGraph:
+    """Return the part of the graph that the paths to one passage show, in layers."""
+    layer: dict[Node, int] = {}
+    mass: defaultdict[Node, float] = defaultdict(float)
+    why: dict[Node, str] = {}
+    flows: defaultdict[tuple[Node, Node], float] = defaultdict(float)
+    verbs: dict[tuple[Node, Node], str] = {}
+    for path in passage.paths:
+        carried = path.share * passage.mass
+        why.setdefault(path.hops[0].node, path.why)
+        for place, hop in enumerate(path.hops):
+            layer[hop.node] = max(place, layer.get(hop.node, 0))
+            mass[hop.node] += carried
+            if place:
+                ends = (path.hops[place - 1].node, hop.node)
+                flows[ends] += carried
+                verbs[ends] = hop.edge
+    if len(layer) > 1:
+        target = passage.paths[0].hops[-1].node
+        layer[target] = 1 + max(depth for node, depth in layer.items() if node != target)
+    order = sorted(layer, key=lambda node: (layer[node], -mass[node], node.kind, node.id))
+    place_of = {node: place for place, node in enumerate(order)}
+    edges = [PathEdge(place_of[a], place_of[b], verbs[a, b], flow) for (a, b), flow in flows.items()]
+    return PathGraph(
+        tuple(LayeredNode(node, layer[node], mass[node], why.get(node, "")) for node in order),
+        tuple(sorted(edges, key=lambda edge: (edge.source, edge.end))),
+    )

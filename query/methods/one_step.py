@@ -20,7 +20,7 @@ from conspectus.query.abstention import NO_ANSWER, is_unknown
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.query.methods.fasttog.communities import louvain, members, small_graph
 from conspectus.query.methods.fasttog.local_search import neighbourhood
 from conspectus.query.question.tasks import prompt_for

@@ -13,7 +13,6 @@ every function that asks for the same text, so that none of them is computed twi
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial
-from typing import cast
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
@@ -107,7 +106,8 @@ def open_question(context: Context, text: str) -> Question:
 
 @per_index
 def _questions(index: Index) -> Callable[[Embedder, str], Question]:
-    return cast(Callable[[Embedder, str], Question], lru_cache(_MOST_QUESTIONS)(partial(Question, index)))
+    remembered = lru_cache(_MOST_QUESTIONS)(partial(Question, index))
+    return lambda embedder, text: remembered(embedder, text)
 
 
 def span_vectors(context: Context) -> EmbedSpans:

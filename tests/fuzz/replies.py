@@ -16,8 +16,7 @@ from conspectus.query.methods import one_step
 from conspectus.query.methods.fasttog import policy_llm as fasttog_model
 from conspectus.query.methods.graphrag.drift import DriftReply
 from conspectus.query.methods.graphrag.map_step import Points
-from conspectus.query.methods.hipporag.facts import HelpfulFacts
-from conspectus.query.methods.hipporag.question_entities import QuestionEntities
+from conspectus.query.methods.hipporag.query_nodes import HelpfulFacts, QuestionEntities
 from conspectus.query.methods.tog import policy_llm as tog_policy
 from conspectus.storage.errors import ConspectusError
 from pydantic import BaseModel

@@ -1,60 +1,96 @@
-"""What two linked passages say together that neither says alone.
+"""What two linked passages contain of a question that neither contains alone.
 
-A multi-hop question is answered by passages that need each other: one names the bridge, the other is about it. Among
-the best passages of a walk, each is scored by the passages it is linked with.
+A multi-hop question is answered by passages that need each other: one names the bridge entity, the other is about it.
+Among the best passages of a walk, each is scored with the passages that it is linked with.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from conspectus.query.context import Context
+from conspectus.query.question.linking import Links
 from conspectus.storage.arrays import Bools, Floats, Rows
+from conspectus.storage.graph.adjacency import Adjacency
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """What each of n passages makes up with the passages it is linked with, each (n,).
+class PairScores:
+    """The scores of n passages, alone and with the passages that they are linked with, each (n,).
 
-    With cover(S) the share of the question's terms that the passages S hold:
+    With cover(S) the share of the question's terms that the passages S contain:
 
         joint(b) = max over linked a of cover(a, b) fit(a, b)
         alone(b) = cover(b) closeness(b)
-        proof(b) = max over joined a of cover(a, b)
+        titles(b) = max over joined a of cover(a, b)
 
     where fit(a, b) is the length of the question's projection on the plane of both passages' vectors: how well the two
-    together say what the question says. `joint_with` and `proof_with` are the places of the partners a, which mean
+    together match the question's meaning. `joint_with` and `titles_with` are the places of the partners a, which mean
     nothing where the value is 0.
     """
 
     joint: Floats
     joint_with: Rows
     alone: Floats
-    proof: Floats
-    proof_with: Rows
+    titles: Floats
+    titles_with: Rows
 
     @property
     def together(self) -> Floats:
-        """What each passage says by itself or with its best partner."""
+        """The score of each passage by itself or with its best partner, (n,)."""
         total: Floats = np.maximum(self.joint, self.alone)
         return total
 
 
-def pair_parts(
-    closeness: Floats, similarity: Floats, linked: Bools, joined: Bools, held: Floats, weights: Floats
-) -> Pairs:
-    """Return what n passages make up in pairs.
+def score_pairs(
+    closeness: Floats, similarity: Floats, linked: Bools, joined: Bools, contained: Floats, weights: Floats
+) -> PairScores:
+    """Return the pair scores of n passages.
 
-    `closeness` (n,): cosines with the question; `similarity` (n, n): cosines among the passages; `linked` (n, n):
-    which share a name; `joined` (n, n): which are joined by a title, in one's text or of both; both symmetric and
-    false on the diagonal; `held` (n, t): 1 where a passage holds a term of the question; `weights` (t,): the terms'
-    shares, summing to 1.
+    Args:
+        closeness: (n,) cosines with the question.
+        similarity: (n, n) cosines among the passages.
+        linked: (n, n) which share a name; symmetric, false on the diagonal.
+        joined: (n, n) which are joined by a title, in one's text or of both; likewise.
+        contained: (n, t) 1 where a passage contains a term of the question, else 0.
+        weights: (t,) the weights of the terms, which sum to 1.
     """
-    cover = held @ weights
-    union = cover[:, np.newaxis] + cover[np.newaxis, :] - (held * weights) @ held.T
+    cover = contained @ weights
+    union = cover[:, np.newaxis] + cover[np.newaxis, :] - (contained * weights) @ contained.T
     joint = np.where(linked, union * _fit(closeness, similarity), 0.0)
     alone = cover * np.clip(closeness, 0, 1)
     joint_best, joint_with = _best(joint)
-    proof_best, proof_with = _best(np.where(joined, union, 0.0))
-    return Pairs(joint_best, joint_with, alone, proof_best, proof_with)
+    titles_best, titles_with = _best(np.where(joined, union, 0.0))
+    return PairScores(joint_best, joint_with, alone, titles_best, titles_with)
+
+
+def linked_by_names(graph: Adjacency, rows: Rows, question: Links, n_chunks: int) -> Bools:
+    """Return (n, n): which passages share a name edge, or a name that the question does not contain."""
+    from scipy.sparse import csr_array
+
+    degrees, neighbours, _ = graph.edges_of(rows)
+    starts = np.concatenate([[0], np.cumsum(degrees)])
+    in_question = np.array(question.entity_rows, np.int64) + n_chunks
+    counts = np.where(np.isin(neighbours, in_question), 0.0, 1.0)
+    edges = csr_array((counts, neighbours, starts), shape=(len(rows), graph.n_nodes))
+    names = edges[:, n_chunks:]
+    linked: Bools = ((edges[:, rows] + names @ names.T).toarray()) > 0
+    np.fill_diagonal(linked, False)
+    return linked
+
+
+def joined_by_titles(context: Context, graph: Adjacency, rows: Rows) -> Bools:
+    """Return (n, n): which passages of different documents have one title, or one has the other's in its text."""
+    degrees, neighbours, _ = graph.edges_of(rows)
+    place = np.full(graph.n_nodes, -1)
+    place[rows] = np.arange(len(rows))
+    sources, ends = np.repeat(np.arange(len(rows)), degrees), place[neighbours]
+    joined = np.zeros((len(rows), len(rows)), np.bool_)
+    joined[sources[ends >= 0], ends[ends >= 0]] = True
+    documents = np.array([context.chunks[row].document_id for row in rows], dtype=np.str_)
+    titles = np.array([context.titles[id_] for id_ in documents.tolist()], dtype=np.str_)
+    joined |= (titles[:, np.newaxis] == titles[np.newaxis, :]) & (titles != "")
+    joined &= documents[:, np.newaxis] != documents[np.newaxis, :]
+    return joined
 
 
 def _best(values: Floats) -> tuple[Floats, Rows]:
@@ -65,7 +101,7 @@ def _best(values: Floats) -> tuple[Floats, Rows]:
 
 
 def _fit(closeness: Floats, similarity: Floats) -> Floats:
-    """Return (n, n) the length of a unit question's projection on the plane of each two passages' unit vectors.
+    """Return (n, n) the length of a unit question's projection on the plane of every two passages' unit vectors.
 
     With cosines x, y to the question and g between the two, its square is (x² + y² - 2 x y g) / (1 - g²).
     """

@@ -1,195 +1,274 @@
 """Passages by personalised PageRank over names and passages: evidence that takes several hops.
 
-The road of HippoRAG (Gutierrez et al. 2024, section 2.3): link the question to nodes, let a walk spread from them,
-read off the passages. What differs, each by measurement (DECISIONS.md): the graph has precise name edges beside
-vague occurrence edges (storage/graph/walk_graph.py), passages near in words and meaning seed the walk besides the
-names (seeds.py), the best passages are ranked again in linked pairs (pairs.py), and what the first of them name is
-asked about in a second hop (bridges.py).
+The method follows HippoRAG (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): link the question to nodes of a
+graph, let a random walk with restart spread from them, and rank passages by where it spends its time. `rank_passages`
+tells it from top to bottom:
+
+1. *Links.* Titles and entities that the question names (question/linking.py).
+2. *Personalization vector.* Their nodes, and the passages nearest in words and meaning (seeds.py).
+3. *Walk.* Personalised PageRank from this vector (storage/graph/pagerank.py).
+4. *Candidates.* The passages with the largest score of the walk.
+5. *Pairs.* Two linked passages are scored together for what of the question both contain (pairs.py).
+6. *Second hop.* The question is asked again with names from the first passages (second_hop.py).
+7. *Final ranking.* FORMULA.
+
+What differs from the paper, each chosen by measurement (DECISIONS.md): the graph has precise name edges beside vague
+occurrence edges (pipelines/steps/walk_graph.py), passages seed the walk besides entities, and steps 5 and 6.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.methods.ppr.candidates import best_chunks, led_mass, priors, with_others
-from conspectus.query.methods.ppr.links import joined_by_titles, linked_by_names
-from conspectus.query.methods.ppr.pairs import Pairs, pair_parts
-from conspectus.query.methods.ppr.second_hop import Bridge, First, SecondHop, find_bridges, second_hop
-from conspectus.query.methods.ppr.seeds import TextScores, personalization, text_scores, walk_from
-from conspectus.query.question.linking import Links
+from conspectus.query.methods.ppr.pairs import PairScores, joined_by_titles, linked_by_names, score_pairs
+from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, SecondHop, rewrite_question, second_hop
+from conspectus.query.methods.ppr.seeds import TextScores, margins, personalization, share, text_scores
 from conspectus.query.question.question import Question, open_question
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.arrays import Floats, Rows
-from conspectus.storage.graph.pagerank import PageRank
+from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 
+_TEXT_PRIOR = 0.003
+"""Prior of the passage nearest in words and meaning, so that it is among the candidates; others have less (power 4)."""
+_HOP_PRIOR = 0.06
+"""Prior that the passages of the second hop share, as if the walk had reached them."""
+_HOP_PASSAGES = 5
+"""Passages that share it."""
 _FLOOR = 1e-6
-"""Walk score of a passage that the walk did not reach."""
+"""Prior of a passage that the walk did not reach."""
 _PAIR_WEIGHT = 4.0
-"""Weight of what passages say (alone, in pairs, after a second hop) against the walk. Fitted: docs/retrieval.md."""
-_PROOF_WEIGHT = 3.0
+"""Weight of how well passages match the question (alone, in pairs, after a second hop), against the walk. Fitted:
+docs/retrieval.md."""
+_TITLES_WEIGHT = 3.0
 _WORDS_WEIGHT = 0.5
-"""What a title that joins two passages, and words, count for where no title in the question leads anywhere."""
+"""Weights of a title that joins two passages, and of BM25, where the question names no title."""
 _PHRASE_WEIGHT = 0.5
-"""What a phrase of the question counts for, beside its words."""
+"""Weight of a phrase of the question, relative to its words."""
 FORMULA = (
-    f"(walk + near + led + {_FLOOR:g}) * "
+    f"(walk + text + hop + {_FLOOR:g}) * "
     f"exp({_PAIR_WEIGHT:g} * (closeness + gain + max(joint, alone)"
-    f" + {_PROOF_WEIGHT:g} * proof + {_WORDS_WEIGHT:g} * words))"
+    f" + {_TITLES_WEIGHT:g} * titles + {_WORDS_WEIGHT:g} * words))"
 )
-"""How a passage's score is made, in the terms of pool.py, bridges.py and pairs.py; `near` is the tail."""
+"""The score of a passage. Its terms are explained by explain/ppr.py."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
-    """Chunk rows that are ranked, and in step with them (n,) all that the first hop says of them.
+class Candidates:
+    """The n passages that are ranked, and what the first hop gives each of them.
 
-    `prior` is the walk's score and the tail for text, `closeness` the cosine with the question. A title in the question
-    leads the walk; where there is none, `proof` is that of the pairs and `words` the BM25 score, 1 the best of all
-    chunks, and both are 0 where there is one.
+    Attributes:
+        rows: (n,) chunk rows.
+        prior: (n,) the score of the walk, plus a little for passages near in text.
+        closeness: (n,) cosines with the question.
+        pairs: what each contains of the question, alone and with the passages that it is linked with.
+        titles: (n,) the cover with a passage joined by title; 0 where the question names a title, which leads the walk.
+        words: (n,) BM25, 1 the best of all chunks; 0 where the question names a title.
     """
 
     rows: Rows
     prior: Floats
     closeness: Floats
-    pairs: Pairs
-    proof: Floats
+    pairs: PairScores
+    titles: Floats
     words: Floats
 
     @property
-    def said(self) -> Floats:
-        """How much of the question each passage says, by itself or with another."""
-        unled = _PROOF_WEIGHT * self.proof + _WORDS_WEIGHT * self.words
-        said: Floats = self.closeness + self.pairs.together + unled
-        return said
+    def match(self) -> Floats:
+        """How well each passage matches the question, alone or with another, (n,)."""
+        untitled = _TITLES_WEIGHT * self.titles + _WORDS_WEIGHT * self.words
+        total: Floats = self.closeness + self.pairs.together + untitled
+        return total
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
-    """Everything that made one ranking: what it is told by, and explained from.
+class PprRanking:
+    """A ranking with everything that made it, for its trace and its explanation.
 
-    The walk starts at `seeds` with `mass`. In step with the rows of the pool are `hop`, what the bridges say of them,
-    `led`, the mass that the second hop adds to their prior, and `scores`.
+    Attributes:
+        question: the question.
+        near: passages near in words and meaning.
+        seeds: (s,) the nodes of the personalization vector.
+        mass: (s,) its values.
+        walk: the result of PageRank.
+        candidates: the n passages that are ranked.
+        rewrites: the questions of the second hop.
+        hop: what they give each candidate.
+        hop_prior: (n,) what the second hop adds to the prior.
+        scores: (n,) the final scores (FORMULA).
+        text_seeds: most passages that seed the walk by their text.
     """
 
-    asked: Question
+    question: Question
     near: TextScores
     seeds: Rows
     mass: Floats
     walk: PageRank
-    pool: Pool
-    bridges: tuple[Bridge, ...]
+    candidates: Candidates
+    rewrites: tuple[Rewrite, ...]
     hop: SecondHop
-    led: Floats
+    hop_prior: Floats
     scores: Floats
-
-    @property
-    def linked(self) -> Links:
-        """What the question names."""
-        return self.asked.links
+    text_seeds: int
 
     def order(self) -> Rows:
-        """Return the places in the pool, best first, ties by chunk id."""
-        return np.lexsort((self.pool.rows, -self.scores))
+        """Return the places of the candidates, best first, ties by chunk id."""
+        return np.lexsort((self.candidates.rows, -self.scores))
+
+    def trace(self) -> tuple[Step, ...]:
+        """Return the steps of the ranking in words."""
+        links, walk, n_candidates = self.question.links, self.walk, len(self.candidates.rows)
+        titles = ", ".join(name.name for name in links.names) or "no title"
+        return (
+            Step("link", f"the question names {titles}, and {len(links.entity_rows)} entities"),
+            Step("seed", f"{min(len(self.near.rows), self.text_seeds)} passages near in words and meaning"),
+            Step("walk", f"{walk.solver}: {len(walk.nodes)} nodes reached, residual {walk.residual:.1e}"),
+            Step("pairs", f"{n_candidates} passages ranked again with the passages they are linked with"),
+            Step("second hop", self._second_hop()),
+        )
+
+    def _second_hop(self) -> str:
+        if not self.rewrites:
+            return "the first passages contain no name that leads on"
+        best = int(self.hop.by[self.hop.fit.argmax()])
+        above_all = f", above all as {self.rewrites[best].question!r}" if best >= 0 else ""
+        return f"asked again with {len(self.rewrites)} names of the first passages{above_all}"
 
 
 class PprRetriever:
-    """Personalised PageRank, then pairs, then a second hop."""
+    """Retrieves passages by personalised PageRank, pairs of passages and a second hop."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._settings = context.settings.ppr
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` best passages; their scores are only comparable within one question."""
-        found = self.search(question, k)
-        if isinstance(found, Step):
-            return Evidence(trace=(found,))
-        best = found.order()[:k]
-        passages = tuple(self._context.passage(int(found.pool.rows[i]), float(found.scores[i])) for i in best)
-        return Evidence(passages, trace=self.trace(found))
+        """Return the `k` best passages.
 
-    def search(self, question: str, k: int) -> Search | Step:
-        """Return how the passages rank, at least `k` where there are so many, or the step that says why none does."""
-        context, settings = self._context, self._settings
-        n_chunks = context.index.manifest.rows["chunks"]
-        if n_chunks == 0:
-            return Step("ppr", "the index holds no chunk")
-        asked = open_question(context, question)
-        near = text_scores(context, asked)
-        graph = context.index.graph()
-        seeds, mass = personalization(context, graph, asked.links, near, settings.text_seeds)
-        if not mass.sum() > 0:
-            return Step("ppr", "the question names nothing here, and nothing is near to it")
-        walk = walk_from(graph, seeds, mass, settings)
+        Args:
+            question: The question.
+            k: Most passages that are returned.
 
-        first = self._pool(asked, walk, near, best_chunks(walk, near, n_chunks, max(k, settings.pool)))
-        bridges = find_bridges(context, asked, self._firsts(asked, first), settings.bridge_names)
-        reached = with_others(first.rows, (each.holders for each in bridges))
-        pool = self._pool(asked, walk, near, reached) if len(reached) > len(first.rows) else first
-        hop = second_hop(pool.rows, pool.closeness, bridges, self._cosines(bridges, pool.rows))
-        led = led_mass(pool.rows, hop.fit)
-        # exp of log(prior) + weight * (closeness + ...): the order of the sum, as a positive score (FORMULA)
-        scores = (pool.prior + led + _FLOOR) * np.exp(_PAIR_WEIGHT * (pool.said + hop.gain))
-        return Search(asked, near, seeds, mass, walk, pool, tuple(bridges), hop, led, scores)
-
-    def _pool(self, asked: Question, walk: PageRank, near: TextScores, rows: Rows) -> Pool:
-        """Return all that the first hop says of chunk rows."""
-        context = self._context
-        graph = context.index.graph()
-        held = np.concatenate(
-            [asked.terms.contained_in(rows), asked.phrases.contained_in(context, rows, asked.terms)], axis=1
-        )
-        weights = np.concatenate([asked.terms.weights, _PHRASE_WEIGHT * asked.phrases.weights])
-        vectors = context.chunk_vectors.mean_vectors(rows).astype(np.float64)
-        closeness = context.chunk_vectors.scores(asked.vector[np.newaxis], rows)[0].astype(np.float64)
-        pairs = pair_parts(
-            closeness,
-            vectors @ vectors.T,
-            linked_by_names(graph, rows, asked.links, len(context.chunks)),
-            joined_by_titles(context, graph, rows),
-            held,
-            weights / max(weights.sum(), 1e-9),
-        )
-        led = bool(asked.links.names)
-        proof = np.zeros(len(rows)) if led else pairs.proof
-        words = np.zeros(len(rows)) if led else asked.bm25_scores[rows]
-        return Pool(rows, priors(walk, near, rows), closeness, pairs, proof, words)
-
-    def _firsts(self, asked: Question, pool: Pool) -> list[First]:
-        """Return the best passages of the first hop; they stand to the best as the root of their share of its score."""
-        logs = np.log(pool.prior + _FLOOR) + _PAIR_WEIGHT * pool.said
-        best = np.lexsort((pool.rows, -logs))[: self._settings.bridge_passages]
-        held = asked.terms.contained_in(pool.rows[best])
-        return [
-            First(int(pool.rows[place]), float(np.exp((logs[place] - logs.max()) / 2)), asked.terms, holds)
-            for place, holds in zip(best, held, strict=True)
-        ]
-
-    def _cosines(self, bridges: Sequence[Bridge], rows: Rows) -> Floats:
-        """Return (b, n) the cosines of the rewritten questions with chunk rows."""
-        if not bridges:
-            return np.zeros((0, len(rows)))
-        vectors = self._context.embedder.embed_queries([each.question for each in bridges])
-        return self._context.chunk_vectors.scores(vectors, rows).astype(np.float64)
-
-    def trace(self, found: Search) -> tuple[Step, ...]:
-        """Return the steps of a search in words."""
-        linked, near, walk = found.linked, found.near, found.walk
-        named = ", ".join(name.name for name in linked.names) or "no title"
-        return (
-            Step("link", f"the question names {named}, and {len(linked.entity_rows)} entities"),
-            Step("seed", f"{min(len(near.rows), self._settings.text_seeds)} passages near in words and meaning"),
-            Step("walk", f"{walk.solver}: {len(walk.nodes)} nodes reached, residual {walk.residual:.1e}"),
-            Step("pairs", f"{len(found.pool.rows)} passages ranked again with the passages they are linked with"),
-            Step("second hop", _told(found)),
-        )
+        Returns:
+            The passages, best first, ties by chunk id, and the steps. Scores are positive, and comparable only within
+            one question. Without passages where nothing seeds the walk.
+        """
+        ranking = rank_passages(self._context, question, k)
+        if isinstance(ranking, Step):
+            return Evidence(trace=(ranking,))
+        rows, scores = ranking.candidates.rows, ranking.scores
+        best = ranking.order()[:k]
+        passages = tuple(self._context.passage(int(rows[place]), float(scores[place])) for place in best)
+        return Evidence(passages, trace=ranking.trace())
 
 
-def _told(found: Search) -> str:
-    """Return in words which rewritten question led farthest."""
-    if not found.bridges:
-        return "the first passages name nothing that leads on"
-    best = int(found.hop.by[found.hop.fit.argmax()])
-    told = f", above all as {found.bridges[best].question!r}" if best >= 0 else ""
-    return f"asked again with {len(found.bridges)} names of the first passages{told}"
+def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
+    """Return the ranking of passages for a question, or the step that says why there is none.
+
+    Args:
+        context: The index, and `ppr` of its settings.
+        text: The question.
+        k: The candidates are at least `k` passages, where the index has so many.
+    """
+    settings, graph = context.settings.ppr, context.index.graph()
+    n_chunks = context.index.manifest.rows["chunks"]
+    if n_chunks == 0:
+        return Step("ppr", "the index holds no chunk")
+
+    question = open_question(context, text)
+    near = text_scores(context, question)
+    seeds, mass = personalization(context, question.links, near, settings.text_seeds)
+    if not mass.sum() > 0:
+        return Step("ppr", "the question names nothing here, and nothing is near to it")
+    exact = settings.solver == "exact"
+    walk = personalized_pagerank(graph, seeds, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
+
+    rows = best_chunks(walk, near, n_chunks, max(k, settings.pool))
+    candidates = _candidates(context, question, walk, near, rows)
+
+    first = _first_passages(question, candidates, settings.bridge_passages)
+    rewrites = rewrite_question(context, question, first, settings.bridge_names)
+    more = np.setdiff1d(np.concatenate([np.zeros(0, np.int64), *(rewrite.chunks for rewrite in rewrites)]), rows)
+    if len(more):
+        candidates = _candidates(context, question, walk, near, np.concatenate([rows, more]))
+    cosines = _cosines(context, rewrites, candidates.rows)
+    hop = second_hop(candidates.rows, candidates.closeness, rewrites, cosines)
+    hop_prior = second_hop_prior(hop.fit)
+
+    # FORMULA: the order of log(prior) + weight * (closeness + ...), as a positive score
+    prior = candidates.prior + hop_prior + _FLOOR
+    scores = prior * np.exp(_PAIR_WEIGHT * (candidates.match + hop.gain))
+    return PprRanking(
+        question, near, seeds, mass, walk, candidates, tuple(rewrites), hop, hop_prior, scores, settings.text_seeds
+    )
+
+
+def best_chunks(walk: PageRank, near: TextScores, n_chunks: int, count: int) -> Rows:
+    """Return the `count` chunk rows of the largest prior, best first, ties by chunk id."""
+    rows = np.union1d(walk.nodes[walk.nodes < n_chunks], near.rows)
+    return rows[np.argsort(-priors(walk, near, rows), kind="stable")[:count]]  # rows ascend
+
+
+def priors(walk: PageRank, near: TextScores, rows: Rows) -> Floats:
+    """Return the prior of chunk rows: the score of the walk, and a little for those near to the question in text."""
+    by_text = _TEXT_PRIOR * (near.scores / near.scores.max(initial=1e-9)) ** 4
+    total: Floats = _values_at(rows, walk.nodes, walk.scores) + _values_at(rows, near.rows, by_text)
+    return total
+
+
+def second_hop_prior(fit: Floats) -> Floats:
+    """Return (n,) the prior that the second hop gives the best of `fit` (n,), by how far each is above the next."""
+    best, above = margins(np.arange(len(fit)), fit, _HOP_PASSAGES)
+    prior = np.zeros(len(fit))
+    prior[best] = share(_HOP_PRIOR, above)
+    return prior
+
+
+def _candidates(context: Context, question: Question, walk: PageRank, near: TextScores, rows: Rows) -> Candidates:
+    """Return what the first hop gives each of some chunk rows."""
+    graph, terms, phrases = context.index.graph(), question.terms, question.phrases
+    contained = np.concatenate([terms.contained_in(rows), phrases.contained_in(context, rows, terms)], axis=1)
+    weights = np.concatenate([terms.weights, _PHRASE_WEIGHT * phrases.weights])
+    vectors = context.chunk_vectors.mean_vectors(rows).astype(np.float64)
+    closeness = context.chunk_vectors.scores(question.vector[np.newaxis], rows)[0].astype(np.float64)
+    pairs = score_pairs(
+        closeness,
+        vectors @ vectors.T,
+        linked_by_names(graph, rows, question.links, len(context.chunks)),
+        joined_by_titles(context, graph, rows),
+        contained,
+        weights / max(weights.sum(), 1e-9),
+    )
+    named = bool(question.links.names)
+    titles = np.zeros(len(rows)) if named else pairs.titles
+    words = np.zeros(len(rows)) if named else question.bm25_scores[rows]
+    return Candidates(rows, priors(walk, near, rows), closeness, pairs, titles, words)
+
+
+def _first_passages(question: Question, candidates: Candidates, count: int) -> list[FirstPassage]:
+    """Return the best passages of the first hop.
+
+    The weight of each is the square root of its score's share of the best score.
+    """
+    logs = np.log(candidates.prior + _FLOOR) + _PAIR_WEIGHT * candidates.match
+    best = np.lexsort((candidates.rows, -logs))[:count]
+    contained = question.terms.contained_in(candidates.rows[best])
+    return [
+        FirstPassage(int(candidates.rows[place]), float(np.exp((logs[place] - logs.max()) / 2)), own)
+        for place, own in zip(best, contained, strict=True)
+    ]
+
+
+def _cosines(context: Context, rewrites: list[Rewrite], rows: Rows) -> Floats:
+    """Return (q, n) the cosines of q rewritten questions with n chunk rows."""
+    if not rewrites:
+        return np.zeros((0, len(rows)))
+    vectors = context.embedder.embed_queries([rewrite.question for rewrite in rewrites])
+    return context.chunk_vectors.scores(vectors, rows).astype(np.float64)
+
+
+def _values_at(rows: Rows, known: Rows, values: Floats) -> Floats:
+    """Return the value of each row, `known` being ascending; 0 where it is not known."""
+    if not len(known):
+        return np.zeros(len(rows))
+    at = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+    found: Floats = np.where(known[at] == rows, values[at], 0.0)
+    return found

@@ -31,7 +31,7 @@ def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
     (passage,) = found["passages"]
     assert (passage["rank"], passage["passage"]["title"]) == (2, "Cold Harbour")
     names = {part["name"] for part in passage["parts"]}
-    assert names == {"walk", "near", "led", "closeness", "gain", "joint", "alone", "proof", "words"}
+    assert names == {"walk", "text", "hop", "closeness", "gain", "joint", "alone", "titles", "words"}
     assert passage["told"] == pytest.approx(sum(path["share"] for path in passage["paths"]))
     nodes, edges = passage["graph"]["nodes"], passage["graph"]["edges"]
     assert nodes[-1]["node"]["id"] == passage["passage"]["chunk_id"]

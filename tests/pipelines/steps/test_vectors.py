@@ -8,7 +8,7 @@ import numpy as np
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.vectors import Embedding, Windows, shards_by_length
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
-from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Finding, Relation, Report
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings

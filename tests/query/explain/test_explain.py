@@ -61,8 +61,8 @@ def test_the_parts_make_the_score(question: str, context: Context) -> None:
     for each in explained(context, question, "ppr").passages:
         part = values(each)
         together = part["closeness"] + part["gain"] + max(part["joint"], part["alone"])
-        together += 3 * part["proof"] + 0.5 * part["words"]
-        prior = part["walk"] + part["near"] + part["led"] + 1e-6
+        together += 3 * part["titles"] + 0.5 * part["words"]
+        prior = part["walk"] + part["text"] + part["hop"] + 1e-6
         assert each.passage.score == pytest.approx(prior * exp(4.0 * together))
     for method in ("bm25", "dense", "hybrid"):
         for each in explained(context, question, method).passages:
@@ -70,7 +70,7 @@ def test_the_parts_make_the_score(question: str, context: Context) -> None:
 
 
 def test_the_formula_says_so(context: Context) -> None:
-    formula = "(walk + near + led + 1e-06) * exp(4 * (closeness + gain + max(joint, alone) + 3 * proof + 0.5 * words))"
+    formula = "(walk + text + hop + 1e-06) * exp(4 * (closeness + gain + max(joint, alone) + 3 * titles + 0.5 * words))"
     assert explained(context, QUESTIONS[0]).formula == formula
 
 
@@ -120,9 +120,9 @@ def test_a_chain_of_names_is_told_hop_by_hop(films: Context) -> None:
     assert [(hop.node.name, hop.edge) for hop in chain.hops] == [
         ("The Glass Orchard", ""), ("Ilse Varga", 'names "Ilse Varga"'),
     ]  # fmt: skip
-    led = next(part for part in second.parts if part.name == "led")
-    assert led.value > 0
-    assert led.detail == (
+    hop = next(part for part in second.parts if part.name == "hop")
+    assert hop.value > 0
+    assert hop.detail == (
         'where the second hop leads, asked as "Where was the director of The Ilse Varga born?" for "The Glass Orchard"'
     )
 

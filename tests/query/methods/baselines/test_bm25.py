@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.baselines.bm25 import Bm25Retriever
+from conspectus.query.methods.baselines import Bm25Retriever
 from conspectus.query.question.terms import content_words
 from conspectus.query.types import Passage
 from conspectus.storage.text.names import words

@@ -2,7 +2,7 @@ import asyncio
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.query.types import Passage
 
 from tests.conftest import Build

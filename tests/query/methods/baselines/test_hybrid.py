@@ -3,9 +3,7 @@ from fractions import Fraction
 
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.baselines.bm25 import Bm25Retriever
-from conspectus.query.methods.baselines.dense import DenseRetriever
-from conspectus.query.methods.baselines.hybrid import HybridRetriever, fuse
+from conspectus.query.methods.baselines import Bm25Retriever, DenseRetriever, HybridRetriever, fuse
 from conspectus.query.types import Passage
 from hypothesis import given
 from hypothesis import strategies as st

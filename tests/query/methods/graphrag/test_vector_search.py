@@ -7,7 +7,7 @@ import pytest
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods.baselines.dense import DenseRetriever
+from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.query.methods.graphrag.map_input import NearestPassages
 from conspectus.query.types import Answer
 from conspectus.storage.text.tokens import count_tokens

@@ -12,8 +12,7 @@ import pytest
 from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods.baselines.dense import DenseRetriever
-from conspectus.query.methods.hipporag.facts import Facts, nearest_facts, told
+from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.query.methods.hipporag.graph import Edges, Memory, make_memory, open_memory
 from conspectus.query.methods.hipporag.hipporag import (
     HippoRag1,
@@ -24,7 +23,13 @@ from conspectus.query.methods.hipporag.hipporag import (
     passage_scores,
     phrase_seeds,
 )
-from conspectus.query.methods.hipporag.question_entities import entities_of, nearest_phrases
+from conspectus.query.methods.hipporag.query_nodes import (
+    Facts,
+    fact_sentences,
+    named_entities,
+    nearest_facts,
+    nearest_phrases,
+)
 from conspectus.query.types import Answer, Evidence
 from conspectus.storage.errors import BudgetReached
 from conspectus.storage.graph.adjacency import Adjacency
@@ -208,7 +213,7 @@ def documents(context: Context) -> list[str]:
 def test_hipporag_1_is_igraphs_walk_times_p(tarn: Context) -> None:
     found = asyncio.run(HippoRag1(tarn).retrieve(QUESTION, 10))
     memory = open_memory(tarn)
-    names = asyncio.run(entities_of(tarn, QUESTION)).names
+    names = asyncio.run(named_entities(tarn, QUESTION)).names
     assert "Tarn Brewery" in names
     rows = nearest_phrases(tarn, names)
     entities = tarn.index.rows(Entity)
@@ -316,7 +321,7 @@ def test_the_model_filters_the_facts(served: tuple[Context, FakeServer], tarn: C
     found = asyncio.run(HippoRag2(context).retrieve(QUESTION, 3))
     (prompt,) = asked(server)
     facts = nearest_facts(tarn, tarn.embedder.embed_query(QUESTION), 5)
-    for number, sentence in enumerate(told(tarn, facts.rows), start=1):
+    for number, sentence in enumerate(fact_sentences(tarn, facts.rows), start=1):
         assert f"\n{number}. {sentence}\n" in prompt + "\n"
     assert [each.id for each in found.relations] == [tarn.index.rows(Relation)[row].id for row in facts.rows[:2]]
     assert "the model keeps 2 of 5 facts" in {step.detail for step in found.trace}

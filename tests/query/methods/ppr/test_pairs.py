@@ -1,13 +1,17 @@
-"""The pair scores against a loop that does what their definition says."""
+"""Pair scores against a loop that follows their definition; which passages are linked, by names and by titles."""
 
 import random
 
 import numpy as np
 import pytest
-from conspectus.query.methods.ppr.pairs import Pairs, pair_parts
+from conspectus.query.context import Context
+from conspectus.query.methods.ppr.pairs import PairScores, joined_by_titles, linked_by_names, score_pairs
+from conspectus.query.question.linking import Links, open_linker
 from conspectus.storage.arrays import Floats
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.conftest import Build
 
 
 def plane_length(x: float, y: float, g: float) -> float:
@@ -25,7 +29,7 @@ def naive(
     def cover(*passages: int) -> float:
         return float(sum(w for term, w in enumerate(weights) if any(held[p, term] for p in passages)))
 
-    together, proof = [], []
+    together, titles = [], []
     for b in range(len(closeness)):
         pairs = [
             cover(a, b) * min(1.0, plane_length(closeness[a], closeness[b], min(max(similarity[a, b], -0.95), 0.95)))
@@ -33,8 +37,8 @@ def naive(
             if linked[a, b]
         ]
         together.append(float(max([cover(b) * max(0.0, closeness[b]), *pairs])))
-        proof.append(max((cover(a, b) for a in range(len(closeness)) if joined[a, b]), default=0.0))
-    return together, proof
+        titles.append(max((cover(a, b) for a in range(len(closeness)) if joined[a, b]), default=0.0))
+    return together, titles
 
 
 def links(chance: np.random.Generator, n: int, share: float) -> np.ndarray:
@@ -65,9 +69,9 @@ def pools(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
 @settings(max_examples=300, deadline=None)
 @given(pools())
 def test_scores_are_those_of_the_definition(pool: tuple[np.ndarray, ...]) -> None:
-    found, (together, proof) = pair_parts(*pool), naive(*pool)
+    found, (together, titles) = score_pairs(*pool), naive(*pool)
     np.testing.assert_allclose(found.together, together, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(found.proof, proof, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found.titles, titles, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=50, deadline=None)
@@ -76,7 +80,7 @@ def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], cha
     closeness, similarity, linked, joined, held, weights = pool
     order = list(range(len(closeness)))
     chance.shuffle(order)
-    turned = pair_parts(
+    turned = score_pairs(
         closeness[order],
         similarity[order][:, order],
         linked[order][:, order],
@@ -84,29 +88,73 @@ def test_the_order_of_the_pool_leaves_no_trace(pool: tuple[np.ndarray, ...], cha
         held[order],
         weights,
     )
-    for one, other in ((turned.together, pair_parts(*pool).together), (turned.proof, pair_parts(*pool).proof)):
+    for one, other in ((turned.together, score_pairs(*pool).together), (turned.titles, score_pairs(*pool).titles)):
         np.testing.assert_allclose(one, other[order], rtol=1e-12, atol=1e-12)
 
 
-def two_halves() -> Pairs:
+def two_halves() -> PairScores:
     """0 names the bridge, 1 is about it, 2 is near to the question but holds half of it and no link."""
     linked = np.zeros((3, 3), bool)
     linked[0, 1] = linked[1, 0] = True
     held = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    return pair_parts(np.array([0.5, 0.4, 0.6]), np.eye(3), linked, linked, held, np.array([0.5, 0.5]))
+    return score_pairs(np.array([0.5, 0.4, 0.6]), np.eye(3), linked, linked, held, np.array([0.5, 0.5]))
 
 
 def test_two_halves_of_a_question_outrank_a_passage_that_says_one_of_them_better() -> None:
     fit = np.hypot(0.5, 0.4)
     assert two_halves().together.tolist() == pytest.approx([fit, fit, 0.5 * 0.6])
-    assert two_halves().proof.tolist() == [1.0, 1.0, 0.0]
+    assert two_halves().titles.tolist() == [1.0, 1.0, 0.0]
     assert two_halves().joint_with.tolist()[:2] == [1, 0]
-    assert two_halves().proof_with.tolist()[:2] == [1, 0]
+    assert two_halves().titles_with.tolist()[:2] == [1, 0]
 
 
 def test_an_empty_pool_and_a_question_without_terms() -> None:
     none, no_links = np.zeros(0), np.zeros((0, 0), bool)
-    assert pair_parts(none, np.zeros((0, 0)), no_links, no_links, np.zeros((0, 2)), np.ones(2) / 2).together.size == 0
+    assert score_pairs(none, np.zeros((0, 0)), no_links, no_links, np.zeros((0, 2)), np.ones(2) / 2).together.size == 0
     alone = np.zeros((1, 1), bool)
-    one = pair_parts(np.ones(1), np.ones((1, 1)), alone, alone, np.zeros((1, 0)), none)
-    assert (one.together.tolist(), one.proof.tolist()) == ([0.0], [0.0])
+    one = score_pairs(np.ones(1), np.ones((1, 1)), alone, alone, np.zeros((1, 0)), none)
+    assert (one.together.tolist(), one.titles.tolist()) == ([0.0], [0.0])
+
+
+@pytest.fixture(scope="module")
+def texts(build: Build) -> Context:
+    return build(
+        [
+            ("Red Rock", "Red Rock is a film by Ilse Varga."),
+            ("Ilse Varga", "Ilse Varga was born in Tihany on Lake Balaton."),
+            ("Boats", "They sail on Lake Balaton in summer."),
+            ("Boats", "Nobody sails in winter."),
+            ("Other", "Nothing of that."),
+        ]
+    )
+
+
+def title_pairs(context: Context, links: np.ndarray) -> set[frozenset[str]]:
+    assert (links == links.T).all()
+    assert not links.diagonal().any()
+    names = [f"{context.titles[each.document_id]}: {each.text[:6]}" for each in context.chunks]
+    return {frozenset({names[i], names[j]}) for i, j in zip(*np.nonzero(links), strict=True)}
+
+
+def test_titles_join_their_holders_and_one_another(texts: Context) -> None:
+    graph, rows = texts.index.graph(), np.arange(len(texts.chunks))
+    assert title_pairs(texts, joined_by_titles(texts, graph, rows)) == {
+        frozenset({"Red Rock: Red Ro", "Ilse Varga: Ilse V"}),
+        frozenset({"Boats: They s", "Boats: Nobody"}),
+    }
+
+
+def test_names_link_unless_the_question_holds_them(texts: Context) -> None:
+    graph, rows, n = texts.index.graph(), np.arange(len(texts.chunks)), len(texts.chunks)
+    lake = frozenset({"Ilse Varga: Ilse V", "Boats: They s"})
+    assert lake in title_pairs(texts, linked_by_names(graph, rows, Links((), ()), n))
+    asked = open_linker(texts.index).link("Who was born on Lake Balaton?")
+    assert asked.entity_rows
+    assert lake not in title_pairs(texts, linked_by_names(graph, rows, asked, n))
+
+
+def test_the_order_of_the_pool_is_kept(texts: Context) -> None:
+    graph, rows = texts.index.graph(), np.arange(len(texts.chunks))
+    turned = rows[::-1].copy()
+    whole = joined_by_titles(texts, graph, rows)
+    assert (joined_by_titles(texts, graph, turned) == whole[::-1, ::-1]).all()

@@ -4,17 +4,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.ppr.ppr import PprRetriever
-from conspectus.query.methods.ppr.seeds import personalization, text_scores, walk_from
+from conspectus.query.methods.ppr.ppr import PprRetriever, best_chunks, priors, second_hop_prior
+from conspectus.query.methods.ppr.seeds import TextScores, personalization, text_scores
 from conspectus.query.question.linking import Links
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Passage
 from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 from conspectus.storage.records import Entity
 from conspectus.storage.settings import PprSettings
 
 from tests.conftest import Build
 
+EPSILON = PprSettings().epsilon
 HOPS = (
     "In which city does the author of The Oak House live?",
     "Where does the winner of the Greenwell Award live?",
@@ -36,7 +38,7 @@ def seeds(context: Context, question: str) -> tuple[np.ndarray, np.ndarray]:
     """The nodes that the walk starts from, and their mass."""
     asked = open_question(context, question)
     near = text_scores(context, asked)
-    return personalization(context, context.index.graph(), asked.links, near, context.settings.ppr.text_seeds)
+    return personalization(context, asked.links, near, context.settings.ppr.text_seeds)
 
 
 def test_push_and_exact_find_the_same(context: Context, questions: list[str]) -> None:
@@ -71,8 +73,7 @@ def test_the_walk_is_that_of_igraph(damping: float, context: Context, questions:
         reset = np.bincount(nodes, weights=mass, minlength=graph.n_nodes)
         want = by_igraph(graph, reset, damping)
         for solver, tolerance in (("exact", 1e-9), ("push", 1e-3)):
-            chosen = with_ppr(context, solver=solver, damping=damping).settings.ppr
-            walk = walk_from(graph, nodes, mass, chosen)
+            walk = personalized_pagerank(graph, nodes, mass, damping, exact=solver == "exact", epsilon=EPSILON)
             assert np.abs(walk.dense(graph.n_nodes) - want).sum() < tolerance
             assert walk.top(10)[0].tolist() == np.lexsort((np.arange(len(want)), -want.round(12)))[:10].tolist()
 
@@ -120,7 +121,7 @@ def test_titles_of_many_chunks_seed_nothing(context: Context) -> None:
     name = open_question(context, "Who wrote The Oak House?").links.names[0]
     many = replace(name, chunk_ids=tuple(chunk.id for chunk in context.chunks[:11]))
     near = text_scores(context, open_question(context, "x"))
-    _, mass = personalization(context, context.index.graph(), Links((many,), ()), near, 5)
+    _, mass = personalization(context, Links((many,), ()), near, 5)
     assert mass.sum() == pytest.approx(1.0)
 
 
@@ -140,3 +141,34 @@ def test_the_trace_tells_what_was_done(context: Context) -> None:
     assert [step.name for step in trace] == ["link", "seed", "walk", "pairs", "second hop"]
     assert "The Oak House" in trace[0].detail
     assert trace[2].detail.startswith("push: ")
+
+
+WALK = PageRank(np.array([1, 2, 4, 9]), np.array([0.2, 0.1, 0.3, 0.4]), 0.0, 1, "push")  # 9 is an entity
+NEAR = TextScores(np.array([0, 2]), np.array([1.0, 2.0]))
+
+
+def test_the_prior_is_the_walk_and_a_tail() -> None:
+    found = priors(WALK, NEAR, np.array([4, 2, 0, 3]))
+    assert found.tolist() == pytest.approx([0.3, 0.1 + 0.003, 0.003 / 16, 0.0])
+
+
+def test_the_best_chunks_are_those_reached_or_near() -> None:
+    assert best_chunks(WALK, NEAR, 5, 10).tolist() == [4, 1, 2, 0]
+    assert best_chunks(WALK, NEAR, 5, 2).tolist() == [4, 1]
+
+
+def test_nothing_near_and_nothing_reached() -> None:
+    none = TextScores(np.zeros(0, np.int64), np.zeros(0))
+    assert best_chunks(WALK, none, 5, 10).tolist() == [4, 1, 2]
+    nowhere = PageRank(np.zeros(0, np.int64), np.zeros(0), 0.0, 0, "push")
+    assert priors(nowhere, none, np.array([0, 1])).tolist() == [0.0, 0.0]
+
+
+def test_the_best_fits_share_the_mass_by_how_far_they_are_above_the_next() -> None:
+    fit = np.array([0.0, 0.9, 0.5, 0.7, 0.6, 0.6, 0.5])
+    found = second_hop_prior(fit)
+    assert found.sum() == pytest.approx(0.06)
+    assert found.argmax() == 1
+    assert found[0] == 0
+    assert found[1] == pytest.approx(0.06 * 0.4 / 0.8)
+    assert second_hop_prior(np.zeros(3)).tolist() == [0.0, 0.0, 0.0]

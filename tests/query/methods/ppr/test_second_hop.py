@@ -1,10 +1,10 @@
-"""Bridges: the question asked again with what its first passages name."""
+"""The second hop: the question asked again with what its first passages name."""
 
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.ppr.ppr import PprRetriever
-from conspectus.query.methods.ppr.second_hop import Bridge, First, find_bridges, matched_stretch, second_hop
+from conspectus.query.methods.ppr.ppr import rank_passages
+from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, matched_part, rewrite_question, second_hop
 from conspectus.query.question.question import open_question
 from conspectus.query.question.terms import is_content_word
 from conspectus.query.types import Step
@@ -35,60 +35,62 @@ def row_of(context: Context, title: str) -> int:
     return next(row for row, chunk in enumerate(context.chunks) if context.titles[chunk.document_id] == title)
 
 
-def first(context: Context, question: str, title: str, standing: float = 1.0) -> First:
+def first(context: Context, question: str, title: str, weight: float = 1.0) -> FirstPassage:
     row, terms = row_of(context, title), open_question(context, question).terms
-    return First(row, standing, terms, terms.contained_in(np.array([row]))[0])
+    return FirstPassage(row, weight, terms.contained_in(np.array([row]))[0])
 
 
 def test_a_name_takes_the_place_of_what_its_passage_matches(states: Context) -> None:
     found = {
         each.name: each
-        for each in find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Brook House", 0.5)], 12)
+        for each in rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Brook House", 0.5)], 12)
     }
     assert found["Dorset"].question == "What time does the county where Dorset is stop selling cider?"
-    assert found["Dorset"].standing == 0.5
-    holders = {states.titles[states.chunks[row].document_id] for row in found["Dorset"].holders}
-    assert holders == {"Cider laws of Dorset", "Dorset"}
+    assert found["Dorset"].weight == 0.5
+    chunks = {states.titles[states.chunks[row].document_id] for row in found["Dorset"].chunks}
+    assert chunks == {"Cider laws of Dorset", "Dorset"}
     assert "Brook House" not in found  # the question says it already
 
 
 def test_the_rarest_names_come_first_and_no_more_than_asked_for(states: Context) -> None:
-    every = find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")], 12)
-    assert [len(each.holders) for each in every] == sorted(len(each.holders) for each in every)
+    every = rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")], 12)
+    assert [len(each.chunks) for each in every] == sorted(len(each.chunks) for each in every)
     assert (
-        find_bridges(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")], 1) == every[:1]
+        rewrite_question(states, open_question(states, LAWS), [first(states, LAWS, "Cider laws of Kent")], 1)
+        == every[:1]
     )
-    assert find_bridges(states, open_question(states, LAWS), [], 12) == []
+    assert rewrite_question(states, open_question(states, LAWS), [], 12) == []
 
 
 def test_a_passage_that_matches_nothing_leads_nowhere(states: Context) -> None:
     assert (
-        find_bridges(states, open_question(states, "Who sang?"), [first(states, "Who sang?", "Brook House")], 12) == []
+        rewrite_question(states, open_question(states, "Who sang?"), [first(states, "Who sang?", "Brook House")], 12)
+        == []
     )
 
 
 def test_the_second_hop_finds_what_the_first_passage_leads_to(states: Context) -> None:
-    found = PprRetriever(states).search(LAWS, 5)
+    found = rank_passages(states, LAWS, 5)
     assert not isinstance(found, Step)
-    best = [states.titles[states.chunks[int(found.pool.rows[place])].document_id] for place in found.order()]
+    best = [states.titles[states.chunks[int(found.candidates.rows[place])].document_id] for place in found.order()]
     assert best.index("Cider laws of Dorset") < best.index("Cider laws of Kent")
-    laws = int(np.flatnonzero(found.pool.rows == row_of(states, "Cider laws of Dorset"))[0])
-    assert found.bridges[found.hop.by[laws]].name == "Dorset"
+    laws = int(np.flatnonzero(found.candidates.rows == row_of(states, "Cider laws of Dorset"))[0])
+    assert found.rewrites[found.hop.by[laws]].name == "Dorset"
     assert found.hop.gain[laws] > 0
 
 
 def test_without_first_passages_there_is_no_second_hop(states: Context) -> None:
     ppr = states.settings.ppr.model_copy(update={"bridge_passages": 0})
     alone = Context(states.index, states.settings.model_copy(update={"ppr": ppr}))
-    found = PprRetriever(alone).search(LAWS, 5)
+    found = rank_passages(alone, LAWS, 5)
     assert not isinstance(found, Step)
-    assert found.bridges == ()
-    assert not found.led.any()
+    assert found.rewrites == ()
+    assert not found.hop_prior.any()
     assert not found.hop.gain.any()
-    assert PprRetriever(alone).trace(found)[-1].detail == "the first passages name nothing that leads on"
+    assert found.trace()[-1].detail == "the first passages contain no name that leads on"
 
 
-def naive_stretch(question: str, matches: dict[str, float]) -> float:
+def naive_sum(question: str, matches: dict[str, float]) -> float:
     """Return the largest sum of a run of words, by trying all runs."""
     values = [matches.get(stem(word.key), 0.0) if is_content_word(word.key) else 0.0 for word in words(question)]
     return max(sum(values[i:j]) for i in range(len(values) + 1) for j in range(i, len(values) + 1))
@@ -102,9 +104,9 @@ def naive_stretch(question: str, matches: dict[str, float]) -> float:
         st.floats(-1, 1).filter(lambda value: value == 0 or abs(value) > 1e-3),
     ),
 )
-def test_the_stretch_is_the_run_of_the_largest_sum(question: str, matches: dict[str, float]) -> None:
-    found = matched_stretch(words(question), matches)
-    best = naive_stretch(question, matches)
+def test_the_matched_part_is_the_run_of_the_largest_sum(question: str, matches: dict[str, float]) -> None:
+    found = matched_part(words(question), matches)
+    best = naive_sum(question, matches)
     if found is None:
         assert best == 0
         return
@@ -114,15 +116,15 @@ def test_the_stretch_is_the_run_of_the_largest_sum(question: str, matches: dict[
     assert best > 0
 
 
-def bridge(name: str, standing: float, *holders: int) -> Bridge:
-    return Bridge(0, standing, name, f"... {name} ...", np.array(holders))
+def rewrite(name: str, weight: float, *chunks: int) -> Rewrite:
+    return Rewrite(0, weight, name, f"... {name} ...", np.array(chunks))
 
 
-def test_what_bridges_give_is_counted_by_hand() -> None:
+def test_what_rewritten_questions_give_is_counted_by_hand() -> None:
     rows, closeness = np.array([7, 3, 9, 5]), np.array([0.5, 0.4, 0.3, 0.2])
-    bridges = [bridge("one", 1.0, 3, 9), bridge("two", 0.5, 3, 7)]
+    rewrites = [rewrite("one", 1.0, 3, 9), rewrite("two", 0.5, 3, 7)]
     cosines = np.array([[0.9, 0.6, 0.2, 0.9], [0.8, 1.0, 0.9, 0.9]])
-    found = second_hop(rows, closeness, bridges, cosines)
+    found = second_hop(rows, closeness, rewrites, cosines)
     assert found.fit.tolist() == pytest.approx([0.4, 0.6, 0.2, 0.0])
     assert found.gain.tolist() == pytest.approx([0.15, 0.3, 0.0, 0.0])
     assert found.by.tolist() == [1, 0, 0, -1]

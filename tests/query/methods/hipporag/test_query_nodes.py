@@ -5,12 +5,12 @@ import asyncio
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.hipporag.question_entities import entities_of, nearest_phrases
+from conspectus.query.methods.hipporag.query_nodes import named_entities, nearest_phrases
 from conspectus.storage.records import Entity
 
 
 def names_of(context: Context, question: str) -> tuple[str, ...]:
-    return asyncio.run(entities_of(context, question)).names
+    return asyncio.run(named_entities(context, question)).names
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-from conspectus.query.explain.subgraph import Joined, subgraph
-from conspectus.query.explain.types import Explained, Hop, Node, Path
+from conspectus.query.explain.types import Explained, Hop, Node, Path, PathEdge, path_graph
 from conspectus.query.types import Passage
 
 A, B, C, T = (Node("passage", id_, id_.upper()) for id_ in "abct")
@@ -16,27 +15,27 @@ def explained(*paths: Path) -> Explained:
 
 
 def test_the_union_of_paths_in_layers() -> None:
-    found = subgraph(explained(path(0.5, A, T), path(0.25, A, B, T), path(0.125, C, T)))
+    found = path_graph(explained(path(0.5, A, T), path(0.25, A, B, T), path(0.125, C, T)))
     assert [(each.node, each.layer, each.mass, each.why) for each in found.nodes] == [
         (A, 0, 0.375, "why a"), (C, 0, 0.0625, "why c"), (B, 1, 0.125, ""), (T, 2, 0.4375, ""),
     ]  # fmt: skip
     assert found.edges == (
-        Joined(0, 2, "names", 0.125), Joined(0, 3, "names", 0.25), Joined(1, 3, "names", 0.0625),
-        Joined(2, 3, "names", 0.125),
+        PathEdge(0, 2, "names", 0.125), PathEdge(0, 3, "names", 0.25), PathEdge(1, 3, "names", 0.0625),
+        PathEdge(2, 3, "names", 0.125),
     )  # fmt: skip
 
 
 def test_the_passage_comes_last_even_where_it_is_a_seed() -> None:
-    found = subgraph(explained(path(0.7, T), path(0.2, A, T)))
+    found = path_graph(explained(path(0.7, T), path(0.2, A, T)))
     assert [(each.node, each.layer, each.why) for each in found.nodes] == [(A, 0, "why a"), (T, 1, "why t")]
-    assert [each.layer for each in subgraph(explained(path(1.0, T))).nodes] == [0]
+    assert [each.layer for each in path_graph(explained(path(1.0, T))).nodes] == [0]
 
 
 def test_paths_through_two_nodes_in_both_orders() -> None:
-    found = subgraph(explained(path(0.5, A, B, C, T), path(0.25, A, C, B, T)))
+    found = path_graph(explained(path(0.5, A, B, C, T), path(0.25, A, C, B, T)))
     assert [(each.node, each.layer) for each in found.nodes] == [(A, 0), (B, 2), (C, 2), (T, 3)]
     assert len(found.edges) == 6
 
 
 def test_without_paths_there_is_nothing() -> None:
-    assert subgraph(explained()).nodes == ()
+    assert path_graph(explained()).nodes == ()

@@ -1,0 +1,119 @@
+"""The baselines: BM25, dense retrieval, their reciprocal rank fusion, and a cross-encoder that reranks candidates."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from conspectus.prompts.embedding.reranker import open_reranker
+from conspectus.query.context import Context
+from conspectus.query.menu import find_retriever
+from conspectus.query.question.question import open_question
+from conspectus.query.types import Evidence, Passage, Retriever, Step
+from conspectus.storage.errors import SettingsError
+
+RRF_CONSTANT = 60
+"""The k of reciprocal rank fusion (Cormack, Clarke & Buettcher 2009), which its authors found to matter little."""
+RRF_DEPTH = 100
+"""Passages of each ranking that are fused."""
+
+
+class Bm25Retriever:
+    """BM25 over titles and texts."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return the `k` passages of highest BM25 score; none that shares no word with the question."""
+        words = open_question(self._context, question).content_words
+        passages = self._context.best(self._context.bm25.scores(words), k)
+        return Evidence(passages, trace=(Step("bm25", f"{len(passages)} passages share words with the question"),))
+
+
+class DenseRetriever:
+    """Cosine of the question's vector with that of each passage's best window."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return the `k` nearest passages; their scores are cosines."""
+        vector = open_question(self._context, question).vector
+        cosines, rows = self._context.chunk_vectors.search(vector[np.newaxis], k)
+        passages = tuple(
+            self._context.passage(int(row), float(cosine)) for row, cosine in zip(rows[0], cosines[0], strict=True)
+        )
+        best = f", the best at cosine {passages[0].score:.2f}" if passages else ""
+        return Evidence(passages, trace=(Step("dense", f"{len(passages)} nearest passages{best}"),))
+
+
+class HybridRetriever:
+    """Reciprocal rank fusion of BM25 and dense retrieval: score = sum over rankings of 1 / (60 + rank).
+
+    Cormack, Clarke & Buettcher 2009, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
+    methods" (SIGIR), equation 1.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._rankings = (Bm25Retriever(context), DenseRetriever(context))
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return the `k` passages of highest fused score."""
+        depth = max(k, RRF_DEPTH)
+        rankings = await asyncio.gather(*(ranking.retrieve(question, depth) for ranking in self._rankings))
+        passages = fuse([ranking.passages for ranking in rankings])[:k]
+        step = Step("hybrid", f"{len(passages)} passages by reciprocal rank fusion")
+        return Evidence(passages, trace=(*(step for ranking in rankings for step in ranking.trace), step))
+
+
+def fuse(rankings: Sequence[Sequence[Passage]]) -> tuple[Passage, ...]:
+    """Return all passages of some rankings by reciprocal rank fusion, ties by chunk id."""
+    scores: defaultdict[str, float] = defaultdict(float)
+    passages: dict[str, Passage] = {}
+    for ranking in rankings:
+        for rank, passage in enumerate(ranking, start=1):
+            scores[passage.chunk_id] += 1 / (RRF_CONSTANT + rank)
+            passages[passage.chunk_id] = passage
+    order = sorted(passages, key=lambda id_: (-scores[id_], id_))
+    return tuple(replace(passages[id_], score=scores[id_]) for id_ in order)
+
+
+class RerankRetriever:
+    """The best `rerank.pool` candidates of another method, ranked again by the cross-encoder of `rerank.model`.
+
+    Raises:
+        SettingsError: no model is configured.
+        MissingPart: the model is not on this machine.
+    """
+
+    def __init__(self, context: Context, candidates: Retriever) -> None:
+        self._settings = context.settings.rerank
+        if not self._settings.model:
+            raise SettingsError(
+                "the method 'rerank' needs a cross-encoder: set rerank.model to the folder of one "
+                "(for example cross-encoder/ms-marco-MiniLM-L6-v2, saved on this machine)"
+            )
+        self._candidates = candidates
+        self._reranker = open_reranker(self._settings.model)
+
+    async def retrieve(self, question: str, k: int) -> Evidence:
+        """Return the `k` candidates of highest score, never more than `rerank.pool`; ties by chunk id.
+
+        The score is the model's logit for the question and the passage under its document's title; a passage that
+        is longer than the model reads scores as its best window.
+        """
+        found = await self._candidates.retrieve(question, self._settings.pool)
+        passages = found.passages if k else ()
+        texts = [f"{passage.title}\n{passage.text}" if passage.title else passage.text for passage in passages]
+        scores = await asyncio.to_thread(self._reranker.scores, question, texts)
+        rescored = [replace(passage, score=float(score)) for passage, score in zip(passages, scores, strict=True)]
+        best = tuple(sorted(rescored, key=lambda passage: (-passage.score, passage.chunk_id))[:k])
+        step = Step("rerank", f"{len(passages)} candidates of {self._settings.candidates} by {self._settings.model}")
+        return Evidence(best, trace=(*found.trace, step))
+
+
+def open_rerank(context: Context) -> RerankRetriever:
+    """Return the retriever that ranks the candidates of the method `rerank.candidates` again."""
+    return RerankRetriever(context, find_retriever(context.settings.rerank.candidates, context))

@@ -1,0 +1,184 @@
+"""From a question to the nodes that seed the walk: its named entities (HippoRAG 1) or its facts (HippoRAG 2).
+
+HippoRAG 1 (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): a model lists the named entities of the question by
+a 1-shot prompt, and each is linked with the phrase of the highest cosine. Without a model the question's entities are
+the names in it, those of the index and those that the NLP pipeline of the index finds; where it names nothing, its noun
+phrases. (With the noun phrases beside the names, "person" and "part" would count as much as they.)
+
+HippoRAG 2 (Gutiérrez et al. 2025, arXiv 2502.14802, section 3.3): the question is compared with whole triples, and a
+model leaves out those that do not help ("recognition memory").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from conspectus.prompts.model import LanguageModel, Message, Request
+from conspectus.prompts.render import render
+from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.context import Context
+from conspectus.query.question.linking import open_linker
+from conspectus.query.question.question import open_question
+from conspectus.query.types import Step
+from conspectus.storage.arrays import Floats, Rows, Vectors
+from conspectus.storage.errors import BadAnswer
+from conspectus.storage.index import per_index
+from conspectus.storage.records import Entity, Relation
+from conspectus.storage.text.nlp import CONCEPT, Annotator, open_annotator
+from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel
+
+ENTITIES_STEP = "question_entities"
+FILTER_STEP = "fact_filter"
+
+
+class QuestionEntities(BaseModel):
+    """A model's reply: the named entities of a question."""
+
+    entities: list[str]
+
+
+class HelpfulFacts(BaseModel):
+    """A model's reply: the numbers of the facts that help, best first."""
+
+    facts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEntities:
+    """The named entities of a question, each once, in its order, and the step that tells how they were found."""
+
+    names: tuple[str, ...]
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Triples: f rows of the relation table, best first, and a score of each from 0 to 1."""
+
+    rows: Rows
+    scores: Floats
+
+    def at(self, places: list[int]) -> "Facts":
+        """Return the facts at some places."""
+        chosen = np.array(places, np.int64)
+        return Facts(self.rows[chosen], self.scores[chosen])
+
+
+async def named_entities(context: Context, question: str) -> NamedEntities:
+    """Return the named entities of a question, by the model where there is one.
+
+    Raises:
+        ModelError: the model's server gives no reply. An unusable reply is no error: the names in the question are
+            taken instead, and the step says so.
+    """
+    if context.model is None or not question.strip():
+        names = _names_in(context, question)
+        return NamedEntities(names, Step("entities", f"names and noun phrases: {_listed(names)}"))
+    request = Request((Message("user", render("query/hipporag_question_entities", question=question)),), ENTITIES_STEP)
+    try:
+        reply = await ask_for(context.model, request, QuestionEntities)
+    except BadAnswer as bad:
+        names = _names_in(context, question)
+        return NamedEntities(
+            names, Step("entities", f"the model's list is unusable ({bad.reason}); found: {_listed(names)}")
+        )
+    names = _distinct(reply.entities)
+    return NamedEntities(names, Step("entities", f"the model lists {_listed(names)}"))
+
+
+def nearest_phrases(context: Context, names: Sequence[str]) -> Rows:
+    """Return the rows of the phrases that are nearest to names, ascending, each once: arg max of the cosine."""
+    return open_linker(context.index).nearest(names, context.embedder)
+
+
+def nearest_facts(context: Context, vector: Vectors, count: int) -> Facts:
+    """Return the `count` triples nearest to a question's vector (d,).
+
+    Their scores are the cosines c scaled over all triples of the index, (c - min c) / (max c - min c); 1 where all
+    are equal. Of an index of more than `vectors.exact_rows` triples the extremes are those that the search finds.
+    """
+    vectors = context.index.vectors("relations")
+    if not vectors.n_found:  # a graph's own triples have no vectors
+        return Facts(np.zeros(0, np.int64), np.zeros(0))
+    cosines, rows = vectors.search(vector[np.newaxis], count)
+    farthest, _ = vectors.search(-vector[np.newaxis], 1)
+    return Facts(rows[0], scaled_between(cosines[0].astype(np.float64), -float(farthest[0, 0]), float(cosines[0, 0])))
+
+
+async def helpful_facts(context: Context, model: LanguageModel, question: str, facts: Facts) -> tuple[Facts, Step]:
+    """Return the facts that the model picks, in their order, and the step that tells how many.
+
+    Numbers that are those of no fact are ignored. All facts stay where the reply is unusable.
+
+    Raises:
+        ModelError: there is no reply.
+    """
+    sentences = fact_sentences(context, facts.rows)
+    numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1))
+    text = render("query/hipporag_fact_filter", question=question, facts=numbered, most=str(len(sentences)))
+    relations = context.index.rows(Relation)
+    sources = context.sources(id_ for row in facts.rows for id_ in relations[row].chunk_ids)
+    try:
+        reply = await ask_for(model, Request((Message("user", text),), FILTER_STEP, sources=sources), HelpfulFacts)
+    except BadAnswer as bad:
+        return facts, Step("filter", f"the model's choice is unusable ({bad.reason}); all {len(sentences)} facts stay")
+    picked = set(reply.facts)
+    places = [place for place in range(len(sentences)) if place + 1 in picked]
+    return facts.at(places), Step("filter", f"the model keeps {len(places)} of {len(sentences)} facts")
+
+
+def fact_sentences(context: Context, rows: Rows) -> list[str]:
+    """Return facts as sentences: `subject predicate object`, or both ends and their description."""
+    relations, name_of = context.index.rows(Relation), _entity_names(context)
+    sentences = []
+    for row in rows:
+        relation = relations[row]
+        source, target = name_of[relation.source_id], name_of[relation.target_id]
+        by_predicate = f"{source} {relation.predicate} {target}"
+        sentences.append(by_predicate if relation.predicate else f"{source}, {target}: {relation.description}")
+    return sentences
+
+
+def scaled_between(values: Floats, least: float, most: float) -> Floats:
+    """Scale values from [least, most] to [0, 1]; all are 1 where the two are equal.
+
+    >>> scaled_between(np.array([0.2, 0.5]), 0.0, 0.5)
+    array([0.4, 1. ])
+    """
+    if most <= least:
+        return np.ones(len(values))
+    scaled: Floats = (values - least) / (most - least)
+    return scaled
+
+
+def _names_in(context: Context, question: str) -> tuple[str, ...]:
+    """Return the names in a question; its noun phrases where it names nothing."""
+    spans = [(mention.start, mention.end) for mention in open_question(context, question).mentions]
+    readable = question.encode("utf-8", "replace").decode()  # of the same length: a lone surrogate becomes one sign
+    phrases = _annotator(context).annotate(readable).phrases
+    for phrase in phrases:
+        if phrase.type != CONCEPT and all(phrase.end <= start or end <= phrase.start for start, end in spans):
+            spans.append((phrase.start, phrase.end))
+    chosen = sorted(spans) or [(phrase.start, phrase.end) for phrase in phrases]
+    return _distinct([question[start:end] for start, end in chosen])
+
+
+@per_index
+def _annotator(context: Context) -> Annotator:
+    """Return the NLP pipeline that the index was made with, so that a question is read as its documents were."""
+    return open_annotator(str(context.index.manifest.settings["extraction"]["pipeline"]))
+
+
+@per_index
+def _entity_names(context: Context) -> dict[str, str]:
+    """Return the name of each entity by its id."""
+    return {entity.id: entity.name for entity in context.index.rows(Entity)}
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    return tuple({entity_key(name): name for name in reversed(names) if entity_key(name)}.values())[::-1]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "nothing"
