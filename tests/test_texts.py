@@ -32,8 +32,6 @@ NOT_LOOKED_AT = {
     "CHANGELOG.md",
     "DECISIONS.md",
     "README.md",
-    "docs/explain.svg",
-    "docs/retrieval.md",
     "tests/test_texts.py",
     "benchmarks/data/aliases.jsonl",  # names of things, as facts
 }
