@@ -5,12 +5,12 @@ from pathlib import Path
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.fake import FakeServer
 
-from tests.conftest import ENCYCLOPEDIA
+from tests.conftest import ISLES
 from tests.pipelines.estimation.test_estimate import USUAL, local, some
 
 
 def test_an_endpoint_embeds_while_the_model_extracts_and_reports(tmp_path: Path) -> None:
-    corpus = some(tmp_path, ENCYCLOPEDIA / "corpus.jsonl", 12)
+    corpus = some(tmp_path, ISLES / "corpus.jsonl", 12)
     with FakeServer(USUAL) as server:
         report = build_index([corpus], tmp_path / "index", local(server))
         embeds = [request.path.endswith("/embeddings") for request in server.requests]
