@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from tests.malformed_json import MALFORMED, MalformedKind
 
-DATA = Path(__file__).parents[1] / "data" / "extractions.jsonl"
+DATA = Path(__file__).parent / "data" / "extractions.jsonl"
 
 ADA = EntityRecord("Ada", "person", "Ada wrote notes.")
 ADA_TEXT = '("entity"<|>"Ada"<|>"person"<|>"Ada wrote notes.")'
@@ -285,7 +285,7 @@ def test_three_replies_of_a_gleaning_keep_every_record() -> None:
 
 
 def test_every_record_is_read_in_the_habits_of_models() -> None:
-    """See tests/prompts/data/README.md."""
+    """See tests/prompts/replies/data/README.md."""
     replies = [json.loads(line)["reply"] for line in DATA.read_text("utf-8").splitlines()]
     read = [read_records(reply) for reply in replies]
     entities = [record for records in read for record in records.entities]
