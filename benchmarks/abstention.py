@@ -65,16 +65,16 @@ class Asked:
 def asked(index: Index, questions: Mapping[str, Sequence[str]]) -> Iterator[Asked]:
     """Yield the questions of each kind, measured."""
     for kind, texts in questions.items():
-        for each in texts:
-            yield Asked(kind, corpus_coverage(index.context, each), closeness_to_whole(index.context, each))
+        for text in texts:
+            yield Asked(kind, corpus_coverage(index.context, text), closeness_to_whole(index.context, text))
 
 
 def questions_to(
     index: Index, others: Iterable[Index], own: Sequence[str], foreign: Sequence[str]
 ) -> dict[str, list[str]]:
     """Return the questions that are put to an index, by kind."""
-    here = {word.key for each in index.context.index.rows(Chunk) for word in words(each.text)}
-    there = [name for each in others for name in names_of(each) if not here & {word.key for word in words(name)}]
+    here = {word.key for chunk in index.context.index.rows(Chunk) for word in words(chunk.text)}
+    there = [name for other in others for name in names_of(other) if not here & {word.key for word in words(name)}]
     absent = random.Random(7).sample(sorted(set(there)), min(NAMES, len(set(there))))
     return {
         "own": list(own),
@@ -87,46 +87,48 @@ def questions_to(
 
 def names_of(index: Index) -> list[str]:
     """Return the names of an index, the most frequent first."""
-    named = [each for each in index.context.index.rows(Entity) if each.type != CONCEPT and each.name[:1].isupper()]
-    found = sorted(named, key=lambda each: (-each.frequency, each.name))
-    return [each.name for each in found if len(each.name) > 3][: 3 * NAMES]
+    named = [
+        entity for entity in index.context.index.rows(Entity) if entity.type != CONCEPT and entity.name[:1].isupper()
+    ]
+    found = sorted(named, key=lambda item: (-item.frequency, item.name))
+    return [result.name for result in found if len(result.name) > 3][: 3 * NAMES]
 
 
 def share(rows: Sequence[Asked], kind: str, least: float, whole: float) -> float:
     """Return the share of a kind that is answered."""
-    of = [each for each in rows if each.kind == kind]
-    return sum(each.support >= least or each.closeness >= whole for each in of) / max(1, len(of))
+    of = [row for row in rows if row.kind == kind]
+    return sum(item.support >= least or item.closeness >= whole for item in of) / max(1, len(of))
 
 
 def balanced(rows: Sequence[Asked], least: float, whole: float) -> float:
     """Return the mean of the share of what should be answered that is, and of what should not be that is not."""
     right: defaultdict[bool, list[float]] = defaultdict(list)
     for kind, answered in KINDS.items():
-        if any(each.kind == kind for each in rows):
+        if any(row.kind == kind for row in rows):
             given = share(rows, kind, least, whole)
             right[answered].append(given if answered else 1 - given)
-    return sum(sum(each) / len(each) for each in right.values()) / 2
+    return sum(sum(value) / len(value) for value in right.values()) / 2
 
 
 def sweep(rows: Sequence[Asked]) -> Iterator[str]:
     """Yield the lines of the table that the settings are chosen by."""
     wholes = [0.38, 0.40, 0.42, 0.44, 0.46, 0.50]
     yield "balanced accuracy, first half: least_support down, about_the_whole across"
-    yield " " * 6 + "".join(f"{each:8.2f}" for each in wholes)
+    yield " " * 6 + "".join(f"{whole:8.2f}" for whole in wholes)
     for least in (0.28, 0.32, 0.36, 0.38, 0.40, 0.42, 0.44, 0.48, 0.52):
-        yield f"{least:6.2f}" + "".join(f"{balanced(rows, least, each):8.3f}" for each in wholes)
+        yield f"{least:6.2f}" + "".join(f"{balanced(rows, least, whole):8.3f}" for whole in wholes)
 
 
 def indexes(suite: Suite, books: Sequence[Path], settings: Settings) -> dict[str, Index]:
     """Return the indexes by the id of their meeting or the name of their book."""
-    meetings = {each.supporting[0] for each in suite.questions if len(each.supporting) == 1}
+    meetings = {question.supporting[0] for question in suite.questions if len(question.supporting) == 1}
     found = indexes_of(suite, settings, meetings, together=False)
-    return found | {each.stem: build(each, Path(".conspectus", "books", each.stem), settings) for each in books}
+    return found | {book.stem: build(book, Path(".conspectus", "books", book.stem), settings) for book in books}
 
 
 def some(questions: Sequence[Question], chance: random.Random) -> list[str]:
     """Return up to 15 of the questions."""
-    return [each.question for each in chance.sample(questions, min(15, len(questions)))]
+    return [item.question for item in chance.sample(questions, min(15, len(questions)))]
 
 
 def main() -> None:
@@ -138,19 +140,19 @@ def main() -> None:
     parser.add_argument("--sweep", action="store_true")
     options = parser.parse_args()
     settings = load_settings(Path("settings.yaml") if Path("settings.yaml").is_file() else None)
-    suite, books = read_suite(options.suite), {each.stem for each in options.books}
+    suite, books = read_suite(options.suite), {book.stem for book in options.books}
     chance = random.Random(7)
-    foreign = [each for folder in options.foreign for each in some(read_suite(folder).questions, chance)]
+    foreign = [item for folder in options.foreign for item in some(read_suite(folder).questions, chance)]
     kind_of = {row["id"]: row.get("kind") for _, row in rows_of(options.suite / "questions.jsonl")}
-    specific = [each for each in suite.questions if kind_of[each.id] == "specific"]
+    specific = [question for question in suite.questions if kind_of[question.id] == "specific"]
     of_suite = some(specific, chance)
     found_indexes = indexes(suite, options.books, settings)
     order = sorted(books) + sorted(set(found_indexes) - books, key=lambda name: (len(name), name))
     halves: tuple[list[Asked], list[Asked]] = ([], [])
     for place, name in enumerate(order):
         index, is_book = found_indexes[name], name in books
-        others = [found_indexes[each] for each in order if each != name and (is_book or each in books)]
-        own = [each.question for each in specific if each.supporting == (name,)]
+        others = [found_indexes[item] for item in order if item != name and (is_book or item in books)]
+        own = [item.question for item in specific if item.supporting == (name,)]
         questions = questions_to(index, others, own, [*foreign, *of_suite] if is_book else foreign)
         halves[place % 2].extend(asked(index, questions))
     if options.sweep:
@@ -159,7 +161,7 @@ def main() -> None:
     print(f"answered at least_support {least}, about_the_whole {whole}")
     print(f"{'half':8}" + "".join(f"{kind:>16}" for kind in KINDS) + f"{'balanced':>10}")
     for label, rows in zip(("first", "second"), halves, strict=True):
-        counts = {kind: sum(each.kind == kind for each in rows) for kind in KINDS}
+        counts = {kind: sum(row.kind == kind for row in rows) for kind in KINDS}
         cells = "".join(f"{f'{share(rows, kind, least, whole):.3f} of {count}':>16}" for kind, count in counts.items())
         print(f"{label:8}{cells}{balanced(rows, least, whole):10.3f}")
 

@@ -69,8 +69,8 @@ def built(folder: Path, indexes: Path, settings: Settings) -> Index:
 
 def judged(pairs: Iterable[Labelled], index: Index) -> list[Judged]:
     """Return what the index says of pairs of its corpus."""
-    kept_of = {each.alias_id: each.entity_id for each in index.rows(Merge) if not each.undone}
-    known = {each.id for each in index.rows(Entity)} | kept_of.keys()
+    kept_of = {merge.alias_id: merge.entity_id for merge in index.rows(Merge) if not merge.undone}
+    known = {entity.id for entity in index.rows(Entity)} | kept_of.keys()
     found = []
     for pair in pairs:
         ids = [entity_id(entity_key(name)) for name in (pair.left, pair.right)]
@@ -82,12 +82,12 @@ def judged(pairs: Iterable[Labelled], index: Index) -> list[Judged]:
 
 def line(name: str, some: Sequence[Judged]) -> str:
     """Return the figures of some pairs as a line of a table."""
-    right = sum(each.merged and each.pair.same for each in some)
-    merged, same = sum(each.merged for each in some), sum(each.pair.same for each in some)
+    right = sum(item.merged and item.pair.same for item in some)
+    merged, same = sum(item.merged for item in some), sum(item.pair.same for item in some)
     precision = right / merged if merged else 1.0
     recall = right / same if same else 1.0
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    missing = sum(not each.extracted for each in some)
+    missing = sum(not item.extracted for item in some)
     figures = f"{precision:9.3f} {recall:6.3f} {f1:6.3f}" if same else f"{'':9} {'':6} {'':6}"
     return f"{name:24} {len(some):5} {same:5} {merged - right:6} {figures} {missing:8}"
 
@@ -95,17 +95,17 @@ def line(name: str, some: Sequence[Judged]) -> str:
 def table(found: Sequence[Judged]) -> str:
     """Return the figures of all pairs, of each half, and of each kind in it."""
     lines = [f"{'':24} {'pairs':>5} {'same':>5} {'wrong':>6} {'precision':>9} {'recall':>6} {'F1':>6} {'no name':>8}"]
-    for half, some in _by(found, lambda each: each.pair.half).items():
+    for half, some in _by(found, lambda result: result.pair.half).items():
         lines.append(line(half, some))
-        lines.append(line("  both names extracted", [each for each in some if each.extracted]))
-        lines += [line(f"  {kind}", own) for kind, own in sorted(_by(some, lambda each: each.pair.kind).items())]
+        lines.append(line("  both names extracted", [item for item in some if item.extracted]))
+        lines += [line(f"  {kind}", own) for kind, own in sorted(_by(some, lambda item: item.pair.kind).items())]
     return "\n".join([*lines, line("all", found)])
 
 
 def _by(found: Sequence[Judged], key: Callable[[Judged], str]) -> Mapping[str, list[Judged]]:
     groups: defaultdict[str, list[Judged]] = defaultdict(list)
-    for each in found:
-        groups[key(each)].append(each)
+    for result in found:
+        groups[key(result)].append(result)
     return groups
 
 
@@ -118,7 +118,7 @@ def main() -> None:
     parser.add_argument("--indexes", type=Path, default=Path(".conspectus/aliases"))
     parser.add_argument("--show", action="store_true")
     given = parser.parse_args()
-    pairs = [each for each in read_pairs(given.pairs) if given.half in (None, each.half)]
+    pairs = [pair for pair in read_pairs(given.pairs) if given.half in (None, pair.half)]
     settings = load_settings()
     found: list[Judged] = []
     for corpus in sorted({pair.corpus for pair in pairs}):
@@ -129,10 +129,10 @@ def main() -> None:
         else:
             print(f"{corpus} is not there: {len(of_corpus)} pairs left out")
     print(table(found))
-    for each in found if given.show else ():
-        if each.merged != each.pair.same:
-            why = "merged" if each.merged else "apart" if each.extracted else "not extracted"
-            print(f"{why:14} {each.pair.kind:12} {each.pair.left} | {each.pair.right} ({each.pair.corpus})")
+    for result in found if given.show else ():
+        if result.merged != result.pair.same:
+            why = "merged" if result.merged else "apart" if result.extracted else "not extracted"
+            print(f"{why:14} {result.pair.kind:12} {result.pair.left} | {result.pair.right} ({result.pair.corpus})")
 
 
 if __name__ == "__main__":

@@ -29,8 +29,8 @@ def holds(text: str, question: Question) -> bool:
 def row(asked: Suite, over: Suite, index: Index, count: int) -> str:
     """Put one suite's questions to another's index and return the table's row."""
     questions = sampled(asked, count)
-    answers = [index.ask(each.question, "ppr") for each in questions]
-    answered = sum(each.known for each in answers) / len(answers)
+    answers = [index.ask(question.question, "ppr") for question in questions]
+    answered = sum(answer.known for answer in answers) / len(answers)
     line = f"{asked.name:12}  {over.name:12}  {len(questions):9}  {answered:8.3f}"
     if asked.name != over.name:
         return line
@@ -41,7 +41,7 @@ def row(asked: Suite, over: Suite, index: Index, count: int) -> str:
     ]
     quoted = sum(holds(answer.text, question) for question, answer in pairs) / len(pairs)
     reachable = sum(
-        any(holds(f"{each.title} {each.text}", question) for each in answer.evidence.passages)
+        any(holds(f"{passage.title} {passage.text}", question) for passage in answer.evidence.passages)
         for question, answer in pairs
     ) / len(pairs)
     return f"{line}  {quoted:6.3f}  {reachable:9.3f}"
@@ -54,7 +54,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60)
     options = parser.parse_args()
     settings = load_settings()
-    suites = [read_suite(each) for each in options.suites]
+    suites = [read_suite(suite) for suite in options.suites]
     print("questions     documents     asked      answered  quoted  reachable")
     for over in suites:
         index = build(over.corpus, suite_index(over, settings), settings)

@@ -60,11 +60,11 @@ class Corpus:
         self.passages = [
             Passage(row["id"], row["id"], 0, len(row["text"]), 0.0, row["text"], row.get("title") or "") for row in rows
         ]
-        self.row = {each.document_id: row for row, each in enumerate(self.passages)}
-        texts = [f"{each.title}\n{each.text}" for each in self.passages]
+        self.row = {passage.document_id: row for row, passage in enumerate(self.passages)}
+        texts = [f"{passage.title}\n{passage.text}" for passage in self.passages]
         self._weigh = Bm25.of(texts, 1.2, 0.75).inverse_document_frequency
         embedder = open_embedder(EmbeddingSettings(), EmbeddingServerSettings())
-        self._vectors = embedder.embed([embedder.windows(each)[0] for each in texts])
+        self._vectors = embedder.embed([embedder.windows(text)[0] for text in texts])
 
     def source(self, statement: str, row: int) -> tuple[Source, float]:
         """Return the sentence of a document that is cited for a statement, and the weight of the words they share."""
@@ -77,19 +77,23 @@ class Corpus:
         """Return as many sources for a statement from other documents of the topic: those that share most with it."""
         near = np.argsort(-(self._vectors @ self._vectors[rows[0]]), kind="stable").tolist()
         found = [self.source(statement, row) for row in near if row not in rows][:NEAREST]
-        return [source for source, _ in sorted(found, key=lambda each: -each[1])[: len(rows)]]
+        return [source for source, _ in sorted(found, key=lambda result: -result[1])[: len(rows)]]
 
 
 def pairs_of(corpus: Corpus, questions: Sequence[Question], half: int, most: int) -> list[Pair]:
     """Return `most` true pairs and as many swapped ones, of every second supporting document."""
-    usable = [each for each in questions if each.answers and each.supporting and each.supporting[0] in corpus.row]
-    mine = set(sorted({each.supporting[0] for each in usable})[half::2])
-    usable = [each for each in usable if each.supporting[0] in mine]
+    usable = [
+        question
+        for question in questions
+        if question.answers and question.supporting and question.supporting[0] in corpus.row
+    ]
+    mine = set(sorted({item.supporting[0] for item in usable})[half::2])
+    usable = [item for item in usable if item.supporting[0] in mine]
     random.Random(SEED).shuffle(usable)
     pairs = []
-    for each in usable[:most]:
-        statement = f"{each.question} {each.answers[0]}".strip()
-        rows = [corpus.row[id_] for id_ in each.supporting if id_ in corpus.row]
+    for entry in usable[:most]:
+        statement = f"{entry.question} {entry.answers[0]}".strip()
+        rows = [corpus.row[id_] for id_ in entry.supporting if id_ in corpus.row]
         own = tuple(corpus.source(statement, row)[0] for row in rows)
         pairs += [Pair(statement, own, True), Pair(statement, tuple(corpus.others(rows, statement)), False)]
     return pairs
@@ -104,15 +108,15 @@ def judged(pair: Pair) -> Judged:
 
 def precision_and_recall(found: Sequence[Judged], threshold: float) -> tuple[float, float]:
     """Return the share of what passes that is true, and of what is true that passes."""
-    passed = [each for each in found if each.passes(threshold)]
-    right = sum(each.pair.true for each in passed)
-    return right / max(1, len(passed)), right / max(1, sum(each.pair.true for each in found))
+    passed = [result for result in found if result.passes(threshold)]
+    right = sum(item.pair.true for item in passed)
+    return right / max(1, len(passed)), right / max(1, sum(result.pair.true for result in found))
 
 
 def told(name: str, found: Sequence[Judged], threshold: float) -> str:
     """Return the figures as a line."""
     precision, recall = precision_and_recall(found, threshold)
-    true = sum(each.pair.true for each in found)
+    true = sum(result.pair.true for result in found)
     return (
         f"{name}: {true} true and {len(found) - true} swapped pairs, threshold {threshold:g}: "
         f"precision {precision:.3f}, recall {recall:.3f}"
@@ -121,7 +125,7 @@ def told(name: str, found: Sequence[Judged], threshold: float) -> str:
 
 def best_threshold(found: Sequence[Judged]) -> float:
     """Return the tried threshold with the greatest of the lesser of precision and recall."""
-    return max(TRIED, key=lambda each: min(precision_and_recall(found, each)))
+    return max(TRIED, key=lambda item: min(precision_and_recall(found, item)))
 
 
 def main() -> None:
@@ -133,7 +137,7 @@ def main() -> None:
     options = parser.parse_args()
     corpus = Corpus(options.suite / "corpus.jsonl")
     questions = read_questions(options.suite / "questions.jsonl")
-    first, second = ([judged(each) for each in pairs_of(corpus, questions, half, options.pairs)] for half in (0, 1))
+    first, second = ([judged(item) for item in pairs_of(corpus, questions, half, options.pairs)] for half in (0, 1))
     print(f"best threshold on the first half: {best_threshold(first):g}")
     print(told("first half", first, options.threshold))
     print(told("second half", second, options.threshold))

@@ -43,14 +43,14 @@ async def bare(url: str, n_calls: int) -> None:
                     temperature=0.0,
                 )
 
-        await asyncio.gather(*(call(each) for each in range(n_calls)))
+        await asyncio.gather(*(call(number) for number in range(n_calls)))
 
 
 async def ours(url: str, n_calls: int) -> None:
     """Make the same calls with the client."""
     with tempfile.TemporaryDirectory() as folder:
         model = ModelClient(LlmSettings(model="m", base_url=url), Memo(Path(folder) / "memo.sqlite"))
-        await asyncio.gather(*(model.complete(request(each)) for each in range(n_calls)))
+        await asyncio.gather(*(model.complete(request(number)) for number in range(n_calls)))
 
 
 def request(number: int) -> Request:
@@ -105,7 +105,7 @@ def limits(minute: float, minutes: float) -> None:
 async def limited(settings: LlmSettings, minute: float, n_calls: int) -> None:
     """Make calls through a client whose minute is as short as the server's."""
     model = ModelClient(settings, address=replace(llm_address(settings), window=minute))
-    await asyncio.gather(*(model.complete(request(each)) for each in range(n_calls)))
+    await asyncio.gather(*(model.complete(request(number)) for number in range(n_calls)))
 
 
 def main() -> None:

@@ -89,7 +89,7 @@ def cases_of(suite: Suite, documents: dict[str, Document]) -> Iterator[Case]:
 def pronoun_of(text: str) -> str:
     """Return the pronoun that a text uses most of its subject; "it" where it uses none."""
     forms = {"it": r"\b(?:it|its)\b", "he": r"\b(?:he|his|him)\b", "she": r"\b(?:she|her)\b"}
-    return max(forms, key=lambda each: len(re.findall(forms[each], text, re.IGNORECASE)))
+    return max(forms, key=lambda form: len(re.findall(forms[form], text, re.IGNORECASE)))
 
 
 class Measured:
@@ -105,11 +105,11 @@ class Measured:
     async def ask(self, condition: str, question: str, wanted: Sequence[str]) -> float:
         """Ask one question under a condition and return its recall."""
         evidence = await self._index.aio.retrieve(question, self._method, 4 * K)
-        ranked = rank_documents([each.document_id for each in evidence.passages])
+        ranked = rank_documents([passage.document_id for passage in evidence.passages])
         self.recall[condition].append(recall_at(K, ranked, wanted))
         if self._answers:
             answer = await self._index.aio.ask(question, self._method)
-            cited = {each.document_id for each in answer.citations}
+            cited = {citation.document_id for citation in answer.citations}
             self.cited[condition].append(len(cited & set(wanted)) / len(set(wanted)))
         return self.recall[condition][-1]
 
@@ -170,7 +170,7 @@ async def follow_ups(
         history = await first.after(case.first.question)
         for turn in case.then[:1] if second else ():
             history = history.after(await index.aio.ask(turn.text, method, history=history))
-        turns = [each.question for each in history.turns]
+        turns = [turn.question for turn in history.turns]
         asked = case.then[1 if second else 0]
         conditions = {
             "alone": asked.text,
@@ -182,7 +182,7 @@ async def follow_ups(
         reached = {name: await measured.ask(name, text, [case.document_id]) for name, text in conditions.items()}
         count += 1
         if show:
-            for name in (each for each in conditions if each.startswith("shaped")):
+            for name in (condition for condition in conditions if condition.startswith("shaped")):
                 print(f"    {reached[name]:.0f} {conditions[name]}  <- {asked.with_name}")
     which = "second" if second else "first"
     return iter([f"{count} {which} follow-ups", *(measured.lines() if count else ())])
@@ -213,11 +213,11 @@ async def unrelated(
 async def tables(suite: Suite, index: Index, method: str, *, names: Sequence[int], answers: bool, show: bool) -> None:
     """Print the tables of one suite."""
     first = FirstTurns(index, method)
-    documents = {each.id: each for each in index.context.index.rows(Document)}
+    documents = {document.id: document for document in index.context.index.rows(Document)}
     cases = list(cases_of(suite, documents))
     for of, named in (("a document that the first question names", True), ("one that it does not name", False)):
         for second in (False, True):
-            chosen = [each for each in cases if each.named == named and len(each.then) > second]
+            chosen = [case for case in cases if case.named == named and len(case.then) > second]
             measured = Measured(index, method, answers=answers)
             head, *rest = await follow_ups(
                 index, method, chosen, first, measured, names=names, second=second, show=show
@@ -244,7 +244,7 @@ def main() -> None:
         count = min(options.questions or len(whole.questions), len(whole.questions))
         suite = replace(whole, questions=tuple(random.Random(7).sample(whole.questions, count)))
         index = build(suite.corpus, suite_index(suite, settings), settings)
-        names = [int(each) for each in options.names.split(",")]
+        names = [int(part) for part in options.names.split(",")]
         work = tables(suite, index, options.method, names=names, answers=options.answers, show=options.show)
         asyncio.run(work)
 

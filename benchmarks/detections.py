@@ -57,18 +57,18 @@ def measure(context: Context, questions: tuple[Question, ...]) -> str:
     """Return a line of what is told."""
     walker = Watched(context)
     hits, f1, depth, seconds = list[float](), list[float](), list[float](), list[float]()
-    for each in questions:
+    for question in questions:
         began = time.process_time()
-        answer = asyncio.run(walker.answer_about(each.question, each.entities, _nobody))
+        answer = asyncio.run(walker.answer_about(question.question, question.entities, _nobody))
         seconds.append(time.process_time() - began)
-        quality = set_quality(answered(answer), each.answers)
+        quality = set_quality(answered(answer), question.answers)
         hits.append(quality["hits@1"])
         f1.append(quality["f1"])
         depth.append(float(answer.usage.depth))
     right = bootstrap(hits)
     return (
         f"{right.mean:>8.3f} [{right.low:.3f}, {right.high:.3f}]{mean(f1):>8.3f}{mean(depth):>8.2f}"
-        f"{mean(each.modularity for each in walker.kept):>8.2f}{mean(len(each.nodes) for each in walker.kept):>8.2f}"
+        f"{mean(item.modularity for item in walker.kept):>8.2f}{mean(len(item.nodes) for item in walker.kept):>8.2f}"
         f"{1e3 * median(seconds):>8.0f}"
     )
 

@@ -104,9 +104,9 @@ def metered(data: Path, wanted: list[str], again: bool, steps: bool) -> None:
                 if wanted and name not in wanted:
                     continue
                 told, spent, seconds = compared(corpus, model, again)
-                model_steps = [each for each in told.steps if each.step != "embed"]
-                calls, real_calls = sum(each.calls for each in model_steps), sum(each.calls for each in spent)
-                tokens, real = sum(each.tokens for each in model_steps), sum(map(_tokens, spent))
+                model_steps = [step for step in told.steps if step.step != "embed"]
+                calls, real_calls = sum(step.calls for step in model_steps), sum(item.calls for item in spent)
+                tokens, real = sum(step.tokens for step in model_steps), sum(map(_tokens, spent))
                 inside = "inside" if told.total.low.tokens <= real <= told.total.high.tokens else "outside"
                 print(
                     f"{corpus.name:9} {name:12} {calls:6,} / {real_calls:6,} = {_ratio(calls, real_calls)}"
@@ -114,17 +114,17 @@ def metered(data: Path, wanted: list[str], again: bool, steps: bool) -> None:
                     flush=True,
                 )
                 if steps:
-                    _by_step(told, {each.step: each for each in spent})
+                    _by_step(told, {item.step: item for item in spent})
 
 
 def _by_step(told: Estimate, spent: Mapping[str, Spending]) -> None:
-    for each in told.steps:
-        real = spent.get(each.step, Spending(each.step, ""))
+    for step in told.steps:
+        real = spent.get(step.step, Spending(step.step, ""))
         print(
-            f"          {each.step:12} {each.calls:6,} / {real.calls:6,} = {_ratio(each.calls, real.calls)}"
-            f" {each.tokens:10,} / {_tokens(real):10,} = {_ratio(each.tokens, _tokens(real))}"
-            f"   prompt {_ratio(each.prompt_tokens, real.prompt_tokens)}"
-            f" reply {_ratio(each.completion_tokens, real.completion_tokens)}"
+            f"          {step.step:12} {step.calls:6,} / {real.calls:6,} = {_ratio(step.calls, real.calls)}"
+            f" {step.tokens:10,} / {_tokens(real):10,} = {_ratio(step.tokens, _tokens(real))}"
+            f"   prompt {_ratio(step.prompt_tokens, real.prompt_tokens)}"
+            f" reply {_ratio(step.completion_tokens, real.completion_tokens)}"
         )
 
 
@@ -140,13 +140,13 @@ def prior(data: Path) -> None:
     """Print what replies.py knows beforehand."""
     folder = data / "recorded_replies"
     replies = [json.loads(line)["reply"] for line in (folder / "replies.jsonl").read_text("utf-8").splitlines()]
-    extractions = [each for each in replies if "<|>" in each]
-    reports = [json.loads(each[each.index("{") : each.rindex("}") + 1]) for each in replies if "findings" in each]
+    extractions = [reply for reply in replies if "<|>" in reply]
+    reports = [json.loads(reply[reply.index("{") : reply.rindex("}") + 1]) for reply in replies if "findings" in reply]
     story = (folder / "christmas_carol.txt").read_text("utf-8")
     chunks = list(_pieces(story, 1200, 100))
-    records = [read_records(each) for each in extractions]
-    entities = [one for each in records for one in each.entities]
-    relations = [one for each in records for one in each.relations]
+    records = [read_records(extraction) for extraction in extractions]
+    entities = [one for record in records for one in record.entities]
+    relations = [one for record in records for one in record.relations]
     per_chunk = len(extractions) / 2
     tokens = sum(map(server_tokens, extractions))
     print(f"chunks {per_chunk:.0f}, of {statistics.mean(map(server_tokens, chunks)):.0f} tokens on average")
@@ -155,13 +155,13 @@ def prior(data: Path) -> None:
     print(f"relations an entity {len(relations) / len(entities):.2f}")
     for size in (1200, 600, 300, 120):
         some = list(_pieces(story, size, 0))
-        names = statistics.mean(len(names_in(each)) for each in some)
+        names = statistics.mean(len(names_in(item)) for item in some)
         print(f"names in {size} tokens of the story {names:.1f}")
-    findings = [one for each in reports for one in each["findings"]]
-    head = [{key: value for key, value in each.items() if key != "findings"} for each in reports]
-    print(f"report: {statistics.mean(server_tokens(json.dumps(each)) for each in head):.0f} tokens without findings")
-    print(f"finding: {statistics.mean(server_tokens(json.dumps(each)) for each in findings):.0f} tokens")
-    words, report_tokens = (sum(f(json.dumps(each)) for each in reports) for f in (_words, server_tokens))
+    findings = [one for report in reports for one in report["findings"]]
+    head = [{key: value for key, value in report.items() if key != "findings"} for report in reports]
+    print(f"report: {statistics.mean(server_tokens(json.dumps(item)) for item in head):.0f} tokens without findings")
+    print(f"finding: {statistics.mean(server_tokens(json.dumps(finding)) for finding in findings):.0f} tokens")
+    words, report_tokens = (sum(f(json.dumps(report)) for report in reports) for f in (_words, server_tokens))
     print(f"tokens a word of a report {report_tokens / words:.2f}")
 
 
@@ -191,8 +191,8 @@ def tokens(data: Path) -> None:
         "prompt of reports": (HERE.parent / "prompts/index/report.txt").read_text("utf-8"),
         "a book": (data / "books" / "wizard_of_oz.txt").read_text("utf-8"),
         "Chinese": "\n".join(json.loads(line)["text"] for line in chinese),
-        "recorded extractions": "\n".join(each for each in replies if "<|>" in each),
-        "recorded reports": "\n".join(each for each in replies if "findings" in each),
+        "recorded extractions": "\n".join(reply for reply in replies if "<|>" in reply),
+        "recorded reports": "\n".join(reply for reply in replies if "findings" in reply),
     }
     for name, text in texts.items():
         ours, theirs = server_tokens(text), len(encoding.encode(text))

@@ -38,7 +38,7 @@ def proportional(request: FakeRequest) -> str:
     labels = len(_LABEL.findall(request.prompt))
     return _reply(
         request,
-        characters=lambda text: round(sum(2.5 if each.isascii() else 6 for each in text)),
+        characters=lambda text: round(sum(2.5 if item.isascii() else 6 for item in text)),
         says_yes=False,
         report=300 + 120 * min(labels, 20),
     )
@@ -47,15 +47,15 @@ def proportional(request: FakeRequest) -> str:
 def replayed(folder: Path) -> Model:
     """Return a model that repeats recorded replies."""
     rows = [json.loads(line)["reply"] for line in (folder / "replies.jsonl").read_text("utf-8").splitlines()]
-    extractions = [each for each in rows if "<|>" in each]
-    reports = [each[each.index("{") : each.rindex("}") + 1] for each in rows if "findings" in each]
+    extractions = [row for row in rows if "<|>" in row]
+    reports = [row[row.index("{") : row.rindex("}") + 1] for row in rows if "findings" in row]
 
     def reply(request: FakeRequest) -> str:
         dice = random.Random(request.digest)
         if "findings" in _form(request):
             labels = _LABEL.findall(request.prompt)
             report = json.loads(dice.choice(reports))
-            report["findings"] = [{**each, "records": labels[:2]} for each in report["findings"]]
+            report["findings"] = [{**item, "records": labels[:2]} for item in report["findings"]]
             return json.dumps({key: report[key] for key in report})
         if '"enum"' in _form(request):
             return json.dumps({"answer": dice.choice(["Yes", "No"])})

@@ -46,10 +46,10 @@ def embedding(settings: Settings) -> Embed:
     known: dict[str, NDArray[np.float32]] = {}
 
     def embed(texts: Sequence[str]) -> NDArray[np.float32]:
-        new = [each for each in dict.fromkeys(texts) if each not in known]
+        new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            known.update(zip(new, embedder.embed([embedder.windows(each)[0] for each in new]), strict=True))
-        return np.stack([known[each] for each in texts])
+            known.update(zip(new, embedder.embed([embedder.windows(item)[0] for item in new]), strict=True))
+        return np.stack([known[text] for text in texts])
 
     return embed
 
@@ -57,17 +57,17 @@ def embedding(settings: Settings) -> Embed:
 def facts_table(folder: Path, extract: Extract, embed: Embed, most: int | None) -> Iterator[str]:
     """Yield the lines of the table of facts."""
     texts = read_texts(folder / "corpus.jsonl")[:most]
-    facts: dict[str, list[str]] = {each.id: [] for each in texts}
+    facts: dict[str, list[str]] = {text.id: [] for text in texts}
     for question in read_questions(folder):
         for id_ in question.supporting:
             if id_ in facts:
                 facts[id_] += question.answers
-    weigh = inverse_frequencies([each.text for each in texts])
+    weigh = inverse_frequencies([text.text for text in texts])
     began = time.perf_counter()
     graphs = extract(texts)
     seconds = time.perf_counter() - began
     others = [*graphs[1:], graphs[0]]
-    sentences = [sentence_graph(each.text) for each in texts]
+    sentences = [sentence_graph(text.text) for text in texts]
     rows: dict[str, tuple[Sequence[TextGraph], bool]] = {
         "names and predicates": (graphs, False),
         "with descriptions": (graphs, True),
@@ -75,7 +75,7 @@ def facts_table(folder: Path, extract: Extract, embed: Embed, most: int | None) 
         "sentences of the text": (sentences, False),
     }
     n_facts = sum(map(len, facts.values()))
-    sizes = f"{sum(len(each.nodes) for each in graphs)} nodes, {sum(len(each.edges) for each in graphs)} edges"
+    sizes = f"{sum(len(graph.nodes) for graph in graphs)} nodes, {sum(len(graph.edges) for graph in graphs)} edges"
     yield f"{folder.name}: {n_facts} facts of {len(texts)} texts; {sizes}, extracted in {seconds:.1f} s"
     yield f"{'graph':36}{'facts held':>12}  95 % interval over texts"
     for name, (shown, descriptions) in rows.items():
@@ -83,7 +83,7 @@ def facts_table(folder: Path, extract: Extract, embed: Embed, most: int | None) 
             check_facts(graph, facts[text.id], embed, weigh, descriptions)
             for text, graph in zip(texts, shown, strict=True)
         ]
-        held = bootstrap([sum(one.held for one in each) / len(each) for each in checks if each])
+        held = bootstrap([sum(one.held for one in check) / len(check) for check in checks if check])
         yield f"{name:36}{held.mean:12.3f}  [{held.low:.3f}, {held.high:.3f}]"
 
 
@@ -94,7 +94,7 @@ def triples_table(files: Sequence[Path], extract: Extract, embed: Embed, most: i
         rows = read_triples(file)[:most]
         graphs = extract([text for text, _ in rows])
         edges = [edge for (_, true), graph in zip(rows, graphs, strict=True) for edge in (*graph.edges, *true)]
-        embed([spelt_out(each.predicate) for each in edges])  # many at once are faster
+        embed([spelt_out(edge.predicate) for edge in edges])  # many at once are faster
         for rule, same in (("equal", same_name), ("alike", alike_name)):
             total = TripleCounts()
             for (_, true), graph in zip(rows, graphs, strict=True):

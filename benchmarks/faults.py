@@ -59,11 +59,11 @@ def rates(errors: float, malformed: float) -> dict[str, float]:
 
 def said(index: Index) -> Said:
     """Return what the model said of each chunk, as it is stored."""
-    found: dict[str, set[tuple[str, str]]] = {each.id: set() for each in index.rows(Chunk)}
-    for each in index.rows(Mention):
-        if each.description:
-            found[each.chunk_id].add((each.entity_id or each.relation_id or "", each.description))
-    return {chunk: frozenset(each) for chunk, each in found.items()}
+    found: dict[str, set[tuple[str, str]]] = {chunk.id: set() for chunk in index.rows(Chunk)}
+    for mention in index.rows(Mention):
+        if mention.description:
+            found[mention.chunk_id].add((mention.entity_id or mention.relation_id or "", mention.description))
+    return {chunk: frozenset(result) for chunk, result in found.items()}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Compared:
 
 def compared(disturbed: Index, whole: Index) -> Compared:
     """Compare what is stored of each chunk."""
-    listed = {each.item_id for each in disturbed.rows(Failure) if each.stage == "extract"}
+    listed = {failure.item_id for failure in disturbed.rows(Failure) if failure.stage == "extract"}
     found, meant = said(disturbed), said(whole)
     short = {chunk for chunk in meant if meant[chunk] - found[chunk]}
     return Compared(len(short), len(short - listed), sum(bool(found[chunk] - meant[chunk]) for chunk in meant))
@@ -89,8 +89,8 @@ def compared(disturbed: Index, whole: Index) -> Compared:
 def told(name: str, built: BuildReport, server: FakeServer, before: int) -> None:
     """Print a line on a build."""
     asked = server.requests[before:]
-    faults = Counter(each.fault for each in asked if each.fault)
-    lost = ", ".join(f"{each.stage} {each.lost} of {each.items}" for each in built.lost) or "nothing"
+    faults = Counter(question.fault for question in asked if question.fault)
+    lost = ", ".join(f"{failure.stage} {failure.lost} of {failure.items}" for failure in built.lost) or "nothing"
     print(
         f"{name:<14} {built.seconds:6.1f} s  {len(asked):6} requests, {faults.total():5} faults  lost: {lost}",
         flush=True,
@@ -116,12 +116,12 @@ def run(corpus: Path, folder: Path, errors: float, malformed: float) -> list[str
         built = build_index([corpus], folder / "disturbed", chosen)
         told("disturbed", built, server, before)
         index, sound = Index.open(folder / "disturbed"), Index.open(folder / "whole")
-        problems += [f"verify: {each.where}: {each.what}" for each in verify(index)]
+        problems += [f"verify: {item.where}: {item.what}" for item in verify(index)]
         found = compared(index, sound)
         print(f"chunks that lack something: {found.short}, of them without a row: {found.unlisted}")
         if found.unlisted or found.invented:
             problems.append(f"{found.unlisted} losses without a row, {found.invented} chunks with inventions")
-        stages = Counter(each.stage for each in index.rows(Failure))
+        stages = Counter(failure.stage for failure in index.rows(Failure))
         print(f"rows of failures: {dict(sorted(stages.items()))}")
         retries = 0
         while built.failures and retries < MOST_RETRIES:

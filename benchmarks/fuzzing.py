@@ -51,7 +51,7 @@ def small_index(folder: Path) -> Path:
 def run_one(name: str, count: int, seed: int, index: Path, keep: Path | None) -> None:
     """Fuzz one target, and tell on stdout: the number of each hundredth case, and what was found."""
     with tempfile.TemporaryDirectory() as folder:
-        target = next(each for each in every(index, Path(folder)) if each.name == name)
+        target = next(item for item in every(index, Path(folder)) if item.name == name)
 
         def begun(number: int) -> None:
             (Path(folder).parent / f"fuzzing {hashlib.sha256(name.encode()).hexdigest()[:8]}").write_text(str(number))
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as made:
         index = small_index(Path(made))
         (Path(made) / "files").mkdir()
-        names = [each.name for each in every(index, Path(made) / "files") if each.name.startswith(given.only)]
+        names = [item.name for item in every(index, Path(made) / "files") if item.name.startswith(given.only)]
         for name in names:
             command = [sys.executable, "-m", "benchmarks.fuzzing", "--one", name, "--index", str(index)]
             command += ["--cases", str(given.cases), "--seed", str(given.seed)]
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             began = time.perf_counter()
             done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
             found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-            kinds = Counter(each["what"].partition("\n")[0][:110] for each in found)
+            kinds = Counter(result["what"].partition("\n")[0][:110] for result in found)
             ended = "" if done.returncode == 0 else f" ENDED with {done.returncode}: {done.stderr[-300:]}"
             print(
                 f"{name:42} {given.cases} cases {time.perf_counter() - began:6.0f} s  {len(found)} bad{ended}",

@@ -74,7 +74,7 @@ def config(folder: Path, work: Path, reply: str) -> GraphRagConfig:
     mock = {"type": "mock", "model_provider": "openai", "model": "gpt-4o"}
     told = {**mock, "type": "litellm", "api_key": "none"}  # LiteLLM gives a mocked reply without asking anybody
     vector = [
-        float(each) for each in pd.read_parquet(folder / "embeddings.entity_description.parquet")["embedding"].iloc[0]
+        float(item) for item in pd.read_parquet(folder / "embeddings.entity_description.parquet")["embedding"].iloc[0]
     ]
     store = {"type": "lancedb", "db_uri": str(work / "lancedb"), "vector_size": max(sizes)}
     made = GraphRagConfig(

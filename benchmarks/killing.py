@@ -39,7 +39,7 @@ def offline(number: int, seed: int) -> tuple[list[Round], Seen]:
     with tempfile.TemporaryDirectory() as folder, nursery(warm=True) as place:
         life = Life(Path(folder), place, OFFLINE)
         with watching(life.index, QUESTION) as reader:
-            rounds = live(life, number, seed, lambda each: print(row(each), flush=True))
+            rounds = live(life, number, seed, lambda item: print(row(item), flush=True))
         assert reader.seen
         return rounds, reader.seen
 
@@ -53,7 +53,7 @@ def model(number: int, seed: int) -> tuple[list[Round], Seen]:
     ):
         life = Life(Path(folder), place, with_model(server.url), server)
         with watching(life.index, QUESTION) as reader:
-            rounds = live(life, number, seed, lambda each: print(row(each), flush=True))
+            rounds = live(life, number, seed, lambda item: print(row(item), flush=True))
         assert reader.seen
         return rounds, reader.seen
 
@@ -72,15 +72,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"{name}\n{HEAD}")
         began = time.perf_counter()
         rounds, seen = run(given.moments, given.seed)
-        repeated = sum(max(0, each.kept + each.made - each.needed) for each in rounds)
+        repeated = sum(max(0, item.kept + item.made - item.needed) for item in rounds)
         print(
-            f"{len(rounds)} moments, {sum(each.killed for each in rounds)} killed, "
-            f"{sum(each.new_in_force for each in rounds)} after publishing; {repeated} results made twice; "
-            f"{sum(each.in_flight for each in rounds)} asked again that were in flight; "
+            f"{len(rounds)} moments, {sum(item.killed for item in rounds)} killed, "
+            f"{sum(item.new_in_force for item in rounds)} after publishing; {repeated} results made twice; "
+            f"{sum(item.in_flight for item in rounds)} asked again that were in flight; "
             f"{time.perf_counter() - began:.0f} s\nreader: {seen.looks} looks, {len(seen.versions)} versions, "
             f"{len(seen.wrong)} wrong {seen.wrong[:3]}\n"
         )
-        bad += sum(bool(each.problems) for each in rounds) + bool(seen.wrong) + bool(repeated)
+        bad += sum(bool(item.problems) for item in rounds) + bool(seen.wrong) + bool(repeated)
     sys.exit(bool(bad))
 
 

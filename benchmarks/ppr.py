@@ -191,11 +191,11 @@ def two_processes(folder: Path, seeds: Seeds, damping: float) -> list[tuple[floa
     spawn = multiprocessing.get_context("spawn")
     together, results = spawn.Barrier(2), spawn.Queue()
     workers = [spawn.Process(target=memory_growth, args=(folder, seeds, damping, together, results)) for _ in range(2)]
-    for each in workers:
-        each.start()
+    for worker in workers:
+        worker.start()
     found = [results.get() for _ in workers]
-    for each in workers:
-        each.join()
+    for item in workers:
+        item.join()
     return found
 
 
@@ -246,8 +246,8 @@ def compare(n_nodes: int, n_edges: int, options: argparse.Namespace) -> None:
     print(f"{'after':<28}{'own':>9}{'mapped':>9}{'share':>9}")
     for number, (opened, growth) in enumerate(found, start=1):
         print(f"process {number}, opened in {1e3 * opened:.1f} ms")
-        for what, each in zip(STEPS, growth, strict=True):
-            print(f"  {what:<26}{each.own:>9.1f}{each.mapped:>9.1f}{each.share:>9.1f}")
+        for what, item in zip(STEPS, growth, strict=True):
+            print(f"  {what:<26}{item.own:>9.1f}{item.mapped:>9.1f}{item.share:>9.1f}")
 
 
 def random_agreement(
@@ -273,7 +273,7 @@ def main() -> None:
     parser.add_argument("--random-seed", type=int, default=0)
     options = parser.parse_args()
     for size in options.sizes.split(","):
-        n_nodes, n_edges = (int(each) for each in size.split(":"))
+        n_nodes, n_edges = (int(part) for part in size.split(":"))
         compare(n_nodes, n_edges, options)
         print()
 

@@ -73,7 +73,7 @@ def text_of(paragraphs: Callable[[int], Iterator[str]]) -> Callable[[Path, int],
 
 def _markdown(path: Path, size: int) -> None:
     with path.open("w", encoding="utf-8") as stream:
-        stream.writelines(f"## Section {number}\n\n{each}\n\n" for number, each in enumerate(prose(size)))
+        stream.writelines(f"## Section {number}\n\n{item}\n\n" for number, item in enumerate(prose(size)))
 
 
 def _table(path: Path, size: int) -> None:
@@ -100,7 +100,7 @@ def _parquet(path: Path, size: int) -> None:
 
 
 def _html(path: Path, size: int) -> None:
-    body = "\n".join(f"<h2>Section {number}</h2><p>{each}</p>" for number, each in enumerate(prose(size)))
+    body = "\n".join(f"<h2>Section {number}</h2><p>{item}</p>" for number, item in enumerate(prose(size)))
     path.write_text(f"<!doctype html><title>Prose</title><body>{body}</body>", "utf-8")
 
 
@@ -144,8 +144,8 @@ def _pdf(path: Path, size: int) -> None:
 def _epub(path: Path, size: int) -> None:
     chapter = "".join(f"<p>{paragraph}</p>" for paragraph in prose(size // 10))
     parts = [f"c{number}.xhtml" for number in range(10)]
-    items = "".join(f'<item id="{each}" href="{each}" media-type="application/xhtml+xml"/>' for each in parts)
-    spine = "".join(f'<itemref idref="{each}"/>' for each in parts)
+    items = "".join(f'<item id="{part}" href="{part}" media-type="application/xhtml+xml"/>' for part in parts)
+    spine = "".join(f'<itemref idref="{part}"/>' for part in parts)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as book:
         book.writestr("mimetype", "application/epub+zip", zipfile.ZIP_STORED)
         book.writestr(
@@ -159,9 +159,9 @@ def _epub(path: Path, size: int) -> None:
             'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Prose</dc:title></metadata>'
             f"<manifest>{items}</manifest><spine>{spine}</spine></package>",
         )
-        for each in parts:
+        for entry in parts:
             book.writestr(
-                each,
+                entry,
                 f'<html xmlns="http://www.w3.org/1999/xhtml"><head><title>x</title></head><body>{chapter}</body></html>',
             )
 
@@ -218,7 +218,7 @@ def measure(path: Path, split: bool) -> None:
     result = {
         "documents": len(documents),
         "failures": len(failures),
-        "bytes": sum(len(each.text.encode()) for each in documents),
+        "bytes": sum(len(document.text.encode()) for document in documents),
         "chunks": chunks,
         "read": read,
         "split": time.perf_counter() - began,

@@ -60,18 +60,20 @@ def indexes_of(suite: Suite, settings: Settings, wanted: set[str], together: boo
 
 def suite_table(suite: Suite, settings: Settings, most: int, together: bool) -> Iterator[str]:
     """Yield the lines of a suite's table."""
-    able = [each for each in suite.questions if each.answers and len(each.supporting) == 1]
+    able = [question for question in suite.questions if question.answers and len(question.supporting) == 1]
     questions = random.Random(7).sample(able, min(most or len(able), len(able)))
-    indexes = indexes_of(suite, settings, {each.supporting[0] for each in questions}, together)
+    indexes = indexes_of(suite, settings, {question.supporting[0] for question in questions}, together)
     asked = "one index of all" if together else "each asked of its own document"
     yield f"{suite.name}: {len(questions)} questions, {asked}; means with bootstrap 95 % intervals"
-    head = "".join(f"{each:>25}" for each in MEASURES)
+    head = "".join(f"{item:>25}" for item in MEASURES)
     yield f"{'condition':16}{'units':>8}{'context tokens':>17}{'answered':>10}{head}"
     for name in CONDITIONS:
         values = asyncio.run(measured(name, questions, indexes))
-        mean = {metric: sum(each) / len(questions) for metric, each in values.items()}
-        intervals = [bootstrap(values[each]) for each in MEASURES]
-        shown = "".join(f"{f'{each.mean:.4f} [{each.low:.4f}, {each.high:.4f}]':>25}" for each in intervals)
+        mean = {metric: sum(value) / len(questions) for metric, value in values.items()}
+        intervals = [bootstrap(values[item]) for item in MEASURES]
+        shown = "".join(
+            f"{f'{interval.mean:.4f} [{interval.low:.4f}, {interval.high:.4f}]':>25}" for interval in intervals
+        )
         yield f"{name:16}{mean['units']:8,.1f}{mean['context_tokens']:17,.0f}{mean['known']:10.2f}{shown}"
 
 

@@ -49,7 +49,7 @@ def main() -> None:
     given.add_argument("--out", type=Path, default=Path(tempfile.mkdtemp()))
     chosen = given.parse_args()
     data = read_graphqa(chosen.suite)
-    texts = [text for each in data.training for text in (each.graph.to_text(), each.question)]
+    texts = [text for item in data.training for text in (item.graph.to_text(), item.question)]
     model = str(save_llama(chosen.out / "llama", texts))
     encodings = RememberedEncodings(
         open_embedder(EmbeddingSettings(), EmbeddingServerSettings()), chosen.out / "encodings.sqlite"

@@ -69,7 +69,7 @@ def measured(command: list[str], latency: float) -> tuple[dict[str, float], Meas
     """Run a command that indexes against a fresh server, whose URL it gets; return what both say."""
     with model_server(latency) as server:
         done = subprocess.run(
-            [each.replace("URL", server.url) for each in command], check=True, stdout=subprocess.PIPE, text=True
+            [item.replace("URL", server.url) for item in command], check=True, stdout=subprocess.PIPE, text=True
         )
         return json.loads(done.stdout.splitlines()[-1]), server.measures()
 

@@ -45,11 +45,11 @@ def text_of(prompt: str) -> str:
 
 def records(text: str, *, late: bool) -> str:
     """Return the names of a text as entities, and those that follow one another as related."""
-    names = list(dict.fromkeys(each for each in NAME.findall(text) if len(each) > 3))
+    names = list(dict.fromkeys(match for match in NAME.findall(text) if len(match) > 3))
     names = names[MOST : MOST + 2] if late else names[:MOST]
     rows = [
-        f'("entity"<|>"{each}"<|>"person"<|>"{each} is one of the things that this text names and says something of.")'
-        for each in names
+        f'("entity"<|>"{name}"<|>"person"<|>"{name} is one of the things that this text names and says something of.")'
+        for name in names
     ]
     rows += [
         f'("relationship"<|>"{one}"<|>"{other}"<|>"{one} and {other} are named one after the other."<|>7)'

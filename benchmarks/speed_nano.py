@@ -34,7 +34,7 @@ client = openai.AsyncOpenAI()
 async def embed(texts: list[str]) -> np.ndarray:
     """Return vectors of texts from the server."""
     found = await client.embeddings.create(model="e", input=texts, encoding_format="float")
-    return np.array([each.embedding for each in found.data])
+    return np.array([item.embedding for item in found.data])
 
 
 def main() -> None:

@@ -97,8 +97,8 @@ def main() -> None:
     theirs, their_seconds, taken = reference(chosen.reference, given) if chosen.reference else (profits, seconds, 0)
     if chosen.reference:
         print(f"{taken} of pcst_fast's {len(given)} trees are right")
-    for kind in dict.fromkeys(each[0] for each in given):
-        rows = [i for i, each in enumerate(given) if each[0] == kind]
+    for kind in dict.fromkeys(item[0] for item in given):
+        rows = [i for i, item in enumerate(given) if item[0] == kind]
         ours, other = np.array(profits)[rows], np.array(theirs)[rows]
         line = f"{kind:24} {len(rows):3} graphs, ours {np.mean(np.array(seconds)[rows]):.3f} s"
         if chosen.reference:

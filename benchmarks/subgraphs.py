@@ -35,7 +35,7 @@ from conspectus.storage.text.tokens import count_each, count_tokens
 
 def holds(found: RetrievedSubgraph, answers: tuple[str, ...]) -> bool:
     """Return whether an answer is a node of a subgraph."""
-    return bool({name_key(each) for each in found.text.nodes} & set(map(name_key, answers)))
+    return bool({name_key(node) for node in found.text.nodes} & set(map(name_key, answers)))
 
 
 def shares(hit: Sequence[bool], chosen_on: npt.NDArray[np.bool_]) -> str:
@@ -57,33 +57,37 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], metavar="SECTION.KEY=VALUE")
     chosen = parser.parse_args()
     overrides: dict[str, dict[str, object]] = {}
-    for each in chosen.set:
-        section, key, value = parse_override(each)
+    for entry in chosen.set:
+        section, key, value = parse_override(entry)
         overrides.setdefault(section, {})[key] = value
     context = Context(Index.open(chosen.index), load_settings(overrides=overrides))
-    graph, questions = open_graph(context), [each for each in read_questions(chosen.suite) if each.answers]
+    graph, questions = open_graph(context), [question for question in read_questions(chosen.suite) if question.answers]
     rows = range(len(graph.sources))
-    names = np.array(count_each([node_text(graph, each) for each in range(graph.n_entities)]))
-    said = np.array(count_each([edge_text(graph, each) for each in rows]))
-    chosen_on = np.array([hashlib.sha256(each.id.encode()).digest()[0] % 2 == 0 for each in questions])
+    names = np.array(count_each([node_text(graph, number) for number in range(graph.n_entities)]))
+    said = np.array(count_each([edge_text(graph, row) for row in rows]))
+    chosen_on = np.array([hashlib.sha256(question.id.encode()).digest()[0] % 2 == 0 for question in questions])
     given = chosen.topic == "given"
     retrieve_subgraph(context, questions[0].question)  # what is loaded on first use is not the question's time
     subgraphs, seconds, busy, before, topics = [], [], [], [], []
-    for each in questions:
+    for element in questions:
         began, worked = time.perf_counter(), time.process_time()
-        found = retrieve_subgraph(context, each.question, each.entities if given and each.entities else None)
+        found = retrieve_subgraph(context, element.question, element.entities if given and element.entities else None)
         seconds.append(time.perf_counter() - began)
         busy.append(time.process_time() - worked)
         subgraphs.append(found.subgraph)
-        topics.append(rows_of(context, each.entities)[0] if given else link_topics(context, each.question))
+        topics.append(rows_of(context, element.entities)[0] if given else link_topics(context, element.question))
         relations, distance = around(graph, topics[-1], 2)
         # Of a row of the tables: the texts, about four tokens of an edge's ends and commas, two of a node's number.
         size = int((said[relations] + 4).sum() + (names[distance >= 0] + 2).sum())
         before.append((int((distance >= 0).sum()), len(relations), size))
-    tokens = [count_tokens(each.text.to_text()) for each in subgraphs]
-    hit = [holds(part, each.answers) for part, each in zip(subgraphs, questions, strict=True)]
+    tokens = [count_tokens(subgraph.text.to_text()) for subgraph in subgraphs]
+    hit = [holds(part, question.answers) for part, question in zip(subgraphs, questions, strict=True)]
     all_before = np.array(before).sum(axis=0)
-    after = (sum(len(each.nodes) for each in subgraphs), sum(len(each.relations) for each in subgraphs), sum(tokens))
+    after = (
+        sum(len(subgraph.nodes) for subgraph in subgraphs),
+        sum(len(subgraph.relations) for subgraph in subgraphs),
+        sum(tokens),
+    )
     print(f"{len(questions)} questions          2-hop neighbourhoods   subgraphs   fewer")
     for kind, one, other in zip(("nodes", "edges", "tokens"), all_before.tolist(), after, strict=True):
         print(
@@ -92,25 +96,25 @@ def main() -> None:
     print(f"gretriever: {shares(hit, chosen_on)} have an answer in it")
     print(f"median {median(seconds) * 1000:.0f} ms a question, {median(busy) * 1000:.0f} ms of the processor")
     if not chosen.exact:
-        near = [holds(nearest_triples(context, each.question), each.answers) for each in questions]
+        near = [holds(nearest_triples(context, question.question), question.answers) for question in questions]
         print(f"triples:    {shares(near, chosen_on)} by `triples`, which embeds its best candidates")
         return
-    lengths = np.array(count_each([triple_line(graph, each) for each in rows]))
+    lengths = np.array(count_each([triple_line(graph, row) for row in rows]))
     if chosen.vectors and chosen.vectors.exists():
         vectors = np.load(chosen.vectors)
     else:
-        vectors = context.embedder.embed([sentence(graph, each) for each in rows])
+        vectors = context.embedder.embed([sentence(graph, row) for row in rows])
         if chosen.vectors:
             np.save(chosen.vectors, vectors)
     budget = context.settings.gretriever.context_tokens
     for what in ("whole graph", "2-hop neighbourhood"):
         near = []
-        for each, starts in zip(questions, topics, strict=True):
+        for item, starts in zip(questions, topics, strict=True):
             pool = np.array(rows) if what == "whole graph" else around(graph, starts, 2)[0]
-            order = pool[np.argsort(-(vectors[pool] @ context.embedder.embed_query(each.question)), kind="stable")]
+            order = pool[np.argsort(-(vectors[pool] @ context.embedder.embed_query(item.question)), kind="stable")]
             kept = order[np.cumsum(lengths[order]) <= budget]
             reached = {name_key(graph.names[end]) for row in kept for end in (graph.sources[row], graph.targets[row])}
-            near.append(bool(reached & set(map(name_key, each.answers))))
+            near.append(bool(reached & set(map(name_key, item.answers))))
         print(f"triples:    {shares(near, chosen_on)} of the {what}, {budget} tokens, all embedded")
 
 

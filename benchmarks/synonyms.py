@@ -70,7 +70,7 @@ def by_us(vectors: Vectors, rows: NDArray[np.int64], threshold: float, exact: bo
         threshold=threshold, max_neighbours=NEIGHBOURS, exact_rows=max(len(vectors), 1) if exact else 1
     )
     found = find_synonyms([f"{row:09}" for row in rows], ["name"] * len(rows), vectors[rows], wanted, 7)
-    return {(int(each.source_id), int(each.target_id)) for each in found}
+    return {(int(result.source_id), int(result.target_id)) for result in found}
 
 
 def main() -> None:

@@ -86,8 +86,8 @@ def table(name: str, index: Index, asked: Sequence[Asked]) -> None:
 
 def share(k: int, passages: Sequence[Passage], wanted: tuple[str, ...]) -> float:
     """Return the share of what is wanted that the first `k` documents are, or the first `k` chunks hold."""
-    documents = rank_documents([each.document_id for each in passages])
-    if not any(" " in each for each in wanted):
+    documents = rank_documents([passage.document_id for passage in passages])
+    if not any(" " in item for item in wanted):
         return recall_at(k, documents, wanted)
     texts = list(plain(passages[:k]))
     return sum(any(quotation in text for text in texts) for quotation in wanted) / len(wanted)
@@ -95,7 +95,7 @@ def share(k: int, passages: Sequence[Passage], wanted: tuple[str, ...]) -> float
 
 def plain(passages: Sequence[Passage]) -> Iterator[str]:
     """Yield the texts with every run of white space as one blank, as the quotations have it."""
-    return (re.sub(r"\s+", " ", each.text) for each in passages)
+    return (re.sub(r"\s+", " ", passage.text) for passage in passages)
 
 
 if __name__ == "__main__":

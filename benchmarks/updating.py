@@ -92,14 +92,14 @@ def on_disk(place: Path, changes: Changes, builds: int) -> None:
     index = place / "index"
     build_index([changes.write(corpus)], index, stable)
     for _, what in zip(range(builds), changes.each(), strict=False):
-        before = {each.id: each for each in Index.open(index).rows(Report)}
+        before = {report.id: report for report in Index.open(index).rows(Report)}
         began = time.perf_counter()
         done = build_index([changes.write(corpus)], index, stable)
         seconds = time.perf_counter() - began
         now = Index.open(index).rows(Report)
-        new = sum(each.id not in before for each in now)
-        other = sum(each.id in before and each.full_text != before[each.id].full_text for each in now)
-        rows = sum(each.id in before and each != before[each.id] for each in now)
+        new = sum(item.id not in before for item in now)
+        other = sum(item.id in before and item.full_text != before[item.id].full_text for item in now)
+        rows = sum(item.id in before and item != before[item.id] for item in now)
         print(
             f"{what:6}  {len(now)} reports: {new} new, {other} of other text, {rows} of any other value: "
             f"{(new + other) / len(now):.2%} made again; {seconds:.0f} s {' '.join(done.notes)}",
@@ -189,10 +189,10 @@ def divided_anew(world: World, settings: Settings) -> World:
     )
     communities = [
         Community(
-            str(each.id), level, None, None, False, tuple(world.entities[row].id for row in each.members), (), (), 0
+            str(item.id), level, None, None, False, tuple(world.entities[row].id for row in item.members), (), (), 0
         )
         for level in range(len(hierarchy.levels))
-        for each in hierarchy.at(level)
+        for item in hierarchy.at(level)
     ]
     return World(world.before, world.entities, communities, edges, ())
 
@@ -201,30 +201,32 @@ def joined(before: Before) -> Edges:
     """Return what joins the entities."""
     from conspectus.pipelines.steps.communities import edges_of
 
-    row_of = {each.id: row for row, each in enumerate(before.entities)}
+    row_of = {entity.id: row for row, entity in enumerate(before.entities)}
     return canonical_edges(len(row_of), *edges_of(row_of, before.relations, before.named))
 
 
 def reported(world: World, settings: Settings) -> set[str]:
     """Return the ids of the communities that get a report."""
     least = settings.reports.min_size
-    return {each.id for each in world.communities if each.same_as is None and each.size >= least}
+    return {community.id for community in world.communities if community.same_as is None and community.size >= least}
 
 
 def qualities(edges: Edges, world: World) -> list[float]:
     """Return the modularity of each level."""
     import numpy as np
 
-    row_of = {each.id: row for row, each in enumerate(world.entities)}
-    levels = [np.zeros(edges.n_nodes, np.int64) for _ in range(1 + max(each.level for each in world.communities))]
-    for label, each in enumerate(world.communities):
-        levels[each.level][[row_of[id_] for id_ in each.entity_ids]] = label
+    row_of = {entity.id: row for row, entity in enumerate(world.entities)}
+    levels = [
+        np.zeros(edges.n_nodes, np.int64) for _ in range(1 + max(community.level for community in world.communities))
+    ]
+    for label, item in enumerate(world.communities):
+        levels[item.level][[row_of[id_] for id_ in item.entity_ids]] = label
     return [modularity(edges.n_nodes, edges.lower, edges.upper, edges.weights, labels) for labels in levels]
 
 
 def told(found: Sequence[float]) -> str:
     """Return numbers in a row."""
-    return " ".join(f"{each:.4f}" for each in found)
+    return " ".join(f"{result:.4f}" for result in found)
 
 
 if __name__ == "__main__":

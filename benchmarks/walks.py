@@ -89,7 +89,7 @@ def measure(start: Start, epsilon: float, tally: Tally) -> None:
 
 def shared(found: Floats, truth: Floats) -> float:
     """Return which share of the TOP best of the truth are among those found; ties go by number."""
-    ours, best = (np.lexsort((np.arange(len(each)), -each.round(12)))[:TOP] for each in (found, truth))
+    ours, best = (np.lexsort((np.arange(len(item)), -item.round(12)))[:TOP] for item in (found, truth))
     return len(np.intersect1d(ours, best)) / len(best)
 
 

@@ -52,7 +52,7 @@ def add_documents(
         held, lost = held_documents(index, current, settings)
         new, failures = read_documents(inputs, settings.input)
         of_id = {document.id: document for document in (*held, *new)}
-        read_now = {*(each.uri for each in new), *(failure.item_id for failure in failures)}
+        read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
         failures += [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]
         return [of_id[id_] for id_ in sorted(of_id)], sorted(
             failures, key=lambda failure: (failure.item_id, failure.reason)

@@ -136,7 +136,7 @@ def _built(root: Path, found: Manifest, settings: Settings, progress: Progress) 
     """Build the index from the documents that it holds, and return the new version."""
     folder = root / "versions" / found.version
     documents = read_older_table(folder / "documents.parquet", Document)
-    failures = [each for each in read_older_table(folder / "failures.parquet", Failure) if each.stage == STAGE]
+    failures = [item for item in read_older_table(folder / "failures.parquet", Failure) if item.stage == STAGE]
 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return documents, sorted(failures, key=lambda failure: (failure.item_id, failure.reason))

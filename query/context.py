@@ -63,7 +63,7 @@ class Context:
     @per_index
     def chunk_rows(self) -> dict[str, int]:
         """The row of each chunk by its id."""
-        return {each.id: row for row, each in enumerate(self.chunks)}
+        return {chunk.id: row for row, chunk in enumerate(self.chunks)}
 
     def sources(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
         """Return the hashes of chunks, each once, sorted: what a model's reply over them depends on."""

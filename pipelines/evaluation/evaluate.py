@@ -81,11 +81,11 @@ def evaluate(
     """
     answers = answers or suite.kg is not None
     chosen = {name: find_method(name) for name in methods}
-    to_retrieve = [each for each in suite.questions if each.supporting]
-    to_answer = [each for each in suite.questions if each.answers or each.label]
-    if not to_retrieve and any(each.retrieves for each in chosen.values()) and not answers:
+    to_retrieve = [question for question in suite.questions if question.supporting]
+    to_answer = [question for question in suite.questions if question.answers or question.label]
+    if not to_retrieve and any(value.retrieves for value in chosen.values()) and not answers:
         raise InputError(f"suite {suite.name}: no question names supporting documents, so recall has no meaning")
-    if not to_answer and (answers or not all(each.retrieves for each in chosen.values())):
+    if not to_answer and (answers or not all(value.retrieves for value in chosen.values())):
         raise InputError(f"suite {suite.name}: no question has accepted answers to compare with")
     scores: dict[str, MethodScores] = {}
     for name, method in chosen.items():
@@ -132,14 +132,14 @@ async def _retrieved(
             evidence = await _find(retriever, question.question, max(ks) * _PASSAGES_A_DOCUMENT)
             seconds.append(time.perf_counter() - began)
             failures += evidence is None
-            ranked = rank_documents([each.document_id for each in evidence.passages] if evidence else [])
+            ranked = rank_documents([passage.document_id for passage in evidence.passages] if evidence else [])
             for k in ks:
                 values[f"recall@{k}"].append(recall_at(k, ranked, question.supporting))
                 values[f"all@{k}"].append(all_at(k, ranked, question.supporting))
     progress(name, len(questions), len(questions))
     n, spent = len(questions), meter.total()
     return MethodScores(
-        {metric: bootstrap(each) for metric, each in values.items()},
+        {metric: bootstrap(value) for metric, value in values.items()},
         sum(seconds) / n,
         spent.calls / n,
         (spent.prompt_tokens + spent.completion_tokens) / n,
@@ -182,9 +182,9 @@ async def _answered(
         remembered += answer.usage.remembered
     progress(label, len(questions), len(questions))
     n = len(questions)
-    told = {metric for metric, each in values.items() if metric not in _MAY_BE_NOTHING or any(each)}
+    told = {metric for metric, value in values.items() if metric not in _MAY_BE_NOTHING or any(value)}
     return MethodScores(
-        {metric: bootstrap(each) for metric, each in values.items() if metric in told},
+        {metric: bootstrap(value) for metric, value in values.items() if metric in told},
         sum(seconds) / n,
         calls / n,
         tokens / n,
@@ -192,7 +192,7 @@ async def _answered(
         failures,
         median(seconds),
         {
-            hops: {metric: bootstrap(each) for metric, each in found.items() if metric in told}
+            hops: {metric: bootstrap(result) for metric, result in found.items() if metric in told}
             for hops, found in sorted(far.items())
         },
     )
@@ -240,7 +240,7 @@ def quality(text: str, question: Question, context: Context, span: str = "") -> 
     return {
         "rougeL": rouge_l(text, question.answers),
         "coverage": sentence_coverage(
-            text, question.answers, lambda texts: embedder.embed([embedder.windows(each)[0] for each in texts])
+            text, question.answers, lambda texts: embedder.embed([embedder.windows(item)[0] for item in texts])
         ),
         "coverage_words": word_coverage(text, question.answers, context.bm25.inverse_document_frequency),
         "exact_match": exact_match(short, question.answers),
@@ -256,13 +256,13 @@ def context_size(answer: Answer) -> dict[str, float]:
 
 def measured(suite: Suite, scores: dict[str, MethodScores]) -> dict[str, int]:
     """Return on how many questions of a suite each kind of metric was measured."""
-    metrics = {metric for each in scores.values() for metric in each.metrics}
+    metrics = {metric for score in scores.values() for metric in score.metrics}
     counts = {
-        "retrieval": sum(bool(each.supporting) for each in suite.questions)
+        "retrieval": sum(bool(question.supporting) for question in suite.questions)
         if any(metric.startswith("recall@") for metric in metrics)
         else 0,
-        "answers": sum(bool(each.answers) for each in suite.questions) if metrics & {"rougeL", "hits@1"} else 0,
-        "claims": sum(bool(each.label) for each in suite.questions) if "accuracy" in metrics else 0,
+        "answers": sum(bool(question.answers) for question in suite.questions) if metrics & {"rougeL", "hits@1"} else 0,
+        "claims": sum(bool(question.label) for question in suite.questions) if "accuracy" in metrics else 0,
     }
     return {kind: count for kind, count in counts.items() if count}
 
@@ -282,24 +282,24 @@ def as_json(
         "build_seconds": round(build_seconds, 2),
         "methods": {
             name: {
-                **{metric: asdict(interval) for metric, interval in each.metrics.items()},
-                "seconds_per_question": each.seconds_per_question,
-                "median_seconds": each.median_seconds,
-                "calls_per_question": each.calls_per_question,
-                "tokens_per_question": each.tokens_per_question,
-                "remembered_per_question": each.remembered_per_question,
-                "failures": each.failures,
+                **{metric: asdict(interval) for metric, interval in score.metrics.items()},
+                "seconds_per_question": score.seconds_per_question,
+                "median_seconds": score.median_seconds,
+                "calls_per_question": score.calls_per_question,
+                "tokens_per_question": score.tokens_per_question,
+                "remembered_per_question": score.remembered_per_question,
+                "failures": score.failures,
                 **(
                     {
                         "by_hops": {
                             str(hops): {metric: asdict(interval) for metric, interval in found.items()}
-                            for hops, found in each.by_hops.items()
+                            for hops, found in score.by_hops.items()
                         }
                     }
-                    if each.by_hops
+                    if score.by_hops
                     else {}
                 ),
             }
-            for name, each in scores.items()
+            for name, score in scores.items()
         },
     }

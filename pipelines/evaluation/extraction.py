@@ -67,10 +67,10 @@ def offline_extractor(settings: Settings) -> Extract:
     """Return the extractor of the index's own steps without a model: chunks, annotations, merge, text by text."""
 
     def extract(texts: Sequence[Text]) -> list[TextGraph]:
-        documents = [document_of(each) for each in texts]
+        documents = [document_of(text) for text in texts]
         with TemporaryDirectory() as folder:
             memo = Memo(Path(folder) / "memo.sqlite")
-            return [_graph_of_text(each, settings, memo) for each in documents]
+            return [_graph_of_text(document, settings, memo) for document in documents]
 
     return extract
 
@@ -88,11 +88,11 @@ def document_of(text: Text) -> Document:
 
 def graph_of(knowledge: Knowledge) -> TextGraph:
     """Return merged entities and relations as a graph of names."""
-    name_of = {each.id: each.name for each in knowledge.entities}
-    nodes = tuple(Node(each.name, each.description) for each in knowledge.entities)
+    name_of = {entity.id: entity.name for entity in knowledge.entities}
+    nodes = tuple(Node(entity.name, entity.description) for entity in knowledge.entities)
     edges = tuple(
-        Edge(name_of[each.source_id], each.predicate, name_of[each.target_id], each.description)
-        for each in knowledge.relations
+        Edge(name_of[relation.source_id], relation.predicate, name_of[relation.target_id], relation.description)
+        for relation in knowledge.relations
     )
     return TextGraph(nodes, edges)
 
@@ -115,9 +115,11 @@ def read_triples(path: Path) -> list[tuple[Text, tuple[Edge, ...]]]:
     found = []
     for where, row in rows_of(path):
         triples = row.get("triples") if isinstance(row, dict) else None
-        if not isinstance(triples, list) or not all(isinstance(each, list) and len(each) == 3 for each in triples):
+        if not isinstance(triples, list) or not all(
+            isinstance(triple, list) and len(triple) == 3 for triple in triples
+        ):
             raise InputError(f"{where}: a line is an object with a text and triples of three parts each")
-        edges = tuple(Edge(*(_plain(str(part)) for part in each)) for each in triples)
+        edges = tuple(Edge(*(_plain(str(part)) for part in triple)) for triple in triples)
         found.append((Text(where.rpartition(":")[2], "", str(row.get("text", ""))), edges))
     return found
 
@@ -165,14 +167,14 @@ def check_facts(
     nearest statements must together have LEAST_WORDS of the fact's words, as `weigh` weighs them.
     """
     if not graph.nodes or not facts:
-        return [FactCheck(each, 0.0, 0.0) for each in facts]
-    stated = [_node_text(each, descriptions) for each in graph.nodes]
-    stated += [_edge_text(each, descriptions) for each in graph.edges]
+        return [FactCheck(fact, 0.0, 0.0) for fact in facts]
+    stated = [_node_text(node, descriptions) for node in graph.nodes]
+    stated += [_edge_text(edge, descriptions) for edge in graph.edges]
     wanted = embed(facts)
-    to_names = wanted @ embed([each.name for each in graph.nodes]).T
+    to_names = wanted @ embed([node.name for node in graph.nodes]).T
     to_statements = wanted @ embed(stated).T
-    row_of = {each.name: row for row, each in enumerate(graph.nodes)}
-    ends = np.array([(row_of[each.source], row_of[each.target]) for each in graph.edges], np.int64).reshape(-1, 2)
+    row_of = {node.name: row for row, node in enumerate(graph.nodes)}
+    ends = np.array([(row_of[edge.source], row_of[edge.target]) for edge in graph.edges], np.int64).reshape(-1, 2)
     checks = []
     for fact, names, cosines in zip(facts, to_names, to_statements, strict=True):
         near = np.argsort(-names, kind="stable")[:NEAREST_NODES]
@@ -278,13 +280,13 @@ def count_triples(graph: TextGraph, true: Sequence[Edge], embed: Embed, same: Sa
     Annotators state only some of what a text says, so that precision is a lower bound. Whatever has a counterpart
     counts; several may have the same one.
     """
-    predicates = [spelt_out(each.predicate) for each in (*graph.edges, *true)]
+    predicates = [spelt_out(edge.predicate) for edge in (*graph.edges, *true)]
     vectors = embed(predicates) if graph.edges and true else np.zeros((len(predicates), 1), np.float32)
     alike = vectors[: len(graph.edges)] @ vectors[len(graph.edges) :].T >= LEAST_PREDICATE
     straight = _matrix(graph.edges, true, lambda a, b: same(a.source, b.source) and same(a.target, b.target))
     crossed = _matrix(graph.edges, true, lambda a, b: same(a.source, b.target) and same(a.target, b.source))
-    mine = sorted({each.name for each in graph.nodes})
-    theirs = sorted({name for each in true for name in (each.source, each.target)})
+    mine = sorted({node.name for node in graph.nodes})
+    theirs = sorted({name for item in true for name in (item.source, item.target)})
     return TripleCounts(_counts(_matrix(mine, theirs, same)), _counts(straight | crossed), _counts(straight & alike))
 
 

@@ -120,8 +120,8 @@ async def answer_all(
         async with turn:
             return await answerer.answer(question.question, lambda piece: None)
 
-    wanted = [(name, each) for name in methods for each in questions]
-    made = await gather_settled(ask(answerers[name], each) for name, each in wanted)
+    wanted = [(name, question) for name in methods for question in questions]
+    made = await gather_settled(ask(answerers[name], item) for name, item in wanted)
     texts: dict[tuple[str, str], Text] = {}
     failures = []
     for (name, question), answer in zip(wanted, made, strict=True):
@@ -133,8 +133,8 @@ async def answer_all(
 
 
 def _sources(context: Context, answer: Answer) -> tuple[str, ...]:
-    reports = sources_of_reports(context, [each.report for each in answer.evidence.reports])
-    return tuple(sorted({*reports, *(digest(each.text) for each in answer.evidence.passages)}))
+    reports = sources_of_reports(context, [report.report for report in answer.evidence.reports])
+    return tuple(sorted({*reports, *(digest(passage.text) for passage in answer.evidence.passages)}))
 
 
 async def judge(
@@ -188,7 +188,7 @@ async def compare(
             for repeat in range(repeats)
         )
     )
-    return [each for each in played if isinstance(each, Match)], [each for each in played if isinstance(each, Failure)]
+    return [item for item in played if isinstance(item, Match)], [item for item in played if isinstance(item, Failure)]
 
 
 async def _verdict(
@@ -214,12 +214,12 @@ def summed_up(criterion: str, methods: Sequence[str], matches: Sequence[Match]) 
     A question's score is the mean of its verdicts; the interval is over questions, because the repeats of one question
     are not independent.
     """
-    own = [each for each in matches if each.criterion == criterion]
+    own = [match for match in matches if match.criterion == criterion]
     scores: defaultdict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for each in own:
-        mean = (each.straight + each.swapped) / 2
-        scores[each.first, each.second, each.question].append(mean)
-        scores[each.second, each.first, each.question].append(1.0 - mean)
+    for entry in own:
+        mean = (entry.straight + entry.swapped) / 2
+        scores[entry.first, entry.second, entry.question].append(mean)
+        scores[entry.second, entry.first, entry.question].append(1.0 - mean)
     means: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for (one, other, _), values in scores.items():
         means[one, other].append(sum(values) / len(values))
@@ -229,14 +229,14 @@ def summed_up(criterion: str, methods: Sequence[str], matches: Sequence[Match]) 
         for other in methods
         if (one, other) in means
     )
-    verdicts = [score for each in own for score in (each.straight, 1.0 - each.swapped)]  # of the answer shown first
+    verdicts = [score for item in own for score in (item.straight, 1.0 - item.swapped)]  # of the answer shown first
     decided = [score for score in verdicts if score != 0.5]
     return CriterionResult(
         criterion,
         rates,
         ties=_share(len(verdicts) - len(decided), len(verdicts), 0.0),
         first_shown=_share(sum(decided), len(decided), 0.5),
-        inconsistent=_share(sum(each.straight != each.swapped for each in own), len(own), 0.0),
+        inconsistent=_share(sum(item.straight != item.swapped for item in own), len(own), 0.0),
     )
 
 
@@ -250,15 +250,15 @@ def as_json(found: Judgement) -> dict[str, Any]:
         "methods": list(found.methods),
         "questions": found.questions,
         "repeats": found.repeats,
-        "criteria": {each.criterion: _criterion_json(found.methods, each) for each in found.criteria},
-        "failures": [asdict(each) for each in found.failures],
+        "criteria": {result.criterion: _criterion_json(found.methods, result) for result in found.criteria},
+        "failures": [asdict(failure) for failure in found.failures],
     }
 
 
 def _criterion_json(methods: Sequence[str], found: CriterionResult) -> dict[str, Any]:
     return {
         "win_rates": {
-            name: {each.other: asdict(each.rate) for each in found.rates if each.method == name} for name in methods
+            name: {rate.other: asdict(rate.rate) for rate in found.rates if rate.method == name} for name in methods
         },
         "ties": found.ties,
         "first_shown": found.first_shown,

@@ -90,7 +90,7 @@ def normalised(text: str) -> str:
 
 def exact_match(answer: str, accepted: Sequence[str]) -> float:
     """Return 1 where the normalised answer equals an accepted one, else 0 (SQuAD; 0 where none is accepted)."""
-    return float(any(normalised(answer) == normalised(each) for each in accepted))
+    return float(any(normalised(answer) == normalised(item) for item in accepted))
 
 
 def token_f1(answer: str, accepted: Sequence[str]) -> float:
@@ -99,7 +99,7 @@ def token_f1(answer: str, accepted: Sequence[str]) -> float:
     Where one of the two is yes, no or noanswer and the other is not, it is 0: "yes, both are" is no yes there.
     Where one is empty, it is 0.
     """
-    return max((_f1_of_tokens(normalised(answer), normalised(each)) for each in accepted), default=0.0)
+    return max((_f1_of_tokens(normalised(answer), normalised(item)) for item in accepted), default=0.0)
 
 
 def _f1_of_tokens(answer: str, gold: str) -> float:
@@ -118,7 +118,7 @@ def rouge_l(answer: str, references: Sequence[str]) -> float:
     agree, and beyond it letters of every script count here, those of scripts without spaces one by one.
     """
     mine = _rouge_tokens(answer)
-    return max((_rouge_l(mine, _rouge_tokens(each)) for each in references), default=0.0)
+    return max((_rouge_l(mine, _rouge_tokens(reference)) for reference in references), default=0.0)
 
 
 def _rouge_l(answer: Sequence[str], reference: Sequence[str]) -> float:
@@ -154,8 +154,8 @@ def sentence_coverage(answer: str, references: Sequence[str], embed: Embed, leas
     """
     mine = _sentences(answer)
     shares = [0.0]
-    for each in references:
-        wanted = _sentences(each)
+    for reference in references:
+        wanted = _sentences(reference)
         if mine and wanted:
             vectors = embed([*wanted, *mine])
             nearest = (vectors[: len(wanted)] @ vectors[len(wanted) :].T).max(axis=1)
@@ -170,12 +170,12 @@ def word_coverage(answer: str, references: Sequence[str], weigh: Weigh) -> float
     inverse document frequencies, content words decide, in any language, and no list of stop words is needed.
     """
     mine = {word.key for word in words(answer)}
-    return max((_held(mine, {word.key for word in words(each)}, weigh) for each in references), default=0.0)
+    return max((_held(mine, {word.key for word in words(reference)}, weigh) for reference in references), default=0.0)
 
 
 def _held(mine: set[str], wanted: set[str], weigh: Weigh) -> float:
-    whole = fsum(weigh(each) for each in sorted(wanted))
-    return fsum(weigh(each) for each in sorted(wanted & mine)) / whole if whole else 0.0
+    whole = fsum(weigh(item) for item in sorted(wanted))
+    return fsum(weigh(item) for item in sorted(wanted & mine)) / whole if whole else 0.0
 
 
 def _sentences(text: str) -> list[str]:
@@ -224,7 +224,7 @@ def set_quality(named: Sequence[str], accepted: Sequence[str]) -> dict[str, floa
 def reached(answer: Answer | None, accepted: Sequence[str]) -> float:
     """Return 1 where some accepted answer is a node of the subgraph that an answer was made from, else 0."""
     found = answer.evidence.subgraph if answer else None
-    nodes = {name_key(each) for each in found.text.nodes} if found else set()
+    nodes = {name_key(node) for node in found.text.nodes} if found else set()
     return float(bool(nodes.intersection(map(name_key, accepted))))
 
 

@@ -131,14 +131,14 @@ def _of_a_list(first: Any) -> _Reader:  # noqa: ANN401
 
 def _webqsp(row: dict[str, Any]) -> Published:
     parses = row["Parses"]
-    answers = [each.get("EntityName") or each["AnswerArgument"] for parse in parses for each in parse["Answers"]]
+    answers = [item.get("EntityName") or item["AnswerArgument"] for parse in parses for item in parse["Answers"]]
     topics = _topics(row) or _each([parse.get("TopicEntityName") or "" for parse in parses])
     asked = row.get("ProcessedQuestion") or row["RawQuestion"]
     return Published(str(row.get("QuestionId") or row["id"]), asked, _each(answers), topics)
 
 
 def _cwq(row: dict[str, Any]) -> Published:
-    answers = [each["answer"] for each in row.get("answers", ())] or _said(row.get("answer"))
+    answers = [item["answer"] for item in row.get("answers", ())] or _said(row.get("answer"))
     return Published(str(row["ID"]), row["question"], _each(answers), _topics(row))
 
 
@@ -151,20 +151,20 @@ def _rog(row: dict[str, Any]) -> Published:
 
 
 def _qald(row: dict[str, Any]) -> Published:
-    asked = {each["language"]: each["string"] for each in row["question"] if each.get("string")}
+    asked = {item["language"]: item["string"] for item in row["question"] if item.get("string")}
     answers: list[str] = []
     label = ""
     for result in row.get("answers") or ():
         if "boolean" in result:
             label = str(result["boolean"]).lower()
         for binding in result.get("results", {}).get("bindings", ()):
-            answers += [local_name(each["value"]) for each in binding.values()]
+            answers += [local_name(item["value"]) for item in binding.values()]
     return Published(str(row["id"]), asked.get(_LANGUAGE) or next(iter(asked.values())), _each(answers), label=label)
 
 
 def _kilt(row: dict[str, Any]) -> Published:
     subject, separator, relation = (part.strip() for part in row["input"].partition(_SEPARATOR))
-    answers = _each([each.get("answer") or "" for each in row.get("output") or ()] or _said(row.get("answer")))
+    answers = _each([item.get("answer") or "" for item in row.get("output") or ()] or _said(row.get("answer")))
     if not separator:
         return Published(str(row["id"]), row["input"], answers, _topics(row))
     worded = row.get("template_questions") or (row.get("meta") or {}).get("template_questions")
@@ -198,7 +198,7 @@ def _said(answer: Any) -> list[Any]:  # noqa: ANN401
 
 def _each(texts: list[Any]) -> tuple[str, ...]:
     """Return each text once, in their order, without empty ones."""
-    return tuple(dict.fromkeys(str(each).strip() for each in texts if str(each).strip()))
+    return tuple(dict.fromkeys(str(text).strip() for text in texts if str(text).strip()))
 
 
 _LINES: dict[frozenset[str], _Reader] = {

@@ -84,12 +84,12 @@ class _Task:
 
 def describe_corpus(context: Context) -> Description:
     """Return a description from the titles of the coarsest reports: of many the best rated, in order of title."""
-    coarsest = {each.id for each in context.index.rows(Community) if each.level == 0}
-    reports = [each for each in context.index.rows(Report) if each.community_id in coarsest]
-    best = sorted(reports, key=lambda each: (-each.rating, each.title, each.id))[:_MOST_TOPICS]
-    topics = sorted({each.title for each in best}) or sorted(set(context.titles.values()))[:_MOST_TOPICS]
+    coarsest = {community.id for community in context.index.rows(Community) if community.level == 0}
+    reports = [report for report in context.index.rows(Report) if report.community_id in coarsest]
+    best = sorted(reports, key=lambda report: (-report.rating, report.title, report.id))[:_MOST_TOPICS]
+    topics = sorted({item.title for item in best}) or sorted(set(context.titles.values()))[:_MOST_TOPICS]
     text = render(
-        "judge/collection", documents=str(len(context.titles)), topics="\n".join(f"- {each}" for each in topics)
+        "judge/collection", documents=str(len(context.titles)), topics="\n".join(f"- {topic}" for topic in topics)
     )
     return Description(text, sources_of_reports(context, best))
 
@@ -97,7 +97,7 @@ def describe_corpus(context: Context) -> Description:
 def sources_of_reports(context: Context, reports: Sequence[Report]) -> tuple[str, ...]:
     """Return the hashes of the chunks that reports were made from, sorted."""
     units = report_units(context)
-    return sources(context, [units[each.community_id] for each in reports])
+    return sources(context, [units[report.community_id] for report in reports])
 
 
 async def generate(model: LanguageModel, about: Description, users: int, tasks: int, questions: int) -> Generated:
@@ -111,9 +111,9 @@ async def generate(model: LanguageModel, about: Description, users: int, tasks: 
     people = (await ask_for(model, asked, People)).people[:users]
     failures = [*_short("users", "people", len(people), users)]
 
-    persons = [f"{each.role}: {each.interest}" for each in people]
+    persons = [f"{person.role}: {person.interest}" for person in people]
     of_persons = await gather_settled(
-        ask_for(model, _request(about, "tasks", tasks, user=each), Tasks) for each in persons
+        ask_for(model, _request(about, "tasks", tasks, user=person), Tasks) for person in persons
     )
     todo: list[_Task] = []
     for number, (person, made) in enumerate(zip(persons, of_persons, strict=True)):
@@ -124,8 +124,8 @@ async def generate(model: LanguageModel, about: Description, users: int, tasks: 
         failures += _short(f"u{number}", "tasks", len(made.tasks), tasks)
 
     of_tasks = await gather_settled(
-        ask_for(model, _request(about, "questions", questions, user=each.user, task=each.task), Questions)
-        for each in todo
+        ask_for(model, _request(about, "questions", questions, user=item.user, task=item.task), Questions)
+        for item in todo
     )
     found: dict[str, MadeQuestion] = {}
     for task, answer in zip(todo, of_tasks, strict=True):
@@ -144,7 +144,8 @@ async def generate(model: LanguageModel, about: Description, users: int, tasks: 
                 found[key] = made_question
     if not found:
         raise ModelError(
-            "the model made no question: " + "; ".join(f"{each.reason} ({each.detail})" for each in failures[:3])
+            "the model made no question: "
+            + "; ".join(f"{failure.reason} ({failure.detail})" for failure in failures[:3])
         )
     return Generated(tuple(found.values()), tuple(failures))
 
@@ -153,14 +154,14 @@ def write_questions(path: Path, questions: Sequence[MadeQuestion]) -> None:
     """Write the `questions.jsonl` of a suite: nobody knows the answers, and no document supports them alone."""
     rows = [
         {
-            "id": each.id,
-            "question": each.question,
+            "id": item.id,
+            "question": item.question,
             "answers": [],
             "supporting": [],
-            "user": each.user,
-            "task": each.task,
+            "user": item.user,
+            "task": item.task,
         }
-        for each in questions
+        for item in questions
     ]
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
 

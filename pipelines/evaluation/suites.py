@@ -75,7 +75,7 @@ def sampled(suite: Suite, most: int | None) -> Suite:
         return suite
     drawn = np.random.default_rng(_SEED).choice(len(suite.questions), most, replace=False)
     chosen = sorted(drawn.tolist())
-    return replace(suite, questions=tuple(suite.questions[each] for each in chosen))
+    return replace(suite, questions=tuple(suite.questions[item] for item in chosen))
 
 
 _SEED = 7
@@ -108,12 +108,12 @@ def questions_file(place: Path) -> Path:
     if not place.is_dir() or (place / QUESTIONS).is_file():
         return place / QUESTIONS if place.is_dir() else place
     others = sorted(
-        each
-        for each in place.iterdir()
-        if each.suffix in {".json", ".jsonl", ".txt"} and each.name not in _OTHER_FILES and each.is_file()
+        path
+        for path in place.iterdir()
+        if path.suffix in {".json", ".jsonl", ".txt"} and path.name not in _OTHER_FILES and path.is_file()
     )
     if len(others) > 1:
-        names = ", ".join(each.name for each in others)
+        names = ", ".join(other.name for other in others)
         raise InputError(f"{place} holds several files that may be its questions ({names}): name one of them")
     return others[0] if others else place / QUESTIONS
 
@@ -132,8 +132,8 @@ def read_questions(path: Path) -> tuple[Question, ...]:
         found = tuple(_question(path_line, row) for path_line, row in rows_of(file))
     else:
         found = tuple(
-            Question(each.id, each.question, each.answers, (), each.entities, each.label, slot=each.slot)
-            for each in published
+            Question(item.id, item.question, item.answers, (), item.entities, item.label, slot=item.slot)
+            for item in published
         )
     if not found:
         raise InputError(f"{file} holds no question")
@@ -159,7 +159,7 @@ def _listed(where: str, row: dict[str, Any], key: str) -> tuple[str, ...]:
     found = row.get(key, [])
     if not isinstance(found, list):
         raise InputError(f"{where}: {key} must be a list, not {found!r}")
-    return tuple(str(each) for each in found)
+    return tuple(str(result) for result in found)
 
 
 def _told(where: str, row: dict[str, Any], key: str) -> str:
@@ -217,9 +217,9 @@ class Asked:
 def asked(method: Method, context: Context, questions: Sequence[Question], topic: Topic) -> Asked:
     """Return a method ready to be asked these questions: `tog.task` decides, and where it is `qa` each question."""
     given = context.settings.tog.task
-    tasks = sorted({_task(each, given) for each in questions})
+    tasks = sorted({_task(question, given) for question in questions})
     return Asked(
-        {each: method.answerer(_with_task(context, each)) for each in tasks}, topic, given, context.model is not None
+        {task: method.answerer(_with_task(context, task)) for task in tasks}, topic, given, context.model is not None
     )
 
 

@@ -34,7 +34,7 @@ def values_of(text: str, methods: Sequence[str] = ()) -> Values:
     """
     path, equals, listed = text.partition("=")
     section, _, key = path.strip().rpartition(".")
-    values = tuple(dict.fromkeys(each.strip() for each in listed.split(",") if each.strip()))
+    values = tuple(dict.fromkeys(part.strip() for part in listed.split(",") if part.strip()))
     if not (equals and key and values):
         raise UsageError(f"--sweep takes [section.]key=value,..., not {text!r}")
     found = [name for name in _sections() if key in _keys(name)]
@@ -89,7 +89,7 @@ def evaluate_each(
         scores: dict[str, MethodScores] = {}
         for topic in topics:
             made = evaluate(suite, replace(context, settings=settings), methods, ks, progress, answers, topic)
-            scores |= {f"{name} ({topic})" if len(topics) > 1 else name: each for name, each in made.items()}
+            scores |= {f"{name} ({topic})" if len(topics) > 1 else name: item for name, item in made.items()}
         found[value] = scores
     return found
 

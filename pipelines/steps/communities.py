@@ -79,7 +79,7 @@ def divide(
     latter is taken.
     """
     relations = _dividing(relations, settings)
-    row_of = {each.id: row for row, each in enumerate(entities)}
+    row_of = {entity.id: row for row, entity in enumerate(entities)}
     joined = edges_of(row_of, relations, sentences.of_entity if sentences else None)
     hierarchy = leiden.hierarchical_leiden(
         len(entities),
@@ -107,11 +107,11 @@ def _updated(
     """Return the hierarchy of an earlier version brought up to date, None where it had none."""
     if not before.communities:
         return None
-    old_row_of = {each.id: row for row, each in enumerate(before.entities)}
+    old_row_of = {entity.id: row for row, entity in enumerate(before.entities)}
     old_edges = canonical_edges(
         len(old_row_of), *edges_of(old_row_of, _dividing(before.relations, settings), before.named)
     )
-    row_now = np.fromiter((row_of.get(each, -1) for each in old_row_of), np.int64, len(old_row_of))
+    row_now = np.fromiter((row_of.get(item, -1) for item in old_row_of), np.int64, len(old_row_of))
     return updated_leiden(
         edges,
         _labels(row_of, before.communities),

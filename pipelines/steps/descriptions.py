@@ -65,10 +65,10 @@ class DescriptionWriter:
         sources: Mapping[str, tuple[str, ...]],
     ) -> None:
         told = {id_: _distinct(descriptions[id_]) for id_ in sorted(descriptions)}
-        self.texts = {id_: _joined(each) for id_, each in told.items()}
+        self.texts = {id_: _joined(value) for id_, value in told.items()}
         """The descriptions by id: those that the model is still writing as they are joined."""
         self._failures: list[Failure] = []
-        several = [id_ for id_, each in told.items() if len(each) > 1]
+        several = [id_ for id_, value in told.items() if len(value) > 1]
         tokens = dict(zip(several, count_each([self.texts[id_] for id_ in several]), strict=True))
         self._tasks = {
             id_: asyncio.create_task(
@@ -117,10 +117,10 @@ def _whole(descriptions: Sequence[str], most: int) -> list[str]:
     """Return as many descriptions as fit, the first that do; the shortest alone where none does."""
     kept: list[str] = []
     room = most
-    for each, tokens in zip(descriptions, count_each(descriptions), strict=True):
-        if tokens < room or (tokens == room and not each[-1].isalnum()):  # a full stop may be put behind it
-            kept.append(each)
-            room -= tokens + each[-1].isalnum()
+    for item, tokens in zip(descriptions, count_each(descriptions), strict=True):
+        if tokens < room or (tokens == room and not item[-1].isalnum()):  # a full stop may be put behind it
+            kept.append(item)
+            room -= tokens + item[-1].isalnum()
     return kept or [min(descriptions, key=lambda description: (len(description), description))]
 
 
@@ -147,7 +147,7 @@ async def _written(
 async def _one(name: str, batch: Sequence[str], model: LanguageModel, words: int, sources: tuple[str, ...]) -> str:
     if len(batch) == 1:
         return batch[0]
-    listed = "\n".join(f"{_LINE}{each}" for each in batch)
+    listed = "\n".join(f"{_LINE}{item}" for item in batch)
     prompt = render("index/summarise", words=str(words), thing=name, descriptions=listed)
     request = Request((Message("user", prompt),), "summarise", sources=sources)
 

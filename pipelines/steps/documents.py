@@ -38,14 +38,14 @@ def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tup
     files, failures = find_files(inputs)
     documents: dict[str, Document] = {}
     for file in files:
-        for each in _read(file, settings):
-            if isinstance(each, Failure):
-                failures.append(each)
-            elif each.id in documents:
-                first = documents[each.id].uri
-                failures.append(Failure(STAGE, each.uri, f"the id {each.id!r} is taken", f"by {first}"))
+        for entry in _read(file, settings):
+            if isinstance(entry, Failure):
+                failures.append(entry)
+            elif entry.id in documents:
+                first = documents[entry.id].uri
+                failures.append(Failure(STAGE, entry.uri, f"the id {entry.id!r} is taken", f"by {first}"))
             else:
-                documents[each.id] = each
+                documents[entry.id] = entry
     failures.sort(key=lambda failure: (failure.item_id, failure.reason))
     if not documents:
         first_failure = failures[0]

@@ -88,7 +88,7 @@ def place_sentences(documents: Sequence[Document], chunks: Sequence[Chunk], ment
     for chunk in chunks:
         chunks_of[chunk.document_id].append(chunk)
     for document in documents:
-        own = sorted(chunks_of[document.id], key=lambda each: each.start)
+        own = sorted(chunks_of[document.id], key=lambda item: item.start)
         chunk_starts = [chunk.start for chunk in own]
         first_row[document.id] = len(spans)
         starts[document.id] = []

@@ -34,9 +34,9 @@ def vector_kind(embedder: str) -> str:
 
 def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> list[int]:
     """Return the rows of the entities that get a vector: those of texts, and the best connected of a graph alone."""
-    alone = [row for row, each in enumerate(entities) if not each.frequency]
+    alone = [row for row, entity in enumerate(entities) if not entity.frequency]
     best = sorted(alone, key=lambda row: (-entities[row].degree, entities[row].id))[:most_of_graph]
-    return sorted([*(row for row, each in enumerate(entities) if each.frequency), *best])
+    return sorted([*(row for row, entity in enumerate(entities) if entity.frequency), *best])
 
 
 def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
@@ -78,7 +78,7 @@ class Embedding:
         embedder = open_embedder(self.model, self.server)
         pieces = [embedder.windows(text) for text in texts]
         rows = np.repeat(np.arange(len(texts), dtype=np.int64), [len(piece) for piece in pieces])
-        flat = [piece for each in pieces for piece in each]
+        flat = [piece for item in pieces for piece in item]
         # Where there is no text, the empty one tells how long a vector is.
         return Windows(self._embed(flat or [""], embedder.name, step)[: len(flat)], rows)
 

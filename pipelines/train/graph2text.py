@@ -104,10 +104,10 @@ def train_graph2text(pairs: Sequence[Pair], model: Path, out: Path, plan: Plan, 
             f"epoch {number}: training loss {loss:.4f}, validation loss {epochs[-1].validation_loss:.4f}, "
             f"ROUGE-1 {reached:.4f}"
         )
-        if reached >= max(each.rouge1 for each in epochs):
+        if reached >= max(epoch.rouge1 for epoch in epochs):
             best = texts
             run.save(out)
-    kept = max(epochs, key=lambda each: (each.rouge1, each.number))
+    kept = max(epochs, key=lambda epoch: (epoch.rouge1, epoch.number))
     report = Trained(
         kept.number,
         tuple(epochs),
@@ -115,7 +115,7 @@ def train_graph2text(pairs: Sequence[Pair], model: Path, out: Path, plan: Plan, 
         len(held_out),
         before,
         quality(held_out, best),
-        quality(held_out, [each.text for each in held_out]),
+        quality(held_out, [item.text for item in held_out]),
         _by_size(held_out, best),
     )
     (out / REPORT).write_text(json.dumps({"plan": asdict(plan), **asdict(report)}, indent=2) + "\n", "utf-8")
@@ -143,10 +143,10 @@ def quality(pairs: Sequence[Pair], texts: Sequence[str]) -> Quality:
 def _by_size(pairs: Sequence[Pair], texts: Sequence[str]) -> tuple[tuple[str, Quality], ...]:
     found = []
     for least, most in ((1, 1), (2, 2), (3, 4), (5, 8), (9, 10**6)):
-        places = [place for place, each in enumerate(pairs) if least <= len(each.triples) <= most]
+        places = [place for place, pair in enumerate(pairs) if least <= len(pair.triples) <= most]
         if places:
             name = f"{least}" if least == most else f"{least}-{most}" if most < 10**6 else f"{least}+"
-            found.append((name, quality([pairs[each] for each in places], [texts[each] for each in places])))
+            found.append((name, quality([pairs[place] for place in places], [texts[place] for place in places])))
     return tuple(found)
 
 
@@ -193,7 +193,7 @@ class _Run:
     def write(self, pairs: Sequence[Pair]) -> list[str]:
         """Return what the model now says of the triples of pairs, as `T5Writer` would."""
         self._model.eval()
-        return T5Writer(self._tokenizer, self._model).write([each.triples for each in pairs])
+        return T5Writer(self._tokenizer, self._model).write([pair.triples for pair in pairs])
 
     def save(self, out: Path) -> None:
         """Write the model and its tokenizer, in the place of what is there."""
@@ -207,14 +207,14 @@ class _Run:
 
     def _batch(self, pairs: Sequence[Pair]) -> dict[str, Any]:
         given = self._tokenizer(
-            [linearised(each.triples) for each in pairs],
+            [linearised(pair.triples) for pair in pairs],
             padding=True,
             truncation=True,
             max_length=MOST_READ,
             return_tensors="pt",
         )
         wanted = self._tokenizer(
-            text_target=[each.text for each in pairs],
+            text_target=[pair.text for pair in pairs],
             padding=True,
             truncation=True,
             max_length=MOST_TOKENS,
@@ -222,4 +222,4 @@ class _Run:
         )["input_ids"]
         labels = wanted.masked_fill(wanted == self._tokenizer.pad_token_id, _LABEL_PAD)
         made = {"input_ids": given["input_ids"], "attention_mask": given["attention_mask"], "labels": labels}
-        return {name: each.to(self._device) for name, each in made.items()}
+        return {name: item.to(self._device) for name, item in made.items()}

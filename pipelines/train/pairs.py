@@ -30,7 +30,7 @@ def read_pairs(path: Path) -> list[Pair]:
     InputError names the file, the line and what is wrong with it.
     """
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
-    pairs = [each for file in files for each in _read(file)]
+    pairs = [item for file in files for item in _read(file)]
     if not pairs:
         raise InputError(f"{path} holds no pairs: JSON lines with `text` and `triples` are wanted")
     return pairs
@@ -61,12 +61,12 @@ def divided(pairs: Sequence[Pair], validation: float, seed: int) -> tuple[list[P
     Pairs of the same triples stay together: a text that was learned is no test.
     """
     groups: dict[tuple[Triple, ...], list[Pair]] = {}
-    for each in pairs:
-        groups.setdefault(each.triples, []).append(each)
+    for pair in pairs:
+        groups.setdefault(pair.triples, []).append(pair)
     if len(groups) < 2:
         raise InputError("the pairs are of the same triples: there is nothing to validate with")
     order = list(groups)
     random.Random(seed).shuffle(order)  # noqa: S311
     held_out = min(max(round(validation * len(order)), 1), len(order) - 1)
-    learn = [each for key in order[held_out:] for each in groups[key]]
-    return learn, [each for key in order[:held_out] for each in groups[key]]
+    learn = [group for key in order[held_out:] for group in groups[key]]
+    return learn, [group for key in order[:held_out] for group in groups[key]]

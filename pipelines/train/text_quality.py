@@ -26,9 +26,9 @@ def foreign_facts(text: str, triples: Sequence[Triple]) -> list[str]:
     """
     told = " ".join(f"{spoken(source)} {predicate_words(said)} {spoken(target)}" for source, said, target in triples)
     known = {word.key for word in words(told)}
-    stems = {each[:5] for each in known}
-    numbers = {_value(each) for each in _NUMBER.findall(told)}
-    found = [each for each in _NUMBER.findall(text) if not _value(each) & set().union(*numbers)]
+    stems = {item[:5] for item in known}
+    numbers = {_value(match) for match in _NUMBER.findall(told)}
+    found = [match for match in _NUMBER.findall(text) if not _value(match) & set().union(*numbers)]
     for start, end in sentence_spans(text):
         sentence = text[start:end]
         for word in words(sentence)[1:]:
@@ -45,7 +45,7 @@ def unjoined_pairs(text: str, triples: Sequence[Triple]) -> list[tuple[str, str]
     Dublin, Ireland").
     """
     names = {end: spoken(end) for source, _, target in triples for end in (source, target)}
-    beside: dict[str, set[str]] = {each: {each} for each in names}
+    beside: dict[str, set[str]] = {name: {name} for name in names}
     for source, _, target in triples:
         beside[source].add(target)
         beside[target].add(source)
@@ -60,7 +60,7 @@ def unjoined_pairs(text: str, triples: Sequence[Triple]) -> list[tuple[str, str]
 def _value(number: str) -> frozenset[float]:
     """Return what a number may mean: a comma is one of thousands, or of decimals."""
     plain = number.rstrip(".,")
-    return frozenset({float(each) for each in (plain.replace(",", ""), plain.replace(",", ".")) if each.count(".") < 2})
+    return frozenset({float(item) for item in (plain.replace(",", ""), plain.replace(",", ".")) if item.count(".") < 2})
 
 
 _TOKEN = re.compile(r"[^\W_]+")

@@ -102,8 +102,8 @@ def claims_in(text: str) -> Checked:
 
     def checked(read: Records) -> Records:
         kept = []
-        for each in read.claims:
-            claim = replace(each, status=each.status.upper())
+        for item in read.claims:
+            claim = replace(item, status=item.status.upper())
             dates = [date for date in (claim.start_date, claim.end_date) if date]
             quoted = claim.quote is not None and _plain(claim.quote) in held
             named = all(_plain(name) in held for name in (claim.subject, claim.object) if name)

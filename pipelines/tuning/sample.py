@@ -35,8 +35,8 @@ def sample(
     pool = _pool(documents, settings, _POOL * count, seed)
     if embed is None or len(pool) <= count:
         return pool[:count]
-    vectors = embed([each.text for each in pool])
-    return [pool[place] for place in representatives(vectors, [each.document_id for each in pool], count)]
+    vectors = embed([item.text for item in pool])
+    return [pool[place] for place in representatives(vectors, [item.document_id for item in pool], count)]
 
 
 def representatives(vectors: Vectors, owners: Sequence[str], count: int) -> list[int]:
@@ -76,7 +76,7 @@ def _pool(documents: Sequence[Document], settings: ChunkSettings, most: int, see
     texts: set[str] = set()
     pool: list[Chunk] = []
     drawn = [documents[place] for place in dice.permutation(len(documents))[:most]]
-    waiting = [_shuffled(split_document(each, settings), dice) for each in drawn]
+    waiting = [_shuffled(split_document(item, settings), dice) for item in drawn]
     while waiting and len(pool) < most:
         still = []
         for chunks in waiting:

@@ -69,8 +69,8 @@ def _name(text: str) -> str:
 def _kinds(names: list[str]) -> list[str]:
     """Return the different ones of names that can stand in a list with commas, at most `MOST_TYPES`."""
     found: dict[str, str] = {}
-    for each in names:
-        name = " ".join(each.split())
+    for item in names:
+        name = " ".join(item.split())
         if name and len(name) <= _LONGEST_NAME and not _NO_NAME.search(name) and not re.search("[,;，、；]", name):
             found.setdefault(name.casefold(), name)
     if len(found) < FEWEST_TYPES:
@@ -194,9 +194,9 @@ async def _ask(
     told = render("index/tuned_domain", domain=domain.domain, language=domain.language)
     prompts = TunedPrompts(told, persona.extraction, persona.reports)
     ask = _Examples(model, prompts.extracts_as(), types, domain.language, settings.claim_description)
-    works = [ask.elements(each) for each in shown]
+    works = [ask.elements(item) for item in shown]
     if settings.claims:
-        works += [ask.claims(each) for each in shown]
+        works += [ask.claims(item) for item in shown]
     made = await gather_all(counted(work, tell) for work in works)
     elements, claims = made[: len(shown)], made[len(shown) :]
     return Tuning(
@@ -282,7 +282,7 @@ def check_free(directory: Path, settings: Settings) -> None:
 def check_writable(directory: Path, settings: Settings) -> None:
     """Raise UsageError where the files cannot be written: what a model says for them would be paid for and lost."""
     for folder in (directory, directory / FOLDER):
-        nearest = next(each for each in (folder, *folder.parents) if each.exists())
+        nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
         if not nearest.is_dir():
             raise UsageError(f"{nearest} is a file, not a folder to write in")
         if not os.access(nearest, os.W_OK | os.X_OK):

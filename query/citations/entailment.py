@@ -45,13 +45,13 @@ def missing(sentence: str, sources: Sequence[Source]) -> tuple[str, ...]:
     A name stands there where each of its words does, in whatever order and number (singular or plural); a number where
     the same value does. Accents may be left out, and small numbers be words in the source.
     """
-    text = " ".join(f"{each.above} {each.quote}" for each in sources)
+    text = " ".join(f"{source.above} {source.quote}" for source in sources)
     held = {_folded(word.key) for word in words(text)}
-    values = {_value(each) for each in _NUMBER.findall(text)}
+    values = {_value(match) for match in _NUMBER.findall(text)}
     values |= {float(value) for name, value in NUMBER_WORDS.items() if name in held}
-    names = [(each.start, _without_opener(each.text)) for each in _ANNOTATOR.annotate(sentence).phrases]
+    names = [(phrase.start, _without_opener(phrase.text)) for phrase in _ANNOTATOR.annotate(sentence).phrases]
     lost = [(start, name) for start, name in names if _lacks(name, held)]
-    lost += [(each.start(), each[0]) for each in _NUMBER.finditer(sentence) if _value(each[0]) not in values]
+    lost += [(match.start(), match[0]) for match in _NUMBER.finditer(sentence) if _value(match[0]) not in values]
     return tuple(dict.fromkeys(text for _, text in sorted(lost)))
 
 
@@ -81,7 +81,7 @@ def _value(number: str) -> float:
 def quotes(sentence: str, sources: Sequence[Source]) -> bool:
     """Return whether a sentence is made of a source's own words, in their order."""
     wanted = " ".join(word.key for word in words(sentence))
-    return any(f" {wanted} " in f" {' '.join(word.key for word in words(each.quote))} " for each in sources)
+    return any(f" {wanted} " in f" {' '.join(word.key for word in words(source.quote))} " for source in sources)
 
 
 def names_alone(sentence: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def names_alone(sentence: str, names: Sequence[str]) -> tuple[str, ...]:
     ('Lake Forest', 'Marrow', 'Rome')
     """
     found = []
-    for name in sorted(names, key=lambda each: (-len(each), each)):
+    for name in sorted(names, key=lambda name: (-len(name), name)):
         if name and name in sentence:
             sentence = sentence.replace(name, " ")
             found.append(name)
@@ -107,9 +107,9 @@ def closeness(sentence: str, sources: Sequence[Source], question: str = "") -> f
     if question and len(words(sentence)) < _FEW_WORDS:
         sentence = f"{question} {sentence}"
     embedder = _encoder()
-    together = " ".join(each.quote for each in sources)
-    texts = list(dict.fromkeys([together, *(text for each in sources for text in _texts(each))]))
-    vectors = embedder.embed([embedder.windows(each)[0] for each in [sentence, *texts]])
+    together = " ".join(source.quote for source in sources)
+    texts = list(dict.fromkeys([together, *(text for source in sources for text in _texts(source))]))
+    vectors = embedder.embed([embedder.windows(text)[0] for text in [sentence, *texts]])
     return float(np.max(vectors[1:] @ vectors[0]))
 
 
@@ -119,7 +119,7 @@ _MOST_SENTENCES = 20
 def _texts(source: Source) -> list[str]:
     spans = sentence_spans(source.quote)[:_MOST_SENTENCES]
     alone = [source.quote[start:end] for start, end in spans]
-    titled = [f"{source.above}: {each}" for each in (alone or [source.quote])] if source.above else []
+    titled = [f"{source.above}: {item}" for item in (alone or [source.quote])] if source.above else []
     return [source.quote, *alone, *titled]
 
 

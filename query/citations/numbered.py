@@ -43,7 +43,7 @@ class Citations:
                 span.end,
                 quote=document.text[span.start : span.end],
                 place=described(document.places, span.start, span.end),
-                pages=tuple(each.label for each in places_between(document.places, span.start, span.end)),
+                pages=tuple(item.label for item in places_between(document.places, span.start, span.end)),
                 headings=sections_at(document.places, span.start),
             )
         return self._made[span].number

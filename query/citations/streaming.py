@@ -74,7 +74,7 @@ class Citing:
             self._passage = ""
             self._made = set()
         made = dict.fromkeys(found for number in mark.numbers for found in self._cite(self._sentence, number))
-        fresh = [each for each in made if each not in self._made]
+        fresh = [item for item in made if item not in self._made]
         self._made.update(fresh)
         if not fresh:
             self._space = self._space or mark.space

@@ -50,7 +50,7 @@ async def verified(context: Context, answer: Answer) -> Answer:
         checks = await _checked(context, answer, cited, model)
     usage = answer.usage.plus(measure.usage())
     answer = replace(answer, checks=checks, usage=usage, trace=(*answer.trace, _step(checks)))
-    places = [each.place for each, check in zip(cited, checks, strict=True) if not check.supported]
+    places = [item.place for item, check in zip(cited, checks, strict=True) if not check.supported]
     mode = context.settings.citations.unsupported
     if not places or mode == "keep":
         return answer
@@ -59,7 +59,7 @@ async def verified(context: Context, answer: Answer) -> Answer:
 
 def _sentences(answer: Answer) -> list[_Cited]:
     cited: tuple[Citation | CitedTriple, ...] = (*answer.citations, *answer.triples)
-    sources = {each.number: _source(each) for each in cited}
+    sources = {item.number: _source(item) for item in cited}
     found = []
     for place in cited_sentences(answer.text):
         sentence = _BULLET.sub("", place.text)
@@ -78,7 +78,7 @@ def _source(cited: Citation | CitedTriple) -> Source:
 async def _checked(
     context: Context, answer: Answer, cited: Sequence[_Cited], model: LanguageModel | None
 ) -> tuple[Check, ...]:
-    lacking = [_lacking(each, answer.names) for each in cited]
+    lacking = [_lacking(item, answer.names) for item in cited]
     open_ = [place for place, lost in enumerate(lacking) if lost is None]
     judged: Mapping[int, str] = {}
     if model is not None:
@@ -89,11 +89,11 @@ async def _checked(
             if not isinstance(said, ModelError)
         }
     checks = []
-    for place, each in enumerate(cited):
+    for place, entry in enumerate(cited):
         why = lacking[place]
         if why is None:
-            why = judged[place] if place in judged else _far(context, answer, each)
-        checks.append(Check(each.sentence, each.place.numbers, not why, why))
+            why = judged[place] if place in judged else _far(context, answer, entry)
+        checks.append(Check(entry.sentence, entry.place.numbers, not why, why))
     return tuple(checks)
 
 
@@ -103,7 +103,7 @@ def _lacking(cited: _Cited, names: Sequence[str]) -> str | None:
     Where a walk answers with a list of names, it is quoted where each of them is.
     """
     listed = names_alone(cited.sentence, names)
-    if quotes(cited.sentence, cited.sources) or (listed and all(quotes(each, cited.sources) for each in listed)):
+    if quotes(cited.sentence, cited.sources) or (listed and all(quotes(item, cited.sources) for item in listed)):
         return ""
     lost = missing(cited.sentence, cited.sources)
     return f"not there: {', '.join(lost)}" if lost else None
@@ -116,10 +116,10 @@ def _far(context: Context, answer: Answer, cited: _Cited) -> str:
 
 
 async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _Cited) -> str:
-    source = "\n\n".join("\n".join(filter(None, (each.above, each.quote))) for each in cited.sources)
+    source = "\n\n".join("\n".join(filter(None, (source.above, source.quote))) for source in cited.sources)
     question = answer.standalone or answer.question
     prompt = render("query/verify_citation", source=source, question=question, sentence=cited.sentence)
-    passages = {each.number: each for each in answer.citations}
+    passages = {citation.number: citation for citation in answer.citations}
     chunks = [passages[number].document_id for number in cited.place.numbers if number in passages]
     request = Request((Message("user", prompt),), STEP, sources=_hashes(context, chunks))
     return await ask_choice(model, request, ["Yes", "No"])
@@ -128,37 +128,37 @@ async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: 
 def _hashes(context: Context, document_ids: Sequence[str]) -> tuple[str, ...]:
     """Return the hashes of the chunks of documents: what a reply over a quotation of them depends on."""
     wanted = set(document_ids)
-    return context.sources(each.id for each in context.chunks if each.document_id in wanted)
+    return context.sources(chunk.id for chunk in context.chunks if chunk.document_id in wanted)
 
 
 def _step(checks: Sequence[Check]) -> Step:
-    lost = [each for each in checks if not each.supported]
+    lost = [check for check in checks if not check.supported]
     said = f"{len(checks) - len(lost)} of {len(checks)} cited sentences are supported by what they cite"
-    return Step(STEP, "; ".join([said, *(f"{each.sentence!r}: {each.why}" for each in lost)]))
+    return Step(STEP, "; ".join([said, *(f"{failure.sentence!r}: {failure.why}" for failure in lost)]))
 
 
 def _marked(answer: Answer, places: Sequence[CitedSentence]) -> Answer:
     text = answer.text
-    for each in reversed(places):
-        text = f"{text[: each.end]} {UNVERIFIED}{text[each.end :]}"
-    if not any(each.supported for each in answer.checks):
+    for place in reversed(places):
+        text = f"{text[: place.end]} {UNVERIFIED}{text[place.end :]}"
+    if not any(check.supported for check in answer.checks):
         text = f"{text}\n\n{NOTHING_SUPPORTED}"
     return replace(answer, text=text)
 
 
 def _without(answer: Answer, places: Sequence[CitedSentence]) -> Answer:
     text = answer.text
-    for each in reversed(places):
-        text = _cut(text, each.start, each.rest)
+    for place in reversed(places):
+        text = _cut(text, place.start, place.rest)
     text = text.strip()
-    left = {number for each in cited_sentences(text) for number in each.numbers}
+    left = {number for sentence in cited_sentences(text) for number in sentence.numbers}
     if not left:
         return replace(answer, text=NO_ANSWER, citations=(), triples=(), names=(), span="")
     return replace(
         answer,
         text=text,
-        citations=tuple(each for each in answer.citations if each.number in left),
-        triples=tuple(each for each in answer.triples if each.number in left),
+        citations=tuple(citation for citation in answer.citations if citation.number in left),
+        triples=tuple(triple for triple in answer.triples if triple.number in left),
     )
 
 

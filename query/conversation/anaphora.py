@@ -100,7 +100,7 @@ def _weight(keys: Sequence[str]) -> float:
 
 def _parts(text: str, names: Sequence[tuple[int, int]], language: str) -> list[_Part]:
     """Return the parts of a text in order."""
-    listed = {each.start: (each.end, each.value) for each in _lists()[language].find(text)} if language else {}
+    listed = {item.start: (item.end, item.value) for item in _lists()[language].find(text)} if language else {}
     in_words = words(text)
     capitals = _capitals_tell(text, language, listed)
     name_at = dict(names)
@@ -115,7 +115,7 @@ def _parts(text: str, names: Sequence[tuple[int, int]], language: str) -> list[_
             end, kind = name_at[word.start], "name"
         elif inside and kind == "telling":
             kind = "name"
-        keys = tuple(each.key for each in in_words if word.start <= each.start < end)
+        keys = tuple(item.key for item in in_words if word.start <= item.start < end)
         parts.append(_Part(word.start, end, kind, keys))
         at = end
     return parts
@@ -128,14 +128,14 @@ def _capitals_tell(text: str, language: str, listed: Collection[int]) -> bool:
     """
     if language in _NOUNS_HAVE_CAPITALS:
         return False
-    cased = [each.start for each in words(text) if text[each.start].upper() != text[each.start].lower()]
+    cased = [word.start for word in words(text) if text[word.start].upper() != text[word.start].lower()]
     return not (all(text[at].isupper() for at in cased) and any(at in listed for at in cased[1:]))
 
 
 def _language(text: str) -> str:
     """Return the language whose lists hold most words of a text, the first of equals; "" where none holds any."""
     counts = {
-        language: sum(len(words(text[each.start : each.end])) for each in matcher.find(text))
+        language: sum(len(words(text[item.start : item.end])) for item in matcher.find(text))
         for language, matcher in _lists().items()
     }
     best = max(counts, key=lambda language: counts[language])
@@ -156,4 +156,4 @@ def _lists() -> dict[str, NameMatcher[str]]:
                 raise ValueError(f"query/follow_up_words.txt: {kind!r} is no kind of words")
             for entry in listed.split(","):
                 found.setdefault(language, {}).setdefault(entry.strip(), kind)
-    return {each: NameMatcher(entries) for each, entries in found.items()}
+    return {key: NameMatcher(entries) for key, entries in found.items()}

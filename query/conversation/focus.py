@@ -40,32 +40,32 @@ def topics_meant(context: Context, history: Conversation, question: str, refers:
     them. What the question names itself is left out.
     """
     linker = open_linker(context.index)
-    own = {_bare(each.name) for each in linker.mentions(question)}
+    own = {_bare(mention.name) for mention in linker.mentions(question)}
     by_turn = [
-        [each for each in topics_of(context, linker, turn) if _bare(each.name) not in own]
+        [item for item in topics_of(context, linker, turn) if _bare(item.name) not in own]
         for turn in reversed(history.turns)
     ]
     for topics in by_turn:
-        if fitting := [each for each in topics if _fits(each.types, refers)]:
+        if fitting := [topic for topic in topics if _fits(topic.types, refers)]:
             return _titles_first(fitting)[:count]
     return next((_titles_first(topics)[:count] for topics in by_turn if topics), [])
 
 
 def _titles_first(topics: Sequence[Topic]) -> list[Topic]:
-    return sorted(topics, key=lambda each: not each.stands_for_chunks)
+    return sorted(topics, key=lambda topic: not topic.stands_for_chunks)
 
 
 def topics_of(context: Context, linker: Linker, turn: Turn) -> list[Topic]:
     """Return what a turn was about: by turns what its answer brought in and what its question named."""
-    asked = [_topic(each) for each in linker.mentions(turn.standalone)]
+    asked = [_topic(mention) for mention in linker.mentions(turn.standalone)]
     told: list[Topic] = []
     if turn.citations:
         told += _cited_titles(context, linker, turn.citations)
-        told += [_topic(each) for each in linker.mentions(turn.answer)]
-    known = {_bare(each.name) for each in asked}
-    told = [each for each in told if _bare(each.name) not in known]
-    mixed = (each for each in chain.from_iterable(zip_longest(told, asked)) if each is not None)
-    return list(_distinct(each for each in mixed if _is_topic(each)))
+        told += [_topic(mention) for mention in linker.mentions(turn.answer)]
+    known = {_bare(question.name) for question in asked}
+    told = [item for item in told if _bare(item.name) not in known]
+    mixed = (item for item in chain.from_iterable(zip_longest(told, asked)) if item is not None)
+    return list(_distinct(item for item in mixed if _is_topic(item)))
 
 
 def cited_rows(context: Context, citations: Iterable[Cited]) -> Ints:
@@ -92,7 +92,7 @@ def _cited_titles(context: Context, linker: Linker, citations: Sequence[Cited]) 
     """Yield the titles of cited documents; that of a long one says too little about each of its passages."""
     most = int(context.index.manifest.settings["walk_graph"]["most_owners"])
     names = _names_by_key(context)
-    for document_id in dict.fromkeys(each.document_id for each in citations):
+    for document_id in dict.fromkeys(citation.document_id for citation in citations):
         found = names.get(entity_key(context.titles.get(document_id, "")))
         if found and len(found.chunk_ids) <= most:
             yield Topic(found.name, linker.types_of(found.name), True)
@@ -114,7 +114,7 @@ def _distinct(topics: Iterable[Topic]) -> Iterator[Topic]:
     seen: list[str] = []
     for topic in topics:
         keys = f" {' '.join(word.key for word in words(_bare(topic.name)))} "
-        if not any(keys in each for each in seen):
+        if not any(keys in item for item in seen):
             seen.append(keys)
             yield topic
 
@@ -125,8 +125,8 @@ def _bare(name: str) -> str:
 
 
 def _fits(types: Sequence[str], refers: Refers) -> bool:
-    kinds = {each.casefold() for each in types if each not in _NOT_ASKED_ABOUT}
-    if refers == "any" or not kinds or kinds & {each.casefold() for each in _OF_UNKNOWN_KIND}:
+    kinds = {kind.casefold() for kind in types if kind not in _NOT_ASKED_ABOUT}
+    if refers == "any" or not kinds or kinds & {item.casefold() for item in _OF_UNKNOWN_KIND}:
         return True
     return "person" in kinds if refers == "person" else kinds != {"person"}
 

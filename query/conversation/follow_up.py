@@ -124,7 +124,7 @@ async def shape(context: Context, history: Conversation, question: str) -> Shape
 
 async def _rewritten(context: Context, model: LanguageModel, history: Conversation, question: str) -> str:
     """Return the model's standalone question; BadAnswer where the reply is none."""
-    turns = [{"question": each.standalone, "answer": each.answer} for each in history.turns]
+    turns = [{"question": turn.standalone, "answer": turn.answer} for turn in history.turns]
     prompt = render(
         "query/rewrite_follow_up", history=json.dumps(turns, ensure_ascii=False, indent=1), question=question
     )
@@ -156,7 +156,7 @@ def shape_offline(context: Context, history: Conversation, question: str) -> Sha
     - has one or two, which more passages hold than an answer is read from, one of them cited in the last turn
       ("Which actors?"): the question does not say which passage is meant, and the last turn does.
     """
-    worded = wording(question, [(each.start, each.end) for each in open_question(context, question).mentions])
+    worded = wording(question, [(mention.start, mention.end) for mention in open_question(context, question).mentions])
     few = not worded.named and worded.weight <= _FEW_WORDS
     if worded.refers:
         elided = not worded.telling and not worded.asks
@@ -177,12 +177,12 @@ def _carried(
 ) -> Shaped:
     """Add the names that are meant; the last question's words too if wanted, or if no passages bear such a name."""
     topics = topics_meant(context, history, question, refers, context.settings.conversation.names)
-    too_wide = not any(each.stands_for_chunks for each in topics)
+    too_wide = not any(topic.stands_for_chunks for topic in topics)
     return _shaped(question, topics, _last_words(context, history) if with_words or too_wide else [], why)
 
 
 def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[str], why: str) -> Shaped:
-    added = [*(each.name for each in topics), *([" ".join(last_words)] if last_words else [])]
+    added = [*(topic.name for topic in topics), *([" ".join(last_words)] if last_words else [])]
     if not added:
         return Shaped(question, question, f"{why}, but the last turns name nothing")
     return Shaped(question, f"{question} ({'; '.join(added)})", why)
@@ -190,7 +190,7 @@ def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[s
 
 def _last_words(context: Context, history: Conversation) -> list[str]:
     last = history.turns[-1].standalone
-    names = [(each.start, each.end) for each in open_question(context, last).mentions]
+    names = [(mention.start, mention.end) for mention in open_question(context, last).mentions]
     return telling_words(last, names)[:_MOST_WORDS]
 
 

@@ -60,7 +60,7 @@ class Conversation:
 
         All of them where it is whole.
         """
-        return Conversation(tuple(each for each in self.turns if each.narrowed == narrowed)) if narrowed else self
+        return Conversation(tuple(turn for turn in self.turns if turn.narrowed == narrowed)) if narrowed else self
 
     def latest(self, turns: int, tokens: int) -> "Conversation":
         """Return the last turns: at most so many, together of at most so many tokens.
@@ -86,8 +86,10 @@ def turn_of(answer: Answer) -> Turn:
         answer.standalone or answer.question,
         answer.text,
         answer.method,
-        tuple(dict.fromkeys(Cited(each.document_id, each.start, each.end) for each in answer.citations)),
-        tuple(sorted({digest(each.text) for each in answer.evidence.passages})),
+        tuple(
+            dict.fromkeys(Cited(citation.document_id, citation.start, citation.end) for citation in answer.citations)
+        ),
+        tuple(sorted({digest(passage.text) for passage in answer.evidence.passages})),
         answer.narrowed,
         answer.evidence.subgraph.kept if answer.evidence.subgraph else NO_PRIZES,
     )

@@ -44,10 +44,10 @@ def append_turn(path: Path, turn: Turn) -> None:
     path = path.resolve()  # a link stays a link
     line = _line(turn)
     with FileLock(path.with_name(f".{path.name}.lock")):
-        lines = [*(each for each in _lines(path) if each.strip()), line]
-        while len(lines) > 1 and sum(len(each) + 1 for each in lines) > MOST_BYTES:
+        lines = [*(line for line in _lines(path) if line.strip()), line]
+        while len(lines) > 1 and sum(len(line) + 1 for line in lines) > MOST_BYTES:
             del lines[0]
-        _replace(path, b"".join(each + b"\n" for each in lines))
+        _replace(path, b"".join(line + b"\n" for line in lines))
 
 
 _Part = tuple[Annotated[str, Field(max_length=10_000)], Annotated[float, Field(gt=0, le=1_000)]]
@@ -106,7 +106,7 @@ def _turn(path: Path, number: int, line: bytes) -> Turn:
             f"{path}, line {number}, is no turn of a conversation: {f'{where}: ' if where else ''}{first['msg']}; "
             f"name another file with --session, or take the line out"
         ) from error
-    citations = tuple(Cited(each.document_id, each.start, each.end) for each in read.citations)
+    citations = tuple(Cited(citation.document_id, citation.start, citation.end) for citation in read.citations)
     return Turn(
         read.question,
         read.standalone,

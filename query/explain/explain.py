@@ -85,7 +85,7 @@ def _chosen(found: Sequence[Explained], passage: int | None, chunk: str | None) 
     """Return the passage that is wanted, or all."""
     if passage is None and chunk is None:
         return list(found)
-    wanted = [each for each in found if each.rank == passage or each.passage.chunk_id == chunk]
+    wanted = [result for result in found if result.rank == passage or result.passage.chunk_id == chunk]
     if not wanted:
         which = f"passage {passage}" if chunk is None else f"chunk {chunk!r}"
         raise UsageError(f"{which} is not in the result, which has {len(found)} passages; raise k or ask otherwise")
@@ -100,17 +100,17 @@ async def _by_words(context: Context, question: str, k: int) -> tuple[Evidence, 
 
     def parts(passage: Passage) -> tuple[Part, ...]:
         row = context.chunk_rows[passage.chunk_id]
-        held = sorted(((float(each[row]), word) for word, each in scores.items() if each[row] > 0), reverse=True)
+        held = sorted(((float(score[row]), word) for word, score in scores.items() if score[row] > 0), reverse=True)
         return tuple(Part(word, value, "a word of the question") for value, word in held)
 
-    return found, _ranked(found, {each.chunk_id: parts(each) for each in found.passages})
+    return found, _ranked(found, {passage.chunk_id: parts(passage) for passage in found.passages})
 
 
 async def _by_meaning(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
     """Return what dense retrieval finds; a score is a cosine."""
     found = await DenseRetriever(context).retrieve(question, k)
     return found, _ranked(
-        found, {each.chunk_id: (Part("cosine", each.score, "with the question"),) for each in found.passages}
+        found, {passage.chunk_id: (Part("cosine", passage.score, "with the question"),) for passage in found.passages}
     )
 
 
@@ -123,14 +123,14 @@ async def _by_ranks(context: Context, question: str, k: int) -> tuple[Evidence, 
     )
     parts: dict[str, list[Part]] = {}
     for name, ranking in (("bm25", words), ("dense", meaning)):
-        for rank, each in enumerate(ranking.passages, start=1):
-            part = Part(name, 1 / (RRF_CONSTANT + rank), f"rank {rank}, with score {each.score:.4f}")
-            parts.setdefault(each.chunk_id, []).append(part)
-    return found, _ranked(found, {id_: tuple(each) for id_, each in parts.items()})
+        for rank, passage in enumerate(ranking.passages, start=1):
+            part = Part(name, 1 / (RRF_CONSTANT + rank), f"rank {rank}, with score {passage.score:.4f}")
+            parts.setdefault(passage.chunk_id, []).append(part)
+    return found, _ranked(found, {id_: tuple(part) for id_, part in parts.items()})
 
 
 def _ranked(found: Evidence, parts: dict[str, tuple[Part, ...]]) -> list[Explained]:
-    return [Explained(rank, each, parts[each.chunk_id]) for rank, each in enumerate(found.passages, start=1)]
+    return [Explained(rank, passage, parts[passage.chunk_id]) for rank, passage in enumerate(found.passages, start=1)]
 
 
 _EXPLAIN_BASELINE: dict[str, tuple[str, Callable[[Context, str, int], Awaitable[tuple[Evidence, list[Explained]]]]]] = {

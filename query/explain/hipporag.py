@@ -55,14 +55,14 @@ class MemoryExplainer:
             1 + int((self.found.scores > score).sum() + (self.found.scores[:row] == score).sum()) if score > 0 else None
         )
         paths = self._paths(row, score) if score > 0 else []
-        shares = [each.mass / score for each in paths]
+        shares = [path.mass / score for path in paths]
         return Explained(
             rank=rank,
             passage=self.context.passage(row, score),
             parts=self._parts(row, score),
             mass=score,
             told=min(sum(shares), 1.0),
-            paths=tuple(self._path(each, row, share) for each, share in zip(paths, shares, strict=True)),
+            paths=tuple(self._path(path, row, share) for path, share in zip(paths, shares, strict=True)),
             note="" if rank else "the walk brings nothing here",
         )
 
@@ -91,7 +91,7 @@ class MemoryExplainer:
             Part(self._node(phrase).name, brought, f"stands here {count:.0f} x, walk {brought / count:.4g}")
             for phrase, brought, count in held
         ]
-        rest = score - sum(each.value for each in parts)
+        rest = score - sum(part.value for part in parts)
         return (*parts, Part("others", rest, "its other phrases")) if rest > 1e-12 * score else tuple(parts)
 
     def _paths(self, row: int, score: float) -> list[MassPath]:
@@ -102,7 +102,7 @@ class MemoryExplainer:
             for phrase, _, count in self._held(row)
             for path in self._top(phrase, LEAST_SHARE * score / count)
         ]
-        return sorted(found, key=lambda each: (-each.mass, each.nodes))[: self.most_paths]
+        return sorted(found, key=lambda result: (-result.mass, result.nodes))[: self.most_paths]
 
     def _top(self, target: int, least: float) -> list[MassPath]:
         found, damping = self.found, self.context.settings.ppr.damping

@@ -51,7 +51,7 @@ class Naming:
         if seed >= self._n_chunks:
             return f"the question names {_quoted(self.node(seed).name)}"
         id_ = self._context.chunks[seed].id
-        names = [each.name for each in found.question.links.names if id_ in each.chunk_ids]
+        names = [name.name for name in found.question.links.names if id_ in name.chunk_ids]
         if names:
             return f"the question names {_listed(names)}"
         return f"near to the question: {self._nearness(seed, question)}"
@@ -75,7 +75,7 @@ class Naming:
         """Return the names in one chunk's text that stand for another chunk."""
         id_ = self._context.chunks[owner].id
         held = open_linker(self._context.index).titles_in(self._context.chunks[holder].text)
-        return [each.name for each in dict.fromkeys(held) if self._joins(each) and id_ in each.chunk_ids]
+        return [item.name for item in dict.fromkeys(held) if self._joins(item) and id_ in item.chunk_ids]
 
     def _joins(self, name: Name) -> bool:
         return len(name.chunk_ids) <= self._most_owners
@@ -97,7 +97,7 @@ def _chunks_of_documents(context: Context) -> Counter[str]:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(_quoted(each) for each in names[:_MOST_NAMES])
+    shown = ", ".join(_quoted(name) for name in names[:_MOST_NAMES])
     return shown + (f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else "")
 
 

@@ -41,7 +41,7 @@ class WalkExplainer:
         at = np.flatnonzero(walk.nodes == row)
         mass = float(walk.scores[at[0]]) if len(at) else 0.0
         paths = self._paths(row, mass) if mass > 0 else []
-        shares = [each.mass / mass for each in paths]
+        shares = [path.mass / mass for path in paths]
         place = np.flatnonzero(self.found.candidates.rows == row)
         ranked = len(place) > 0
         rank = int(np.flatnonzero(self.found.order() == place[0])[0]) + 1 if ranked else None
@@ -51,7 +51,7 @@ class WalkExplainer:
             parts=self._parts(int(place[0]), mass) if ranked else (Part("walk", mass, _WALK),),
             mass=mass,
             told=min(sum(shares), 1.0),
-            paths=tuple(self._path(each, share) for each, share in zip(paths, shares, strict=True)),
+            paths=tuple(self._path(path, share) for path, share in zip(paths, shares, strict=True)),
             note="" if ranked else f"not among the {len(self.found.candidates.rows)} passages that were ranked",
         )
 

@@ -88,14 +88,14 @@ class _Merged:
     def add(self, passages: Sequence[Passage]) -> int:
         """Take the passages of one retrieval, best first, and return how many of them are new."""
         before = len(self._best)
-        for each in scaled(passages):
-            if each.chunk_id not in self._best or self._best[each.chunk_id].score < each.score:
-                self._best[each.chunk_id] = each
+        for item in scaled(passages):
+            if item.chunk_id not in self._best or self._best[item.chunk_id].score < item.score:
+                self._best[item.chunk_id] = item
         return len(self._best) - before
 
     def best(self, count: int) -> tuple[Passage, ...]:
         """Return the passages of highest score, ties by chunk id."""
-        return tuple(sorted(self._best.values(), key=lambda each: (-each.score, each.chunk_id))[:count])
+        return tuple(sorted(self._best.values(), key=lambda value: (-value.score, value.chunk_id))[:count])
 
 
 def scaled(passages: Sequence[Passage]) -> list[Passage]:
@@ -104,9 +104,9 @@ def scaled(passages: Sequence[Passage]) -> list[Passage]:
     Scores of two questions cannot be compared: those of PageRank differ by orders of magnitude. Where some are below 0
     (the logits of a cross-encoder), the least becomes 0.
     """
-    floor = min(0.0, min((each.score for each in passages), default=0.0))
-    span = max((each.score for each in passages), default=0.0) - floor
-    return [replace(each, score=(each.score - floor) / span if span > 0 else 1.0) for each in passages]
+    floor = min(0.0, min((passage.score for passage in passages), default=0.0))
+    span = max((passage.score for passage in passages), default=0.0) - floor
+    return [replace(passage, score=(passage.score - floor) / span if span > 0 else 1.0) for passage in passages]
 
 
 def thinking(question: str, passages: Sequence[Passage], thoughts: Sequence[str]) -> Request:
@@ -114,11 +114,11 @@ def thinking(question: str, passages: Sequence[Passage], thoughts: Sequence[str]
     prompt = render(
         "query/ircot_thought",
         examples=prompt_text("query/ircot_examples"),
-        passages="\n\n".join(f"{each.title}\n{each.text}".strip() for each in passages),
+        passages="\n\n".join(f"{passage.title}\n{passage.text}".strip() for passage in passages),
         question=question,
         thoughts=" ".join(thoughts) or "(none yet)",
     )
-    return Request((Message("user", prompt),), STEP, sources=tuple(digest(each.text) for each in passages))
+    return Request((Message("user", prompt),), STEP, sources=tuple(digest(passage.text) for passage in passages))
 
 
 def first_sentence(reply: str) -> str:
@@ -129,7 +129,7 @@ def first_sentence(reply: str) -> str:
     """
     text = _LABEL.sub("", without_thinking(reply))
     spans = [text[start:end] for start, end in sentence_spans(text)]
-    first = next((each for each in spans if words(each) and (not each.endswith(":") or concludes(each))), "")
+    first = next((span for span in spans if words(span) and (not span.endswith(":") or concludes(span))), "")
     return " ".join(first.split())
 
 
@@ -148,7 +148,7 @@ def _unusable(thought: str, before: Sequence[str]) -> str:
         return "the reply holds no sentence"
     if len(thought) > _LONGEST:
         return f"the reply goes on for {len(thought):,} characters without the end of a sentence"
-    if thought.casefold() in {each.casefold() for each in before}:
+    if thought.casefold() in {item.casefold() for item in before}:
         return "the model repeats itself"
     return ""
 

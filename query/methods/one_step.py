@@ -100,13 +100,13 @@ def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> Fo
     )
     group_of = {int(outside[node]): number for number, nodes in enumerate(groups) for node in nodes}
     kept: dict[int, list[NearTriple]] = {}
-    for each in near:  # the best first: a group is as near as its best triple
-        number = group_of.get(each.far, group_of.get(each.near, -1))
+    for item in near:  # the best first: a group is as near as its best triple
+        number = group_of.get(item.far, group_of.get(item.near, -1))
         if number in kept or len(kept) < chosen.groups:
-            kept.setdefault(number, []).append(each)
+            kept.setdefault(number, []).append(item)
     outcome = f"{len(kept)} of {len(groups)} groups of at most {chosen.max_community_size} neighbours"
     decision = Decision("communities", 1, _names(context, topics), (), outcome)
-    return Found(tuple(each for triples in kept.values() for each in triples), (decision,))
+    return Found(tuple(triple for triples in kept.values() for triple in triples), (decision,))
 
 
 class OneStep:
@@ -150,7 +150,7 @@ class OneStep:
         """Return the far ends of the best triple and of those that say the same of the same thing."""
         graph = open_graph(self._context)
         kept = alike(graph, found.triples)
-        names = tuple(dict.fromkeys(graph.names[each.far] for each in kept))
+        names = tuple(dict.fromkeys(graph.names[item.far] for item in kept))
         text = f"{', '.join(map(spoken, names))} {numbers_of(len(kept))}" if kept else NO_ANSWER
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), ", ".join(names))
         return self._answer(question, text, names, kept, found, decision, Step("answer", "the nearest triple answers"))
@@ -177,8 +177,8 @@ class OneStep:
         """Return what the model says, and why that is no answer; "" where it is one."""
         grounds = open_grounds(self._context)
         sources = (
-            *grounds.sources([each.relation for each in found.triples]),
-            *(digest(each.text) for each in passages),
+            *grounds.sources([triple.relation for triple in found.triples]),
+            *(digest(passage.text) for passage in passages),
         )
         request = Request((Message("user", prompt),), STEP, sources=tuple(dict.fromkeys(sources)))
         try:
@@ -204,8 +204,8 @@ class OneStep:
         more: Sequence[Citation] = (),
     ) -> Answer:
         grounds = open_grounds(self._context)
-        rows = [each.relation for each in kept]
-        chains = tuple(Chain(((each.near,), (each.far,)), (each.hop,)) for each in kept)
+        rows = [item.relation for item in kept]
+        chains = tuple(Chain(((item.near,), (item.far,)), (item.hop,)) for item in kept)
         return Answer(
             question=question,
             method=self._name,
@@ -227,7 +227,9 @@ class Cok(OneStep):
     async def _read(self, question: str, found: Found, model: LanguageModel) -> Answer:
         graph = open_graph(self._context)
         evidence = await DenseRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
-        passages = "\n\n".join(f"[{i}] {each.title}\n{each.text}" for i, each in enumerate(evidence.passages, start=1))
+        passages = "\n\n".join(
+            f"[{i}] {passage.title}\n{passage.text}" for i, passage in enumerate(evidence.passages, start=1)
+        )
         prompt = render(
             self._prompt("query/cok"),
             question=question,
@@ -238,8 +240,8 @@ class Cok(OneStep):
         kept = _chosen(found.triples, said.facts)
         citations = Citations(self._context)
         read = _chosen(evidence.passages, said.passages)
-        for number, each in enumerate(read, start=len(kept) + 1):
-            citations.number(Span(each.document_id, each.chunk_id, each.start, each.end), number)
+        for number, item in enumerate(read, start=len(kept) + 1):
+            citations.number(Span(item.document_id, item.chunk_id, item.start, item.end), number)
         text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read))}".strip() if not why else NO_ANSWER
         names = _as_written(graph, said.names, found.triples)
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
@@ -248,7 +250,7 @@ class Cok(OneStep):
 
 
 def _numbered_facts(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> str:
-    lines = (f"[{number}] {sentence(graph, each.relation)}" for number, each in enumerate(triples, start=1))
+    lines = (f"[{number}] {sentence(graph, triple.relation)}" for number, triple in enumerate(triples, start=1))
     return "\n".join(lines) or "(none)"
 
 
@@ -261,9 +263,9 @@ def _chosen(items: Sequence[Item], numbers: Sequence[int]) -> list[Item]:
 
 def _as_written(graph: KnowledgeGraph, names: Sequence[str], triples: Sequence[NearTriple]) -> tuple[str, ...]:
     """Return names as the graph writes them where it does, each once."""
-    ends = sorted({end for each in triples for end in (each.near, each.far)})
-    written = {entity_key(spoken(graph.names[each])): graph.names[each] for each in ends}
-    found = (written.get(entity_key(spoken(each)), each.strip()) for each in names if each.strip())
+    ends = sorted({end for triple in triples for end in (triple.near, triple.far)})
+    written = {entity_key(spoken(graph.names[end])): graph.names[end] for end in ends}
+    found = (written.get(entity_key(spoken(name)), name.strip()) for name in names if name.strip())
     return tuple(dict.fromkeys(found))
 
 

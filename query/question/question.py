@@ -13,6 +13,7 @@ every function that asks for the same text, so that none of them is computed twi
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache, partial
+from typing import cast
 
 import numpy as np
 from conspectus.prompts.embedding.embedder import Embedder
@@ -100,14 +101,13 @@ class Question:
 
 def open_question(context: Context, text: str) -> Question:
     """Return the question of this text over an index; the last few are remembered with the index."""
-
     return _questions(context.index)(context.embedder, text)
 
 
 @per_index
 def _questions(index: Index) -> Callable[[Embedder, str], Question]:
     remembered = lru_cache(_MOST_QUESTIONS)(partial(Question, index))
-    return lambda embedder, text: remembered(embedder, text)
+    return cast(Callable[[Embedder, str], Question], remembered)
 
 
 def span_vectors(context: Context) -> EmbedSpans:

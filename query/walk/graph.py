@@ -97,7 +97,7 @@ class _Column(Sequence[str]):
 
     def __getitem__(self, row: int | slice) -> str | list[str]:
         if isinstance(row, slice):
-            return [each.as_py() for each in self._texts[row]]
+            return [text.as_py() for text in self._texts[row]]
         return str(self._texts[int(row)])
 
 
@@ -122,7 +122,7 @@ def _load(context: "Context") -> KnowledgeGraph:
     stated = number[said.indices.to_numpy(zero_copy_only=False)] if len(distinct) else np.empty(0, np.int32)
     return graph_of(
         names=entities.column("name").to_pylist(),
-        predicates=[distinct[each] for each in order],
+        predicates=[distinct[item] for item in order],
         sources=rows_of_ids(relations.column("source_id"), entities.column("id")),
         targets=rows_of_ids(relations.column("target_id"), entities.column("id")),
         stated=stated,

@@ -58,15 +58,15 @@ def considered(
     graph: KnowledgeGraph, triples: Sequence[NearTriple], kept: Sequence[NearTriple]
 ) -> tuple[Considered, ...]:
     """Return triples as the candidates of a decision."""
-    chosen = {each.relation for each in kept}
+    chosen = {item.relation for item in kept}
     return tuple(
         Considered(
-            sentence(graph, each.relation),
-            each.relation in chosen,
-            "says the same of the same thing as the nearest" if each.relation in chosen else "says something else",
-            each.cosine,
+            sentence(graph, triple.relation),
+            triple.relation in chosen,
+            "says the same of the same thing as the nearest" if triple.relation in chosen else "says something else",
+            triple.cosine,
         )
-        for each in triples
+        for triple in triples
     )
 
 
@@ -76,9 +76,9 @@ def alike(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> list[NearTrip
         return []
     best = triples[0]
     return [
-        each
-        for each in triples
-        if (each.near, each.outgoing, graph.stated[each.relation])
+        triple
+        for triple in triples
+        if (triple.near, triple.outgoing, graph.stated[triple.relation])
         == (best.near, best.outgoing, graph.stated[best.relation])
     ]
 

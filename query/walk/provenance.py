@@ -48,7 +48,7 @@ class Grounds:
             mention = self._mentions.slice(place, 1).to_pylist()[0]
             chunk = self.context.chunks[self.context.chunk_rows[mention["chunk_id"]]]
             found.append(span_in(chunk, mention["start"], mention["end"]))
-        return tuple(sorted(found, key=lambda each: (each.document_id, each.start, each.end)))
+        return tuple(sorted(found, key=lambda result: (result.document_id, result.start, result.end)))
 
     def sources(self, relations: Sequence[int]) -> tuple[str, ...]:
         """Return the hashes of the chunks that state relations: what a reply over them depends on."""

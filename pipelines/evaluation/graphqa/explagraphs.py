@@ -28,7 +28,7 @@ _TRIPLE = re.compile(r"\(([^();]+);([^();]+);([^();]+)\)\s*")
 def find_explagraphs(place: Path) -> list[Path]:
     """Return the files of a folder, or the file, that are of this form by their first line that is not blank."""
     files = sorted(place.glob("*.tsv")) if place.is_dir() else [place]
-    return [each for each in files if each.suffix == ".tsv" and each.is_file() and _is_stance_file(each)]
+    return [file for file in files if file.suffix == ".tsv" and file.is_file() and _is_stance_file(file)]
 
 
 def read_explagraphs(files: Sequence[Path]) -> GraphQa:
@@ -55,7 +55,7 @@ def _rows(file: Path) -> Iterator[Row]:
         raise InputError(f"{file} cannot be read: {error}") from error
     # Not `splitlines`: it ends a line at signs that may stand in a sentence, such as U+2028, too.
     for number, line in enumerate(text.split("\n"), start=1):
-        fields = [each.strip() for each in line.split("\t")]
+        fields = [part.strip() for part in line.split("\t")]
         if not line.strip() or (len(fields) == 4 and _is_header(fields)):
             continue
         try:
@@ -78,6 +78,6 @@ def _question(id_: str, fields: Sequence[str]) -> Found:
 
 def _graph(told: str) -> TextualGraph:
     triples = [(head.strip(), said.strip(), tail.strip()) for head, said, tail in _TRIPLE.findall(told)]
-    if not triples or not all(part for each in triples for part in each) or _TRIPLE.sub("", told).strip():
+    if not triples or not all(part for triple in triples for part in triple) or _TRIPLE.sub("", told).strip():
         raise ValueError(f"the graph is no row of triples (head; relation; tail): {told[:80]!r}")
     return graph_of(triples)

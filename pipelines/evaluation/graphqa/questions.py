@@ -152,7 +152,7 @@ def graph_of(triples: Iterable[tuple[str, str, str]]) -> TextualGraph:
     number: dict[str, int] = {}
     edges: dict[TextualEdge, None] = {}
     for head, said, tail in triples:
-        ends = [number.setdefault(each, len(number)) for each in (head, tail)]
+        ends = [number.setdefault(item, len(number)) for item in (head, tail)]
         edges[TextualEdge(ends[0], said, ends[1])] = None
     return TextualGraph(tuple(number), tuple(edges))
 
@@ -182,7 +182,7 @@ def collected(
                 failures.append(row)
             else:
                 left_out += 1
-    _check(len(before), [each for each in failures if each.stage == STAGE])
+    _check(len(before), [failure for failure in failures if failure.stage == STAGE])
     training, validation, test = divided(found[0], place) if len(found) == 1 else found
     if not (training and validation and test):
         raise InputError(f"{place}: a part has no question with an answer and a graph")
@@ -206,15 +206,15 @@ def divided(items: Sequence[_Kept], place: Path) -> tuple[list[_Kept], list[_Kep
     InputError, about `place`, where there are fewer than five groups.
     """
     groups: dict[Hashable, list[_Kept]] = {}
-    for each in items:
-        groups.setdefault(each[0], []).append(each)
+    for item in items:
+        groups.setdefault(item[0], []).append(item)
     if len(groups) < 5:
         raise InputError(f"{place}: {len(groups)} different graphs are too few to learn, to validate and to test with")
     order = list(groups)
     random.Random(_SEED).shuffle(order)  # noqa: S311
     first, second = round(0.6 * len(order)), round(0.8 * len(order))
     parts = order[:first], order[first:second], order[second:]
-    learn, validate, test = ([each for key in part for each in groups[key]] for part in parts)
+    learn, validate, test = ([group for key in part for group in groups[key]] for part in parts)
     return learn, validate, test
 
 
@@ -230,9 +230,9 @@ def _check(n_found: int, failures: Sequence[Failure]) -> None:
 def _mean(sizes: Sequence[Size]) -> Size:
     n = len(sizes)
     return Size(
-        sum(each.nodes for each in sizes) / n,
-        sum(each.edges for each in sizes) / n,
-        sum(each.tokens for each in sizes) / n,
+        sum(size.nodes for size in sizes) / n,
+        sum(size.edges for size in sizes) / n,
+        sum(size.tokens for size in sizes) / n,
     )
 
 
@@ -248,8 +248,8 @@ class Sizes:
 
     def of(self, graph: TextualGraph) -> Size:
         """Return the size of a graph, the tokens of `graph.to_text()` among it."""
-        numbers = [str(each) for each in range(len(graph.nodes))]
-        self._count([*numbers, *graph.nodes, *(each.text for each in graph.edges)])
+        numbers = [str(number) for number in range(len(graph.nodes))]
+        self._count([*numbers, *graph.nodes, *(edge.text for edge in graph.edges)])
         known = self._known
         # Commas and line ends part tokens, so that a row has as many as its fields, and one for each comma.
         tokens = self._headers + sum(known[number] + 1 for number in numbers) + sum(known[text] for text in graph.nodes)
@@ -260,5 +260,5 @@ class Sizes:
     def _count(self, texts: list[str]) -> None:
         if len(self._known) > _MOST_KNOWN:
             self._known = {}
-        new = [each for each in dict.fromkeys(texts) if each not in self._known]
-        self._known |= zip(new, count_each(str(Table(((each,),))) for each in new), strict=True)
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
+        self._known |= zip(new, count_each(str(Table(((item,),))) for item in new), strict=True)

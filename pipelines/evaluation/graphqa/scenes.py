@@ -109,7 +109,7 @@ def _pooled(files: Sequence[Path]) -> dict[str, tuple[Path, Any]]:
             raise InputError(f"{file} cannot be read: {error}") from error
         if not isinstance(value, dict):
             raise InputError(f"{file} is no object of JSON with an id for each")
-        found |= {id_: (file, each) for id_, each in value.items()}
+        found |= {id_: (file, item) for id_, item in value.items()}
     return found
 
 
@@ -121,12 +121,12 @@ def _graph(value: Any) -> TextualGraph | str:  # noqa: ANN401  (any JSON value m
         return first_of(error)
     number = {id_: place for place, id_ in enumerate(scene.objects)}
     edges = []
-    for id_, each in scene.objects.items():
-        for relation in each.relations:
+    for id_, entry in scene.objects.items():
+        for relation in entry.relations:
             if relation.object not in number:
                 return f"a relation of object {id_} names {relation.object[:80]!r}, which is none"
             edges.append(TextualEdge(number[id_], clean(relation.name), number[relation.object]))
-    return TextualGraph(tuple(clean(_told(each)) for each in scene.objects.values()), tuple(edges))
+    return TextualGraph(tuple(clean(_told(item)) for item in scene.objects.values()), tuple(edges))
 
 
 def _told(thing: _Object) -> str:

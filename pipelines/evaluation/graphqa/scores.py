@@ -19,7 +19,7 @@ def begins_with(text: str, accepted: Sequence[str]) -> float:
     (1.0, 0.0, 0.0)
     """
     said = f"{normalised(text)} "
-    return float(any(said.startswith(f"{normalised(each)} ") for each in accepted if normalised(each)))
+    return float(any(said.startswith(f"{normalised(item)} ") for item in accepted if normalised(item)))
 
 
 def hit_at_1(text: str, accepted: Sequence[str]) -> float:
@@ -42,6 +42,6 @@ def lenient(text: str, accepted: Sequence[str], choices: Sequence[str] = ()) -> 
     """
     if choices:
         first = regex.search("|".join(map(regex.escape, choices)), text, regex.IGNORECASE)
-        return float(first is not None and first.group().casefold() in {each.casefold() for each in accepted})
+        return float(first is not None and first.group().casefold() in {item.casefold() for item in accepted})
     said = normalised(text.replace(SEPARATOR, " "))
-    return float(any(normalised(each) in said for each in accepted if normalised(each)))
+    return float(any(normalised(item) in said for item in accepted if normalised(item)))

@@ -62,10 +62,10 @@ def find_webqsp(place: Path) -> WebQspFiles | None:
         return WebQspFiles((place,)) if place.suffix == ".jsonl" and brings_graphs(place) else None
     if (place / GRAPH).is_file() and (place / QUESTIONS).is_file():
         return WebQspFiles(suite=place)
-    files = [each for each in sorted(place.glob("*.jsonl")) if brings_graphs(each)]
-    parts = [[each for each in files if each.stem.startswith(names)] for names in _PARTS]
-    if all(len(each) == 1 for each in parts):
-        return WebQspFiles(tuple(each[0] for each in parts))
+    files = [path for path in sorted(place.glob("*.jsonl")) if brings_graphs(path)]
+    parts = [[file for file in files if file.stem.startswith(names)] for names in _PARTS]
+    if all(len(part) == 1 for part in parts):
+        return WebQspFiles(tuple(part[0] for part in parts))
     return WebQspFiles((files[0],)) if len(files) == 1 else None
 
 
@@ -87,7 +87,7 @@ def _of_rog(file: Path, cut: Cut) -> Iterator[Row]:
         else:
             triples = [(_small(head), _small(said), _small(tail)) for head, said, tail in row.graph]
             yield _asked(
-                str(row.id), graph_of(triples), _small(row.question), [_small(each) for each in row.answer], cut
+                str(row.id), graph_of(triples), _small(row.question), [_small(item) for item in row.answer], cut
             )
 
 
@@ -100,12 +100,12 @@ def _of_suite(folder: Path, cut: Cut) -> Iterator[Row]:
     assert graph is not None, "a file was named"
     yield from graph.failures
     around = _neighbourhoods(graph)
-    for each in read_questions(folder):
-        yield _asked(each.id, around(each), each.question, each.answers, cut)
+    for question in read_questions(folder):
+        yield _asked(question.id, around(question), question.question, question.answers, cut)
 
 
 def _asked(id_: str, graph: TextualGraph, question: str, answers: Sequence[str], cut: Cut) -> Row:
-    accepted = tuple(dict.fromkeys(each for each in answers if each.strip()))
+    accepted = tuple(dict.fromkeys(answer for answer in answers if answer.strip()))
     if not (graph.edges and accepted):
         return LeftOut()
     return Found(GraphQuestion(id_, cut(graph, question), question, accepted), graph, id_)
@@ -127,7 +127,7 @@ def _neighbourhoods(graph: ImportedGraph) -> Callable[[Question], TextualGraph]:
             for row in here:
                 at: Any = order[first[row] : first[row + 1]] % len(graph.sources)
                 triples |= dict.fromkeys(at[: _MOST_EDGES - len(triples)].tolist())
-            others = {int(each) for row in triples for each in (graph.sources[row], graph.targets[row])}
+            others = {int(item) for row in triples for item in (graph.sources[row], graph.targets[row])}
             here, seen = sorted(others - seen), seen | others
         return graph_of(
             [

@@ -79,7 +79,7 @@ def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]")
 
     stands_for: dict[Phrase, str] = {}
     for phrase in annotation.phrases:
-        cover = next((each for each in covered if each[0] <= phrase.start and phrase.end <= each[1]), None)
+        cover = next((item for item in covered if item[0] <= phrase.start and phrase.end <= item[1]), None)
         stands_for[phrase] = cover[2] if cover else entity_key(phrase.text)
         # Where the cover is longer, the shorter phrase is part of another name and is not seen at all.
         if cover is None or cover[:2] == (phrase.start, phrase.end):

@@ -169,7 +169,7 @@ class _Conversation:
         async def exchange(model: LanguageModel) -> ExchangeResult[tuple[Reply, Records]]:
             reply = await model.complete(request)
             records = read_records(reply.text, cut_off=reply.finish == "length")
-            usable = [not flaw(each) for kind in (records.entities, records.relations, records.claims) for each in kind]
+            usable = [not flaw(item) for kind in (records.entities, records.relations, records.claims) for item in kind]
             lost = len(records.lost) + usable.count(False)
             return ExchangeResult((reply, records), read=usable.count(True), lost=lost)
 

@@ -170,9 +170,9 @@ def _ranked(votes: Counter[str]) -> list[tuple[str, int]]:
 
 def _relations(stated: Iterable[Statement], kept: set[str]) -> tuple[list[Relation], list[Mention]]:
     grouped: defaultdict[tuple[str, str, str], list[Statement]] = defaultdict(list)
-    for each in stated:
-        if each.source in kept and each.target in kept:
-            grouped[each.source, entity_key(each.predicate), each.target].append(each)
+    for item in stated:
+        if item.source in kept and item.target in kept:
+            grouped[item.source, entity_key(item.predicate), item.target].append(item)
     relations: list[Relation] = []
     mentions: dict[str, Mention] = {}
     for (source, predicate, target), group in sorted(grouped.items()):

@@ -61,7 +61,7 @@ def merge_extractions(
     settings: NameSettings,
 ) -> ModelKnowledge:
     """Return the knowledge of all chunks (`extractions` in the order of `chunks`), whatever that order is."""
-    pairs = sorted(zip(chunks, extractions, strict=True), key=lambda each: each[0].id)
+    pairs = sorted(zip(chunks, extractions, strict=True), key=lambda chunk: chunk[0].id)
     stated = [_stated(chunk, extraction) for chunk, extraction in pairs]
     known = known_names(documents, (name for one in stated for name in one.names.values()), settings)
     matcher = NameMatcher(known)

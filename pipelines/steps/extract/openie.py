@@ -82,12 +82,12 @@ def usable(entities: Sequence[object], triples: Sequence[object]) -> tuple[OpenE
             names.setdefault(" ".join(entity.split()))
         else:
             wrong.append(f"no name: {entity!r}"[:_SHOWN])
-    for each in triples:
-        triple = _triple(each)
+    for item in triples:
+        triple = _triple(item)
         if isinstance(triple, OpenTriple):
             stated.setdefault(triple)
         else:
-            wrong.append(f"{triple}: {each!r}"[:_SHOWN])
+            wrong.append(f"{triple}: {item!r}"[:_SHOWN])
     return OpenExtraction(tuple(names), tuple(stated)), wrong
 
 
@@ -263,7 +263,7 @@ async def _part(
             answer = bad.salvaged
             losses = [Loss(f"the reply of step {request.step} was {CUT_OFF}", "what was complete before is kept")]
         found, wrong = _usable(answer)
-        losses += [Loss(LOST_RECORD, each) for each in wrong]
+        losses += [Loss(LOST_RECORD, item) for item in wrong]
         kept = len(found.entities) + len(found.triples)
         return ExchangeResult((found, losses), read=kept, lost=len(losses))
 

@@ -7,7 +7,7 @@ from conspectus.storage.text.normalise import entity_key
 def name_key(name: str) -> str:
     """Return the key of a name; nothing for one in which nothing can be seen."""
     key = entity_key(name)
-    return key if any(each.isprintable() for each in key) else ""
+    return key if any(item.isprintable() for item in key) else ""
 
 
 def flaw(record: EntityRecord | RelationRecord | ClaimRecord) -> str:

@@ -106,7 +106,7 @@ class _Writing:
     async def all(self) -> tuple[list[Report], list[Failure]]:
         # The deepest first: others may wait for them.
         in_turn = sorted(self._due, key=lambda community: (-community.level, community.id))
-        self._tasks = {each.id: asyncio.create_task(self._write(each)) for each in in_turn}
+        self._tasks = {item.id: asyncio.create_task(self._write(item)) for item in in_turn}
         written = await gather_all(self._tasks.values())
         reports = [writing.report for writing in written if writing.report is not None]
         return sorted_by_id(reports), sorted_by_id(failure for writing in written for failure in writing.failures)
@@ -123,7 +123,7 @@ class _Writing:
             return self._lost(community, "the model gave no report", str(error))
         if not found.findings:
             return self._lost(community, "no finding of the report rests on a record", "", failures)
-        title, summary = (without_labels(each, cited) for each in (answer.title, answer.summary))
+        title, summary = (without_labels(item, cited) for item in (answer.title, answer.summary))
         report = _report(community, title, summary, answer.rating, found)
         return _Written(report, report_element(report), tuple(failures))
 

@@ -211,7 +211,7 @@ def _described(head: str, facts: Iterable[str], description: str) -> str:
 
 def _measured(elements: Sequence[Element]) -> list[Element]:
     counts = count_each(element.text for element in elements)
-    return [replace(each, n_tokens=tokens) for each, tokens in zip(elements, counts, strict=True)]
+    return [replace(element, n_tokens=tokens) for element, tokens in zip(elements, counts, strict=True)]
 
 
 _SECTIONS: tuple[Literal["S", "E", "R", "C"], ...] = ("S", "E", "R", "C")
@@ -287,8 +287,8 @@ def listed(elements: Iterable[Element]) -> tuple[str, dict[str, Cited]]:
     cited: dict[str, Cited] = {}
     for kind in _SECTIONS:
         in_name_order = sorted(sections[kind], key=lambda element: (element.order, element.text))
-        for number, each in enumerate(in_name_order, 1):
-            _list(each, f"{kind}{number}", lines, cited)
+        for number, item in enumerate(in_name_order, 1):
+            _list(item, f"{kind}{number}", lines, cited)
     return "\n".join(lines), cited
 
 
@@ -304,6 +304,6 @@ def largest_first(parts: Mapping[str, Sequence[Element]], most: int) -> list[str
     """Return the keys of the parts of a community in decreasing tokens of their elements; ties go by name."""
 
     def key(part: str) -> tuple[int, list[tuple[str, ...]]]:
-        return (-tokens_of(parts[part], most), sorted(each.order for each in parts[part]))
+        return (-tokens_of(parts[part], most), sorted(item.order for item in parts[part]))
 
     return sorted(parts, key=key)

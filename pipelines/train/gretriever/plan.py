@@ -107,7 +107,7 @@ def step_size(plan: Plan, done: float) -> float:
 
 def best_epoch(epochs: tuple[Epoch, ...] | list[Epoch]) -> Epoch:
     """Return the epoch of the least validation loss, the first of several."""
-    return min(epochs, key=lambda each: (each.validation_loss, each.number))
+    return min(epochs, key=lambda epoch: (epoch.validation_loss, epoch.number))
 
 
 def is_over(plan: Plan, epochs: list[Epoch]) -> bool:

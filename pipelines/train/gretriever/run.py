@@ -38,15 +38,15 @@ def write_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer"
     import torch
     from safetensors.torch import save_file
 
-    held = {f"{_PARTS}{name}": each for name, each in prompt.learned().items()}
-    for name, each in prompt.learned().items():
-        held |= {f"{_MOMENTS}{key}.{name}": moment for key, moment in steps.state[each].items()}
+    held = {f"{_PARTS}{name}": value for name, value in prompt.learned().items()}
+    for name, item in prompt.learned().items():
+        held |= {f"{_MOMENTS}{key}.{name}": moment for key, moment in steps.state[item].items()}
     held[_CPU] = torch.get_rng_state()
     if torch.cuda.is_available():
         held[_CUDA] = torch.cuda.get_rng_state()
     beside = file.with_name(f".{file.name}.new")
-    told = {"epochs": json.dumps([asdict(each) for each in epochs])}
-    save_file({name: each.detach().cpu().contiguous() for name, each in held.items()}, beside, metadata=told)
+    told = {"epochs": json.dumps([asdict(epoch) for epoch in epochs])}
+    save_file({name: value.detach().cpu().contiguous() for name, value in held.items()}, beside, metadata=told)
     beside.replace(file)
 
 
@@ -60,10 +60,10 @@ def read_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer")
             epochs = TypeAdapter(list[Epoch]).validate_json(opened.metadata()["epochs"])
             held: dict[str, Any] = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
         with torch.no_grad():
-            for name, each in prompt.learned().items():
-                each.copy_(held[f"{_PARTS}{name}"])
-                steps.state[each] = {
-                    key: held[f"{_MOMENTS}{key}.{name}"].to(each.device if key != "step" else "cpu")
+            for name, value in prompt.learned().items():
+                value.copy_(held[f"{_PARTS}{name}"])
+                steps.state[value] = {
+                    key: held[f"{_MOMENTS}{key}.{name}"].to(value.device if key != "step" else "cpu")
                     for key in ("step", "exp_avg", "exp_avg_sq")
                 }
         torch.set_rng_state(held[_CPU])
@@ -97,8 +97,8 @@ class SeedTraining:
         The same data, plan, model and machine give the same numbers, stopped or not (on CUDA up to the order of sums).
         SettingsError where the steps are so large that the loss is no number any more.
         """
-        learned = sum(each.numel() for each in prompt.learned().values())
-        frozen = sum(each.numel() for each in prompt.model.parameters() if not each.requires_grad)
+        learned = sum(value.numel() for value in prompt.learned().values())
+        frozen = sum(parameter.numel() for parameter in prompt.model.parameters() if not parameter.requires_grad)
         self.tell(f"seed {self.seed}: {learned:,} numbers learn, {frozen:,} do not, on {prompt.device}")
         epochs = self._learn(prompt)
         kept = best_epoch(epochs)
@@ -106,12 +106,12 @@ class SeedTraining:
         prompt.eval()
         test = self.data.test
         texts = self._written(prompt, test, test)
-        score = mean([self.data.score(text, each) for text, each in zip(texts, test, strict=True)])
-        lenient = mean([self.data.lenient(text, each) for text, each in zip(texts, test, strict=True)])
+        score = mean([self.data.score(text, item) for text, item in zip(texts, test, strict=True)])
+        lenient = mean([self.data.lenient(text, item) for text, item in zip(texts, test, strict=True)])
         half = len(test) // 2
         moved = [*test[half:], *test[:half]]  # far away: questions about one image stand side by side
         others = self._written(prompt, test, moved)
-        shuffled = mean([self.data.score(text, each) for text, each in zip(others, test, strict=True)])
+        shuffled = mean([self.data.score(text, item) for text, item in zip(others, test, strict=True)])
         early = " (stopped early)" if len(epochs) < self.plan.epochs else ""
         self.tell(f"seed {self.seed}: epoch {kept.number} of {len(epochs)}{early} kept, {self.data.metric} {score:.4f}")
         return SeedRun(self.seed, kept.number, tuple(epochs), score, lenient, shuffled, learned, frozen)
@@ -166,8 +166,8 @@ class SeedTraining:
         return sum(losses) / len(self.data.validation)
 
     def _loss_of(self, prompt: SoftPrompt, part: Sequence[GraphQuestion]) -> torch.Tensor:
-        asked = [self._input(each, each) for each in part]
-        return prompt.loss(asked, [self.data.target(each) for each in part])
+        asked = [self._input(item, item) for item in part]
+        return prompt.loss(asked, [self.data.target(item) for item in part])
 
     def _written(
         self, prompt: SoftPrompt, asked: Sequence[GraphQuestion], graphs: Sequence[GraphQuestion]

@@ -35,9 +35,9 @@ def begin(out: Path, made: Made, plan: Plan, data: GraphQa) -> None:
     """Write down what is trained in a folder; UsageError names what was otherwise where another training is there."""
     questions = digest(
         *(
-            f"{part} {each.id} {each.graph.to_text()} {each.question} {each.answers}"
+            f"{part} {item.id} {item.graph.to_text()} {item.question} {item.answers}"
             for part in ("training", "validation", "test")
-            for each in getattr(data, part)
+            for item in getattr(data, part)
         )
     )
     now: Any = {"made": as_rows(made), "plan": asdict(plan), "data": data.name, "questions": questions}
@@ -71,8 +71,8 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:  # noqa: A
     if not isinstance(value, dict):
         yield name, value
         return
-    for key, each in value.items():
-        yield from _leaves(each, key)
+    for key, item in value.items():
+        yield from _leaves(item, key)
 
 
 def _short(value: object) -> str:
@@ -103,8 +103,8 @@ def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, 
     data = read_graphqa(
         suite, (lambda graph, question: cut(graph, question, encodings, how)) if chosen.retrieval else whole
     )
-    for each in data.failures[:_MOST_TOLD]:
-        tell(f"lost: {each.item_id}: {each.reason}")
+    for failure in data.failures[:_MOST_TOLD]:
+        tell(f"lost: {failure.item_id}: {failure.reason}")
     return train_gretriever(data, encodings, open_model, shape_of(chosen), plan_of(chosen), out, tell)
 
 
@@ -160,7 +160,7 @@ def train_gretriever(
     ready = [open_model()]
     made = Made(ready[0].name, ready[0].signature, encodings.name, encodings.width, shape)
     begin(out, made, plan, data)
-    encodings.prepare(texts_of(each.graph for each in data.questions))
+    encodings.prepare(texts_of(question.graph for question in data.questions))
     runs = []
     for seed in range(plan.seed, plan.seed + plan.seeds):
         folder = out / "seeds" / str(seed)
@@ -169,7 +169,7 @@ def train_gretriever(
             model = ready.pop() if ready else open_model()  # LoRA changes a model: each seed has its own
             run = _seed(data, encodings, model, shape, plan, seed, folder, tell)
         runs.append(run)
-    kept = min(runs, key=lambda each: (each.validation_loss, each.seed))
+    kept = min(runs, key=lambda run: (run.validation_loss, run.seed))
     report = _report(data, runs, kept)
     beside = out / f".{LEARNED}.new"
     shutil.copyfile(out / "seeds" / str(kept.seed) / LEARNED, beside)
@@ -215,8 +215,8 @@ def _seed(
 
 
 def _report(data: GraphQa, runs: list[SeedRun], kept: SeedRun) -> Trained:
-    commonest = Counter(data.target(each) for each in data.training).most_common(1)[0][0]
-    scores = [each.score for each in runs]
+    commonest = Counter(data.target(item) for item in data.training).most_common(1)[0][0]
+    scores = [run.score for run in runs]
     return Trained(
         metric=data.metric,
         n_training=len(data.training),
@@ -228,12 +228,12 @@ def _report(data: GraphQa, runs: list[SeedRun], kept: SeedRun) -> Trained:
         after=data.after,
         learned=kept.learned,
         frozen=kept.frozen,
-        majority=mean([data.score(commonest, each) for each in data.test]),
+        majority=mean([data.score(commonest, item) for item in data.test]),
         mean=mean(scores),
         deviation=deviation(scores),
-        lenient=mean([each.lenient for each in runs]),
-        shuffled=mean([each.shuffled for each in runs]),
-        minutes_per_epoch=mean([epoch.seconds for each in runs for epoch in each.epochs]) / 60,
+        lenient=mean([run.lenient for run in runs]),
+        shuffled=mean([run.shuffled for run in runs]),
+        minutes_per_epoch=mean([epoch.seconds for run in runs for epoch in run.epochs]) / 60,
         kept=kept.seed,
         runs=tuple(runs),
     )

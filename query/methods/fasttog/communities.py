@@ -104,7 +104,7 @@ def modularity(graph: SmallGraph, partition: Partition) -> float:
 
 def best_of(graph: SmallGraph, states: Sequence[Partition]) -> Partition:
     """Return the partition of highest modularity, of equal ones the first."""
-    values = [round(modularity(graph, each), 12) for each in states]
+    values = [round(modularity(graph, state), 12) for state in states]
     return states[values.index(max(values))]
 
 
@@ -146,14 +146,14 @@ def louvain(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Pa
         count = max(moved) + 1
         if count == len(level):
             break
-        found = [moved[each] for each in found]
+        found = [moved[result] for result in found]
         level, sizes = _aggregated(level, sizes, moved, count)
     return numbered(found)
 
 
 def _moved(level: _Level, sizes: list[int], total: float, most: int, order: random.Random) -> list[int]:
     """Return the community of each node when no single move gains any more."""
-    degree = [sum(each.values()) for each in level]
+    degree = [sum(item.values()) for item in level]
     of = list(range(len(level)))
     degrees, held = degree[:], sizes[:]
     nodes = list(of)
@@ -205,7 +205,7 @@ def girvan_newman(graph: SmallGraph, max_size: int | None = None, seed: int = 7)
     """
     if max_size is None:
         return best_of(graph, list(splits(graph)))
-    return next(each for each in splits(graph) if largest(each) <= max(max_size, 1))
+    return next(split for split in splits(graph) if largest(split) <= max(max_size, 1))
 
 
 def splits(graph: SmallGraph) -> Iterator[Partition]:

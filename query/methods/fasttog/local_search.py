@@ -116,7 +116,7 @@ class LocalSearch:
             seen += key in visited
             apart += key not in visited and not len(joined)
             if key not in visited and len(joined):
-                inside, bridges = (tuple(around.relations[each].tolist()) for each in (own, joined))
+                inside, bridges = (tuple(around.relations[item].tolist()) for item in (own, joined))
                 score = value
                 if near is not None:
                     best = float(near[np.concatenate([own, joined])].max())
@@ -129,8 +129,8 @@ class LocalSearch:
     def _ranked(self, found: Sequence[tuple[float, Candidate]], origin: Members) -> tuple[Candidate, ...]:
         if self.settings.coarse == "random":
             draw = np.random.default_rng((self.settings.seed, *origin)).permutation(len(found))
-            return tuple(found[each][1] for each in draw)
-        return tuple(each for _, each in sorted(found, key=lambda each: (-each[0], each[1].nodes)))
+            return tuple(found[item][1] for item in draw)
+        return tuple(item for _, item in sorted(found, key=lambda result: (-result[0], result[1].nodes)))
 
     def _detection(self, outside: Ints) -> Detection:
         if self.settings.detection != "hierarchy":
@@ -152,7 +152,7 @@ def _relations_of(ends: Ints, outside: Ints, partition: Partition) -> list[tuple
     order = np.argsort(of, kind="stable")
     bounds = np.searchsorted(of[order], np.arange(int(partition.max(initial=-1)) + 2))
     groups = [order[low:high] for low, high in pairwise(bounds.tolist())]
-    return [(each[~joins[each]], each[joins[each]]) for each in groups]
+    return [(group[~joins[group]], group[joins[group]]) for group in groups]
 
 
 def within_groups(groups: Ints) -> Detection:
@@ -252,7 +252,7 @@ def _edges(graph: KnowledgeGraph, rows: Ints, seed: int) -> tuple[Ints, Ints, In
         places = _places(graph, int(row), seed)
         kinds = _kinds(graph.predicate[places], graph.outgoing[places])
         parts.append((np.full(len(places), row), graph.neighbours[places], kinds, graph.relation[places]))
-    at, neighbours, kinds, relations = (np.concatenate(each) for each in zip(*parts, strict=True))
+    at, neighbours, kinds, relations = (np.concatenate(part) for part in zip(*parts, strict=True))
     return at, neighbours, kinds, relations
 
 

@@ -59,8 +59,8 @@ def cited_parts(graph: TextualGraph, nodes: Sequence[int], edges: Sequence[int])
     """
     some_nodes, some_edges = tuple(dict.fromkeys(nodes)), tuple(dict.fromkeys(edges))
     return CitedParts(
-        tuple(each for each in some_nodes if 0 <= each < len(graph.nodes)),
-        tuple(each for each in some_edges if 0 <= each < len(graph.edges)),
+        tuple(node for node in some_nodes if 0 <= node < len(graph.nodes)),
+        tuple(edge for edge in some_edges if 0 <= edge < len(graph.edges)),
         len(some_nodes),
         len(some_edges),
     )
@@ -131,12 +131,12 @@ def _checked(context: Context, subgraph: RetrievedSubgraph, said: Said) -> Answe
     """Return the answer with what it cites and is there, the edges as numbered triples."""
     graph = open_graph(context)
     parts = cited_parts(subgraph.text, said.nodes, said.edges)
-    rows = [subgraph.relations[each] for each in _edges(subgraph, parts)]
+    rows = [subgraph.relations[edge] for edge in _edges(subgraph, parts)]
     grounds = open_grounds(context)
     written = {
         entity_key(name): graph.names[row] for name, row in zip(subgraph.text.nodes, subgraph.nodes, strict=True)
     }
-    names = _distinct([written.get(entity_key(spoken(each)), each) for each in said.names])
+    names = _distinct([written.get(entity_key(spoken(name)), name) for name in said.names])
     return Answer(
         "",
         "",
@@ -154,8 +154,8 @@ def _edges(subgraph: RetrievedSubgraph, parts: CitedParts) -> tuple[int, ...]:
     if parts.edges:
         return parts.edges
     held = set(parts.nodes)
-    return tuple(place for place, each in enumerate(subgraph.text.edges) if each.source in held and each.target in held)
+    return tuple(place for place, edge in enumerate(subgraph.text.edges) if edge.source in held and edge.target in held)
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.strip() for each in names if each.strip()))
+    return tuple(dict.fromkeys(name.strip() for name in names if name.strip()))

@@ -25,7 +25,7 @@ def best_supported(context: Context, found: Retrieved) -> Answer:
     alike = [best, *(node for node in _alike(graph, subgraph, edge, best) if node in set(ranked) and node != best)]
     edges = [_edge_between(graph, subgraph, edge, node) for node in alike]
     names = tuple(graph.names[subgraph.nodes[node]] for node in alike)
-    rows = [subgraph.relations[each] for each in dict.fromkeys(edges)]
+    rows = [subgraph.relations[edge] for edge in dict.fromkeys(edges)]
     grounds = open_grounds(context)
     return Answer(
         "",
@@ -78,8 +78,8 @@ def _speaks_most(subgraph: RetrievedSubgraph, node: int, topics: Sequence[int]) 
     """Return the edge of a prize at a node that joins it to what the question is about, if there is one; the best."""
     at = [
         place
-        for place, each in enumerate(subgraph.text.edges)
-        if node in (each.source, each.target) and subgraph.edge_prizes[place] > 0
+        for place, edge in enumerate(subgraph.text.edges)
+        if node in (edge.source, edge.target) and subgraph.edge_prizes[place] > 0
     ]
 
     def rank(place: int) -> tuple[bool, float, int]:
@@ -97,9 +97,9 @@ def _alike(graph: KnowledgeGraph, subgraph: RetrievedSubgraph, edge: int, node: 
     other = one.source if outgoing else one.target
     said = graph.stated[subgraph.relations[edge]]
     return [
-        each.target if outgoing else each.source
-        for each, row in zip(subgraph.text.edges, subgraph.relations, strict=True)
-        if graph.stated[row] == said and other == (each.source if outgoing else each.target)
+        item.target if outgoing else item.source
+        for item, row in zip(subgraph.text.edges, subgraph.relations, strict=True)
+        if graph.stated[row] == said and other == (item.source if outgoing else item.target)
     ]
 
 
@@ -110,10 +110,10 @@ def _edge_between(graph: KnowledgeGraph, subgraph: RetrievedSubgraph, edge: int,
     return next(
         (
             place
-            for place, (each, row) in enumerate(zip(subgraph.text.edges, subgraph.relations, strict=True))
+            for place, (item, row) in enumerate(zip(subgraph.text.edges, subgraph.relations, strict=True))
             if graph.stated[row] == said
-            and node in (each.source, each.target)
-            and {each.source, each.target} & {one.source, one.target}
+            and node in (item.source, item.target)
+            and {item.source, item.target} & {one.source, one.target}
         ),
         edge,
     )

@@ -18,7 +18,7 @@ def kept_of(
     found: RetrievedSubgraph, entity_ids: Iterable[str], relation_ids: Iterable[str], answers: Iterable[str]
 ) -> CarriedPrizes:
     """Return what is kept of a subgraph, whose nodes and edges have these ids; `answers` are names that answered."""
-    answered = {each.replace("_", " ").casefold() for each in answers}
+    answered = {answer.replace("_", " ").casefold() for answer in answers}
     nodes = []
     for id_, prize, name in zip(entity_ids, found.node_prizes, found.text.nodes, strict=True):
         worth = max(prize, _ANSWERED) if name.casefold() in answered else prize
@@ -42,7 +42,7 @@ def decayed(turns: Iterable[CarriedPrizes], decay: float) -> CarriedPrizes:
 
 
 def _best(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
-    return tuple(sorted(parts, key=lambda each: (-each[1], each[0]))[:MOST])
+    return tuple(sorted(parts, key=lambda part: (-part[1], part[0]))[:MOST])
 
 
 def with_kept(context: Context, subgraph: RetrievedSubgraph, answers: Iterable[str]) -> RetrievedSubgraph:

@@ -63,7 +63,7 @@ def retrieve_subgraph(
     relations, closeness = _bounded(graph, relations, closeness, distance)
     worth = edge_prizes(_texts(context, graph, relations), closeness, chosen.top_k_edges)
     if old_relations:
-        worth = np.maximum(worth, np.array([old_relations.get(int(each), 0.0) for each in relations]))
+        worth = np.maximum(worth, np.array([old_relations.get(int(relation), 0.0) for relation in relations]))
     cost = lowered(chosen.edge_cost, worth)
     here = {row: prize for row, prize in prizes.items() if distance[row] >= 0}
     part = best_part(graph, relations, here, worth, cost, chosen.solver)
@@ -193,7 +193,7 @@ def _steps(
     solver: str,
     why: str,
 ) -> tuple[Step, ...]:
-    best = sorted(prizes.items(), key=lambda each: (-each[1], each[0]))
+    best = sorted(prizes.items(), key=lambda prize: (-prize[1], prize[0]))
     named = ", ".join(f"{spoken(graph.names[row])} ({prize:g})" for row, prize in best[:5])
     size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.beside[0]} and {found.beside[1]}"
     left = len(np.setdiff1d(before, found.nodes))
@@ -214,7 +214,7 @@ def rank_prizes(best: Sequence[int], k: int) -> dict[int, float]:
     >>> rank_prizes([7, 3, 9], 2)
     {7: 2.0, 3: 1.0}
     """
-    return {each: float(k - rank) for rank, each in enumerate(list(dict.fromkeys(best))[:k])}
+    return {item: float(k - rank) for rank, item in enumerate(list(dict.fromkeys(best))[:k])}
 
 
 def edge_prizes(texts: Ints, closeness: Floats, k: int) -> Floats:

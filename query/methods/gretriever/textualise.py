@@ -77,7 +77,7 @@ def textualised(
     found = _told(graph, list(place), kept, prizes, edge_prizes, beside)
     while len(found.relations) > 0 and count_tokens(found.text.to_text()) > budget:
         kept = kept[: max(0, len(kept) - max(1, len(kept) // 20))]
-        rows = {best: None} | {int(end): None for each in kept for end in (graph.sources[each], graph.targets[each])}
+        rows = {best: None} | {int(end): None for item in kept for end in (graph.sources[item], graph.targets[item])}
         found = _told(graph, list(rows), kept, prizes, edge_prizes, beside)
     return found
 
@@ -104,15 +104,17 @@ def _told(
 ) -> RetrievedSubgraph:
     number = {row: place for place, row in enumerate(nodes)}
     edges = tuple(
-        TextualEdge(number[int(graph.sources[each])], edge_text(graph, each), number[int(graph.targets[each])])
-        for each in relations
+        TextualEdge(
+            number[int(graph.sources[relation])], edge_text(graph, relation), number[int(graph.targets[relation])]
+        )
+        for relation in relations
     )
     return RetrievedSubgraph(
         TextualGraph(tuple(node_text(graph, row) for row in nodes), edges),
         tuple(nodes),
         tuple(relations),
         tuple(prizes.get(row, 0.0) for row in nodes),
-        tuple(edge_prizes.get(each, 0.0) for each in relations),
+        tuple(edge_prizes.get(relation, 0.0) for relation in relations),
         beside,
     )
 
@@ -129,18 +131,18 @@ def _in_order(
     Seen from the best node every relation leads away from it or joins two that are reached already.
     """
     at: dict[int, list[int]] = {}
-    for each in relations:
-        for end in {int(graph.sources[each]), int(graph.targets[each])}:
-            at.setdefault(end, []).append(each)
+    for relation in relations:
+        for end in {int(graph.sources[relation]), int(graph.targets[relation])}:
+            at.setdefault(end, []).append(relation)
     led: dict[int, int] = {}
     above: dict[int, int] = {best: -1}
     reached = [best]
     for node in reached:
-        for each in sorted(at.get(node, ()), key=lambda row: (-edge_prizes.get(row, 0.0), row)):
-            other = int(graph.targets[each]) if int(graph.sources[each]) == node else int(graph.sources[each])
+        for entry in sorted(at.get(node, ()), key=lambda row: (-edge_prizes.get(row, 0.0), row)):
+            other = int(graph.targets[entry]) if int(graph.sources[entry]) == node else int(graph.sources[entry])
             if other not in above:
                 above[other] = node
-                led[other] = each
+                led[other] = entry
                 reached.append(other)
     worth = {node: max(prizes.get(node, 0.0), edge_prizes.get(led.get(node, -1), 0.0)) for node in reached}
     for node in reversed(reached[1:]):
@@ -156,13 +158,13 @@ def _in_order(
         entered[node] = (max(own[0], above_it[0]), max(own[1], above_it[1]), own[2])
         placed.append(_Placed(led[node], entered[node]))
     leading = set(led.values())
-    for each in relations:
-        source, target = int(graph.sources[each]), int(graph.targets[each])
-        if each not in leading and source in entered and target in entered:
+    for element in relations:
+        source, target = int(graph.sources[element]), int(graph.targets[element])
+        if element not in leading and source in entered and target in entered:
             first, second = entered[source], entered[target]
-            worth_it = max(first[1], second[1], -edge_prizes.get(each, 0.0))
-            placed.append(_Placed(each, (max(first[0], second[0]), worth_it, max(first[2], second[2]) + 1)))
-    return [each.relation for each in sorted(placed, key=lambda each: (each.place, each.relation))]
+            worth_it = max(first[1], second[1], -edge_prizes.get(element, 0.0))
+            placed.append(_Placed(element, (max(first[0], second[0]), worth_it, max(first[2], second[2]) + 1)))
+    return [entry.relation for entry in sorted(placed, key=lambda item: (item.place, item.relation))]
 
 
 def _depth(node: int, above: Mapping[int, int]) -> int:

@@ -100,12 +100,12 @@ def nearest_triples(context: Context, question: str) -> RetrievedSubgraph:
         if left < 0:
             break
         kept.append(place)
-    return _told(graph, [int(rows[each]) for each in kept], [float(cosines[each]) for each in kept])
+    return _told(graph, [int(rows[item]) for item in kept], [float(cosines[item]) for item in kept])
 
 
 def triple_line(graph: KnowledgeGraph, relation: int) -> str:
     """Return a triple on a line of its own."""
-    source, target = (node_text(graph, each) for each in (graph.sources[relation], graph.targets[relation]))
+    source, target = (node_text(graph, item) for item in (graph.sources[relation], graph.targets[relation]))
     return _line(source, edge_text(graph, relation), target)
 
 
@@ -115,7 +115,7 @@ def _line(source: str, said: str, target: str) -> str:
 
 def _tokens(found: RetrievedSubgraph) -> int:
     text = found.text
-    return sum(count_tokens(_line(text.nodes[each.source], each.text, text.nodes[each.target])) for each in text.edges)
+    return sum(count_tokens(_line(text.nodes[edge.source], edge.text, text.nodes[edge.target])) for edge in text.edges)
 
 
 def _with_vectors(context: Context, vector: Vectors) -> tuple[Ints, Floats]:
@@ -138,7 +138,7 @@ def _without_vectors(context: Context, graph: KnowledgeGraph, vector: Vectors, m
     rows = alone[np.lexsort((alone, -np.round(by_parts, 6)))[:most]]
     texts = [sentence(graph, int(row)) for row in rows]
     embedder = context.embedder
-    said = [embedder.windows(each)[0] for each in texts]  # a description may be longer than the model reads
+    said = [embedder.windows(text)[0] for text in texts]  # a description may be longer than the model reads
     return rows, np.asarray(embedder.embed(said) @ vector, np.float64)
 
 

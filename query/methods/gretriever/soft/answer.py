@@ -85,17 +85,17 @@ class SoftGRetriever:
 
 def read_written(context: Context, subgraph: RetrievedSubgraph, written: str) -> Answer:
     """Return what a model wrote as an answer with the edges at the nodes that it names; "" is no answer."""
-    names = tuple(dict.fromkeys(each.strip() for each in written.split(SEPARATOR) if each.strip()))
+    names = tuple(dict.fromkeys(part.strip() for part in written.split(SEPARATOR) if part.strip()))
     if not names:
         return Answer("", "", NO_ANSWER, trace=(Step("answer", "the trained model writes nothing"),))
     numbers = {entity_key(text): number for number, text in enumerate(subgraph.text.nodes)}
-    nodes = {numbers[key] for each in names if (key := entity_key(each)) in numbers}
+    nodes = {numbers[key] for name in names if (key := entity_key(name)) in numbers}
     rows = [
         row
         for edge, row in zip(subgraph.text.edges, subgraph.relations, strict=True)
         if edge.source in nodes or edge.target in nodes
     ]
-    known = [subgraph.text.nodes[numbers[key]] if (key := entity_key(each)) in numbers else each for each in names]
+    known = [subgraph.text.nodes[numbers[key]] if (key := entity_key(name)) in numbers else name for name in names]
     grounds = open_grounds(context)
     return Answer(
         "",

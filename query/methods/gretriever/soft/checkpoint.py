@@ -94,7 +94,7 @@ def write_learned(prompt: "SoftPrompt", file: Path) -> None:
     from safetensors.torch import save_file
 
     beside = file.with_name(f".{file.name}.new")
-    save_file({name: each.detach().cpu().contiguous() for name, each in prompt.learned().items()}, beside)
+    save_file({name: value.detach().cpu().contiguous() for name, value in prompt.learned().items()}, beside)
     beside.replace(file)
 
 
@@ -109,12 +109,12 @@ def read_learned(prompt: "SoftPrompt", file: Path) -> None:
     except (OSError, SafetensorError) as error:
         raise MissingPart(f"{file} cannot be read: {error}") from error
     parts = prompt.learned()
-    shapes = {name: tuple(each.shape) for name, each in parts.items()}
-    if shapes != {name: tuple(each.shape) for name, each in found.items()}:
+    shapes = {name: tuple(part.shape) for name, part in parts.items()}
+    if shapes != {name: tuple(result.shape) for name, result in found.items()}:
         raise MissingPart(f"{file} holds other learned parts than its settings say")
     with torch.no_grad():
-        for name, each in parts.items():
-            each.copy_(found[name])
+        for name, item in parts.items():
+            item.copy_(found[name])
 
 
 def read_made(folder: Path) -> Made:

@@ -33,9 +33,9 @@ def cut(graph: TextualGraph, question: str, encode: Encode, how: Cutting) -> Tex
         return graph
     asked = encode([question])[0]
     near = np.argsort(-(encode(graph.nodes) @ asked), kind="stable")
-    texts = sorted({each.text for each in graph.edges})
+    texts = sorted({edge.text for edge in graph.edges})
     number = {text: place for place, text in enumerate(texts)}
-    said = np.array([number[each.text] for each in graph.edges], np.int64)
+    said = np.array([number[edge.text] for edge in graph.edges], np.int64)
     closeness = (encode(texts) @ asked).astype(np.float64)
     prizes = edge_prizes(said, closeness[said], how.edges)
     whole = graph_of(

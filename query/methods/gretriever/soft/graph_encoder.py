@@ -64,11 +64,11 @@ class RememberedEncodings:
     def __call__(self, texts: Sequence[str]) -> Vectors:
         """Return float32 (n, width), a vector for each text."""
         self.prepare(texts)
-        return np.stack([self._known[each] for each in texts]) if texts else np.zeros((0, self.width), np.float32)
+        return np.stack([self._known[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
 
     def prepare(self, texts: Sequence[str]) -> None:
         """Make the encodings of texts that are not known yet: many at once are faster than few."""
-        new = [each for each in dict.fromkeys(texts) if each not in self._known]
+        new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if self._known and len(self._known) + len(new) > _MOST_KNOWN:
             self._known = {}
             new = list(dict.fromkeys(texts))
@@ -101,12 +101,14 @@ def _one(windows: Sequence[Vectors]) -> Vectors:
 def encoded(graph: TextualGraph, encode: Encode) -> EncodedGraph:
     """Return a graph with what its nodes and edges say encoded."""
     ends = np.array([graph.sources, graph.targets], np.int64).reshape(2, -1)
-    return EncodedGraph(encode(graph.nodes), ends, encode([each.text for each in graph.edges]))
+    return EncodedGraph(encode(graph.nodes), ends, encode([edge.text for edge in graph.edges]))
 
 
 def texts_of(graphs: Iterable[TextualGraph]) -> list[str]:
     """Return what the nodes and edges of graphs say, each text once."""
-    return list(dict.fromkeys(text for each in graphs for text in (*each.nodes, *(edge.text for edge in each.edges))))
+    return list(
+        dict.fromkeys(text for graph in graphs for text in (*graph.nodes, *(edge.text for edge in graph.edges)))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,13 +124,13 @@ class GraphBatch:
 
 def batched(graphs: Sequence[EncodedGraph], device: torch.device) -> GraphBatch:
     """Return graphs as one, in the order given; a graph may have no edge, and none of its nodes."""
-    sizes = [len(each.nodes) for each in graphs]
+    sizes = [len(graph.nodes) for graph in graphs]
     starts = np.cumsum([0, *sizes[:-1]])
-    ends = np.concatenate([each.ends + start for each, start in zip(graphs, starts, strict=True)], axis=1)
+    ends = np.concatenate([graph.ends + start for graph, start in zip(graphs, starts, strict=True)], axis=1)
     return GraphBatch(
-        torch.from_numpy(np.concatenate([each.nodes for each in graphs])).to(device),
+        torch.from_numpy(np.concatenate([graph.nodes for graph in graphs])).to(device),
         torch.from_numpy(ends).to(device),
-        torch.from_numpy(np.concatenate([each.edges for each in graphs])).to(device),
+        torch.from_numpy(np.concatenate([graph.edges for graph in graphs])).to(device),
         torch.from_numpy(np.repeat(np.arange(len(graphs)), sizes)).to(device),
         len(graphs),
     )
@@ -147,7 +149,7 @@ class GraphEncoder(nn.Module):
         super().__init__()
         widths = [width_in, *[width] * (layers - 1), width_out]
         self.layers = nn.ModuleList(_layer(kind, one, other, heads, width_in) for one, other in pairwise(widths))
-        self.norms = nn.ModuleList(nn.LayerNorm(each) for each in widths[1:-1])
+        self.norms = nn.ModuleList(nn.LayerNorm(item) for item in widths[1:-1])
         self.dropout = nn.Dropout(dropout)
         self.told_edges = kind != "gcn"
 

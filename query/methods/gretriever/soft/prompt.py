@@ -65,21 +65,21 @@ class SoftPrompt(nn.Module):
 
     def learned(self) -> dict[str, Tensor]:
         """Return what learns, by name."""
-        return {name: each for name, each in self.named_parameters() if each.requires_grad and each.numel()}
+        return {name: item for name, item in self.named_parameters() if item.requires_grad and item.numel()}
 
     def train(self, mode: bool = True) -> "SoftPrompt":
         """Have the learned parts drop out, or not; the frozen model itself never does."""
         super().train(mode)
         self.model.eval()
-        for name, each in self.model.named_modules():
+        for name, item in self.model.named_modules():
             if "lora_dropout" in name:
-                each.train(mode)
+                item.train(mode)
         return self
 
     def loss(self, asked: Sequence[SoftInput], answers: Sequence[str]) -> Tensor:
         """Return the mean cross-entropy of the answers' tokens and their ends, `answer_tokens` of each at most."""
         limit, end = self.shape.answer_tokens, self._frozen.tokenizer.eos_token_id
-        wanted = [[*self._ids(each), end][:limit] for each in answers]
+        wanted = [[*self._ids(answer), end][:limit] for answer in answers]
         embedded, mask, places = self._read(asked, wanted)
         labels = torch.full(mask.shape, _NO_LABEL, dtype=torch.long, device=self.device)
         for row, ids in enumerate(wanted):
@@ -112,7 +112,7 @@ class SoftPrompt(nn.Module):
             eos_token_id=tokenizer.eos_token_id,
             pad_token_id=tokenizer.eos_token_id,
         )
-        return [" ".join(each.split()) for each in tokenizer.batch_decode(made, skip_special_tokens=True)]
+        return [" ".join(item.split()) for item in tokenizer.batch_decode(made, skip_special_tokens=True)]
 
     def _read(self, asked: Sequence[SoftInput], answers: Sequence[list[int]]) -> tuple[Tensor, Tensor, Tensor]:
         """Return embeddings (n, length, width), mask and places (n, length), each row ending where its answer does."""
@@ -120,14 +120,14 @@ class SoftPrompt(nn.Module):
         begin = [] if self._frozen.tokenizer.bos_token_id is None else [self._frozen.tokenizer.bos_token_id]
         soft = self._soft(asked).to(words.weight.dtype)
         rows = []
-        for number, (each, answer) in enumerate(zip(asked, answers, strict=True)):
-            ids = torch.tensor([*begin, *self._text_ids(each), *answer], device=self.device)
+        for number, (item, answer) in enumerate(zip(asked, answers, strict=True)):
+            ids = torch.tensor([*begin, *self._text_ids(item), *answer], device=self.device)
             told = words(ids)
             rows.append(torch.cat([told[: len(begin)], soft[number], told[len(begin) :]]))
         longest = max(map(len, rows))
         # Rows are filled up before their beginning, so that answers are written right behind what was read.
-        embedded = torch.stack([nn.functional.pad(each, (0, 0, longest - len(each), 0)) for each in rows])
-        lengths = torch.tensor([len(each) for each in rows], device=self.device)
+        embedded = torch.stack([nn.functional.pad(row, (0, 0, longest - len(row), 0)) for row in rows])
+        lengths = torch.tensor([len(row) for row in rows], device=self.device)
         places = torch.arange(longest, device=self.device) - (longest - lengths)[:, None]
         return embedded, (places >= 0).long(), places.clamp(min=0)
 
@@ -136,7 +136,7 @@ class SoftPrompt(nn.Module):
         if self.encoder is None or self.projector is None:
             assert self.soft is not None, "without an encoder there are soft tokens"
             return self.soft.expand(len(asked), *self.soft.shape)
-        pooled = self.encoder(batched([each.graph for each in asked], self.device))
+        pooled = self.encoder(batched([question.graph for question in asked], self.device))
         token: Tensor = self.projector(pooled)
         return token[:, None]
 
