@@ -25,7 +25,7 @@ WORDS = (
     "the of and to in is that it was for on are with as his they at be this from have or by one had not but what "
     "all were when we there can an your which their said if do will each about how up out them then she many some "
     "so these would other into has more her two like him see time could no make than first been its who now people "
-    "Alice Paris Marie Curie physics polonium discovered university research city river mountain government history"
+    "Mara Paris Marie Curie physics polonium discovered university research city river mountain government history"
 ).split()
 CHINESE = "北京大学位于市海淀区是中国著名的鲁迅曾在任教红楼梦研究很有他们说这一个人我来到时为们生子和你地出道也"
 

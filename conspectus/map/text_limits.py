@@ -22,8 +22,8 @@ def line(text: str) -> str:
 def shortened(text: str, most: int) -> str:
     """Return the first characters of a text, to the end of a word where one is near; what is cut ends in "…".
 
-    >>> shortened("Alice was beginning", 14)
-    'Alice was…'
+    >>> shortened("Mara was beginning", 13)
+    'Mara was…'
     """
     if len(text) <= most:
         return text

@@ -36,7 +36,7 @@ def test_pronouns_refer_back(question: str, refers: str) -> None:
     [
         "When did Marie Curie say that she was born?",
         "Who directed the film shot at Marrow?",
-        "Is it true that Alice grew taller?",
+        "Is it true that Mara grew taller?",
         "Are there lakes in Finland?",
         "Why did the user interface designer think it was important?",
         "What is photosynthesis?",

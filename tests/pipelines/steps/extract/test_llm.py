@@ -107,7 +107,7 @@ def test_three_replies_of_a_gleaning_keep_every_record_of_each() -> None:
         bodies = [each.body for each in server.requests if each.body]
         roles = [[message["role"][0] for message in body["messages"]] for body in bodies]
         assert ["".join(each) for each in roles] == ["u", "uau", "uau", "uauau", "uauau"]
-        assert bodies[2]["messages"][2]["content"].startswith("MANY entities were missed in the last extraction")
+        assert bodies[2]["messages"][2]["content"].startswith("Your last reply overlooked many entities")
         assert [bool(body.get("response_format")) for body in bodies] == [False, True, False, True, False]
 
 
@@ -184,7 +184,7 @@ def test_one_chunk_that_fails_harms_no_other() -> None:
         assert "gave up after 2 tries" in failure.detail
 
 
-@pytest.mark.parametrize(("where", "step"), [("Answer Yes or No", "glean_more"), ("MANY entities", "glean")])
+@pytest.mark.parametrize(("where", "step"), [("Answer Yes or No", "glean_more"), ("overlooked many entities", "glean")])
 def test_what_came_before_a_failed_gleaning_is_kept(where: str, step: str) -> None:
     with FakeServer(scripted(reply(entity("Ada Lovelace"))), faults=Faults(script={where: "500"})) as server:
         (found,), failures = extract(server, TEXT)
