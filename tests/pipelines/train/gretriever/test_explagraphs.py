@@ -86,7 +86,7 @@ def test_the_graph_token_alone_tells_more_than_the_commonest_stance(tmp_path: Pa
     plan = Plan(learning_rate=2e-3, batch=16, epochs=4, seeds=1)
     report = train_gretriever(data, RememberedEncodings(words), open_model, shape, plan, tmp_path / "o", print)
     assert (report.n_training, report.n_validation, report.n_test) == (600, 200, 200)
-    assert report.majority == pytest.approx(0.575, abs=0.001)
+    assert report.majority == pytest.approx(0.525, abs=0.001)
     losses = [each.training_loss for each in report.runs[0].epochs]
     assert losses[-1] < losses[0] / 2
     assert report.mean > report.majority + 0.06
