@@ -82,5 +82,5 @@ def test_without_the_extra_its_name_is_told(stances: Path, tmp_path: Path) -> No
     words = ["train", "gretriever", stances, "--model", "any", "--out", tmp_path / "soft"]
     done = subprocess.run([sys.executable, "-c", code, *map(str, words)], capture_output=True, text=True, check=False)
     assert done.returncode == 7
-    assert done.stderr.strip() == ("conspectus: torch-geometric is not installed: pip install 'conspectus[gretriever]'")
+    assert done.stderr.strip() == ("conspectus: torch-geometric is not installed: pip install 'conspectus[train]'")
     assert not (tmp_path / "soft").exists()

@@ -1,6 +1,6 @@
 """Solving for the best subgraph: with pcst_fast where it is there and right, otherwise with our own solver.
 
-pcst_fast (GPL, the extra `gretriever`) is imported here and nowhere else. Its wheel of version 1.0.10 gives wrong
+pcst_fast (GPL, the extra `pcst`) is imported here and nowhere else. Its wheel of version 1.0.10 gives wrong
 arrays under numpy 2 (fraenkel-lab/pcst_fast issue 25), so what it gives is checked each time.
 """
 
@@ -39,7 +39,7 @@ def solve(ends: Ints, costs: Floats, prizes: Floats, solver: Solver = "auto") ->
         return Solved(prize_collecting_tree(ends, costs, prizes), "own")
     if find_spec("pcst_fast") is None:
         raise SettingsError(
-            "gretriever.solver is `pcst_fast`, and it is not installed: pip install 'conspectus[gretriever]'"
+            "gretriever.solver is `pcst_fast`, and it is not installed: pip install 'conspectus[pcst]'"
         )
     if not prizes.any():
         return Solved(prize_collecting_tree(ends, costs, prizes), "own")

@@ -16,7 +16,7 @@ def need(*modules: str) -> None:
     """See that modules of the extra are there; MissingPart names the packages that are not, and what to install."""
     missing = [_PACKAGES[module] for module in modules if find_spec(module) is None]
     if missing:
-        raise MissingPart(f"{' and '.join(missing)} is not installed: pip install 'conspectus[gretriever]'")
+        raise MissingPart(f"{' and '.join(missing)} is not installed: pip install 'conspectus[train]'")
 
 
 Precision = Literal["auto", "float32", "bfloat16"]

@@ -124,4 +124,4 @@ def test_a_missing_extra_is_named(module: str, package: str) -> None:
     done = run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
-    assert last.endswith(f"{package} is not installed: pip install 'conspectus[gretriever]'")
+    assert last.endswith(f"{package} is not installed: pip install 'conspectus[train]'")
