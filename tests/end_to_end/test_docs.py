@@ -1,20 +1,120 @@
-"""What docs/ shows works: its Python runs, and the settings that it and the README name exist."""
+"""What the README and docs/ show works: commands exist with their options, Python runs, settings and files exist."""
 
+import argparse
+import ast
 import re
+import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from conspectus.storage.settings import Settings
 
+from conspectus.cli import app
+
+UsageError = typer.BadParameter.__base__  # of the click that typer brings
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 
 def page(path: Path) -> str:
     return path.read_text("utf-8")
+
+
+PROGRAM = r"(?:\.venv/bin/)?(?:conspectus|python|make|pip|pytest)"
+"""Commands of these are checked; those of other programs (prefect, printf, cd) are not ours."""
+
+
+def command_lines(path: Path) -> list[str]:
+    """Return every command of a page that is ours: in blocks of code, and in the text between backquotes."""
+    text = page(path)
+    blocks = re.findall(r"^```[a-z]*\n(.*?)^```", text, re.M | re.S)
+    prose = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+    shown = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    shown += [re.sub(r"\s+", " ", code) for code in re.findall(r"`([^`]+)`", prose)]
+    found = []
+    for line in shown:
+        command = re.sub(r"^\$ |\s#.*$|\s&$", "", line).rpartition(" | ")[2].strip()
+        command = re.sub(r"^(?:[A-Z][A-Z_]*=\S+ )+", "", command)  # the variables of its environment
+        if re.match(rf"{PROGRAM} \S", command):
+            found.append(command)
+    return found
+
+
+def check_conspectus(words: list[str]) -> None:
+    """Look a command up, and have its options parsed, without running it."""
+    command: Any = typer.main.get_command(app)
+    while (commands := getattr(command, "commands", {})) and words and not words[0].startswith("-"):
+        assert words[0] in commands, f"no command {words[0]}"
+        command = commands[words.pop(0)]
+    _, left, _ = command.make_parser(command.context_class(command)).parse_args(words)
+    assert not left, f"not arguments of it: {left}"
+
+
+def check_arguments(source: Path, words: list[str]) -> None:
+    """Have words parsed by the arguments that a program declares, without importing it."""
+    parser = argparse.ArgumentParser(exit_on_error=False, add_help=False)
+    parser.add_argument("--help", action="store_true")
+    for call in ast.walk(ast.parse(source.read_text("utf-8"))):
+        if not isinstance(call, ast.Call) or getattr(call.func, "attr", getattr(call.func, "id", "")) not in {
+            "add_argument",
+            "add",
+        }:
+            continue
+        flags = [word.value for word in call.args if isinstance(word, ast.Constant) and isinstance(word.value, str)]
+        rules = {
+            rule.arg: rule.value.value for rule in call.keywords if rule.arg and isinstance(rule.value, ast.Constant)
+        }
+        kept = {name: rules[name] for name in ("action", "nargs", "required") if name in rules}
+        if flags:
+            parser.add_argument(*flags, **kept)
+    _, left = parser.parse_known_args(words)
+    assert not left, f"not arguments of {source.name}: {left}"
+
+
+def check_python(words: list[str]) -> None:
+    """Check that a module or a script exists, runs as it is called, and has the options that it is given."""
+    if words[0] == "-m":
+        name = words[1].removeprefix("conspectus.").replace(".", "/")
+        source = next((file for file in (ROOT / f"{name}.py", ROOT / name / "__main__.py") if file.exists()), None)
+        assert source is not None, f"no module {words[1]}"
+        check_arguments(source, words[2:])
+        return
+    source = ROOT / words[0]
+    assert source.exists(), f"no script {words[0]}"
+    assert not re.search(r"^from tests\b", source.read_text("utf-8"), re.M), f"run {words[0]} with python -m"
+    check_arguments(source, words[1:])
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_command_that_is_shown_exists_with_its_options(path: Path) -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    for line in command_lines(path):
+        program, *words = shlex.split(line)
+        try:
+            match Path(program).name:
+                case "conspectus":
+                    check_conspectus(words)
+                case "python":
+                    check_python(words)
+                case "make":
+                    assert re.search(rf"^{re.escape(words[0])}:", makefile, re.M), "no such target"
+                case "pytest":
+                    assert all((ROOT / word.partition("::")[0]).exists() for word in words if "/" in word)
+                case "pip":
+                    assert set(re.findall(r"conspectus\[(\w+)\]", line)) <= set(extras), "no such extra"
+        except (AssertionError, UsageError, argparse.ArgumentError) as error:
+            pytest.fail(f"`{line}`: {error}")
+
+
+def test_the_readme_shows_the_main_commands() -> None:
+    shown = {line.split()[1] for line in command_lines(ROOT / "README.md")}
+    assert {"index", "ask", "status", "evaluate", "demo", "test", "docs"} <= shown
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

@@ -1,4 +1,4 @@
-"""The flow against a real Prefect server: deployed by prefect.yaml, run by a worker, as the README says."""
+"""The flow against a real Prefect server: deployed by prefect.yaml, run by a worker, as docs/operations.md says."""
 
 import json
 import os
