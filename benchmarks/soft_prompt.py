@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.graphqa.questions import read_graphqa
-from conspectus.pipelines.train.gretriever.plan import Plan
+from conspectus.pipelines.train.gretriever.plan import SoftPromptPlan
 from conspectus.pipelines.train.gretriever.train import train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.methods.gretriever.soft.checkpoint import SoftShape
@@ -54,7 +54,9 @@ def main() -> None:
     encodings = RememberedEncodings(
         open_embedder(EmbeddingSettings(), EmbeddingServerSettings()), chosen.out / "encodings.sqlite"
     )
-    plan = Plan(learning_rate=chosen.learning_rate, batch=chosen.batch, epochs=chosen.epochs, seeds=chosen.seeds)
+    plan = SoftPromptPlan(
+        learning_rate=chosen.learning_rate, batch=chosen.batch, epochs=chosen.epochs, seeds=chosen.seeds
+    )
     print(f"{'variant':18}{'learned':>10}{data.metric:>18}{'exchanged':>11}{'commonest':>11}{'min/epoch':>11}")
     for name in chosen.variants.split(","):
         report = train_gretriever(

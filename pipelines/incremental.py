@@ -10,7 +10,7 @@ from typing import Any
 
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import Source, check_built_here
+from conspectus.pipelines.plan import BuildSource, check_built_here
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import read_documents
@@ -59,7 +59,7 @@ def add_documents(
         )
 
     current_version(index)  # before a folder is made for what is no index
-    return build_from(Source(read), index, settings, run, progress)
+    return build_from(BuildSource(read), index, settings, run, progress)
 
 
 def remove_documents(
@@ -104,7 +104,7 @@ def remove_documents(
         return kept, [failure for failure in lost if failure.item_id not in forgotten]
 
     current_version(index)
-    return build_from(Source(read), index, settings, run, progress)
+    return build_from(BuildSource(read), index, settings, run, progress)
 
 
 def retry_failed(
@@ -131,7 +131,7 @@ def retry_failed(
         return held_documents(index, current, settings)
 
     current_version(index)
-    return build_from(Source(read), index, settings, run, progress, retry_failed=True)
+    return build_from(BuildSource(read), index, settings, run, progress, retry_failed=True)
 
 
 def held_documents(index: Path, current: Manifest | None, settings: Settings) -> tuple[list[Document], list[Failure]]:

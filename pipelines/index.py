@@ -12,9 +12,9 @@ from conspectus.pipelines.backends.base import Backend, Descriptions, Extraction
 from conspectus.pipelines.build_report import BuildReport, build_report
 from conspectus.pipelines.exchange.kg.builder import ImportedGraph
 from conspectus.pipelines.exchange.kg.read import read_graph
-from conspectus.pipelines.plan import Source, plan_build, source_of
+from conspectus.pipelines.plan import BuildSource, plan_build, source_of
 from conspectus.pipelines.publish import VersionWriter, Writer
-from conspectus.pipelines.resolution.cluster import Deciding, Marks, kept_marks
+from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.runner import Overlap, Progress, RunHere, Runner, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
@@ -76,7 +76,7 @@ def build_index(
 
 
 def build_from(
-    source: Source,
+    source: BuildSource,
     index: Path,
     settings: Settings,
     run: Runner | None = None,
@@ -145,7 +145,7 @@ class Build:
     documents: Sequence[Document]
     chunks: Sequence[Chunk]
     graph: ImportedGraph | None
-    marks: Marks | None
+    marks: UndoneMerges | None
     settings: Settings
     backend: Backend
     embedding: Embedding
@@ -154,7 +154,7 @@ class Build:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class StepResults:
     """What the steps leave for the report of a build: failures, notes, and the length of a vector."""
 
     failures: list[Failure]
@@ -162,7 +162,7 @@ class Made:
     dimension: int
 
 
-def index_steps(build: Build) -> Made:
+def index_steps(build: Build) -> StepResults:
     """Run the steps of indexing in data order, and give every part of the index to the writer.
 
     A build runs them with a backend and a writer; an estimate runs the same list with a model and an embedding that
@@ -211,7 +211,7 @@ def index_steps(build: Build) -> Made:
     steps = (extraction, resolved, descriptions.result(), reports)
     failures = [*(graph.failures if graph else ()), *(failure for step in steps for failure in step.failures)]
     notes = (*extraction.notes, *division.notes, *reports.notes)
-    return Made(failures, notes, chunk_vectors.result().vectors.shape[1])
+    return StepResults(failures, notes, chunk_vectors.result().vectors.shape[1])
 
 
 def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Resolved:
@@ -248,7 +248,7 @@ def _write_descriptions(described: Descriptions, embedding: Embedding, writer: W
     writer.vectors("predicates", embedding.predicates(described.relations))
 
 
-def _models(source: Source, settings: Settings, made: Made) -> dict[str, str]:
+def _models(source: BuildSource, settings: Settings, made: StepResults) -> dict[str, str]:
     return {
         "embedding": open_embedder(settings.embedding, settings.embedding_server).name,
         "dimension": str(made.dimension),

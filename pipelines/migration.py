@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import Source
+from conspectus.pipelines.plan import BuildSource
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
 from conspectus.pipelines.steps.vectors import Embedding
@@ -141,4 +141,4 @@ def _built(root: Path, found: Manifest, settings: Settings, progress: Progress) 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return documents, sorted(failures, key=lambda failure: (failure.item_id, failure.reason))
 
-    return build_from(Source(read), root, settings, RunHere(progress), progress).version
+    return build_from(BuildSource(read), root, settings, RunHere(progress), progress).version

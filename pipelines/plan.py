@@ -11,7 +11,7 @@ from typing import Any
 from conspectus.pipelines.backends.base import Backend
 from conspectus.pipelines.build_report import can_be_retried
 from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
-from conspectus.pipelines.resolution.cluster import Deciding, Marks, fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, fingerprinted, kept_marks, merges_of
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import InputError, UsageError
@@ -35,7 +35,7 @@ Read = Callable[[Manifest | None], tuple[list[Document], list[Failure]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class BuildSource:
     """What a build is made from: documents, or an index of another program.
 
     Attributes:
@@ -74,7 +74,7 @@ class Plan:
     current: Manifest | None
     documents: list[Document]
     failures: list[Failure]
-    marks: Marks
+    marks: UndoneMerges
     index_settings: dict[str, Any]
     fingerprint: str
     is_unchanged: bool
@@ -84,13 +84,13 @@ class Plan:
         return Index(self.index, self.current).rows(Failure) if self.current else []
 
 
-def source_of(inputs: Sequence[str | Path], settings: Settings) -> Source:
+def source_of(inputs: Sequence[str | Path], settings: Settings) -> BuildSource:
     """Return files, folders, globs and URLs as the source of a build."""
-    return Source(lambda _: read_input(inputs, settings))
+    return BuildSource(lambda _: read_input(inputs, settings))
 
 
 def plan_build(
-    source: Source, index: Path, settings: Settings, *, retry_failed: bool = False, decide: Deciding = kept_marks
+    source: BuildSource, index: Path, settings: Settings, *, retry_failed: bool = False, decide: Deciding = kept_marks
 ) -> Plan:
     """Read the source and return what a build of it would do. Nothing is written, and no server is asked.
 

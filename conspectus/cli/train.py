@@ -62,14 +62,14 @@ def graph2text(
     """
     from dataclasses import asdict
 
-    from conspectus.pipelines.train.graph2text import Plan, train_graph2text
+    from conspectus.pipelines.train.graph2text import Graph2TextPlan, train_graph2text
     from conspectus.pipelines.train.pairs import read_pairs
     from conspectus.render.scores import graph2text_text
 
     check_folder_of("--out", out)
     if out.exists() and not (out / "graph2text.json").is_file() and any(out.iterdir()):
         raise UsageError(f"--out {out} holds other files; choose a new folder")
-    plan = Plan(learning_rate, epochs, validation, batch, seed)
+    plan = Graph2TextPlan(learning_rate, epochs, validation, batch, seed)
 
     def log(line: str) -> None:
         if not quiet:

@@ -24,7 +24,7 @@ _REPORTS = 0.65
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class MapLimits:
     """What a page holds at most: entities (those of most neighbours), relations (of most weight), bytes of text."""
 
     entities: int = 20_000
@@ -42,7 +42,7 @@ class Content:
     notes: tuple[str, ...]
 
 
-def content_of(index: Index, title: str, limits: Limits) -> Content:
+def content_of(index: Index, title: str, limits: MapLimits) -> Content:
     """Return what the page of an index tells. The same index and title give the same content."""
     entities, relations, communities = index.rows(Entity), index.rows(Relation), index.rows(Community)
     report_of = {report.community_id: report for report in index.rows(Report)}

@@ -15,7 +15,7 @@ _DOT_GAP, _LEAST_MARGIN = 0.22, 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class MapLayout:
     """Circles of the regions and of the entities, in the tree's order, and one around all of them at the origin.
 
     A unit is the radius of an entity without relations; the area of an entity grows with its degree.
@@ -26,7 +26,7 @@ class Layout:
     around: Circle
 
 
-def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> Layout:
+def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> MapLayout:
     """Return the layout of a tree; `joined` are pairs of its entities' rows that relations join.
 
     What is joined is placed near to each other as far as that costs no space. The same tree gives the same layout.
@@ -64,7 +64,7 @@ def laid_out(tree: Tree, joined: Iterable[tuple[int, int]]) -> Layout:
             regions[row] = _moved(regions[row], regions[entry.parent])
         for dot in range(entry.first, entry.own):
             dots[dot] = _moved(dots[dot], regions[row])
-    return Layout(tuple(regions), tuple(dots), Circle(0.0, 0.0, around.r))
+    return MapLayout(tuple(regions), tuple(dots), Circle(0.0, 0.0, around.r))
 
 
 def _moved(circle: Circle, by: Circle) -> Circle:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from conspectus.map.data import Content, Limits, content_of
+from conspectus.map.data import Content, MapLimits, content_of
 from conspectus.pipelines.exchange.export_result import ExportResult
 from conspectus.storage.records import Document
 
@@ -31,13 +31,13 @@ _ICON = (
 )
 
 
-def write_html(index: "Index", to: Path, *, title: str | None = None, limits: Limits | None = None) -> ExportResult:
+def write_html(index: "Index", to: Path, *, title: str | None = None, limits: MapLimits | None = None) -> ExportResult:
     """Write the map of an index as one page; return what is on it, with notes on what is not.
 
     `title` heads the page: without one the titles of up to three documents, the name of the index's folder where there
     are more. The same index and title give the same bytes.
     """
-    content = content_of(index, title or _title(index), limits or Limits())
+    content = content_of(index, title or _title(index), limits or MapLimits())
     to.write_text(page(content), "utf-8", newline="\n")
     return ExportResult((to,), content.rows, content.notes)
 

@@ -32,7 +32,7 @@ class _Point:
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _DrawnEdge:
     """An edge to draw: from node to node, what it says, a title, its width, and whether it begins at the question."""
 
     source: int
@@ -86,11 +86,11 @@ def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
     names = [node.node.name for node in graph.nodes]
     most = max((edge.mass for edge in graph.edges), default=1.0)
     # The question stands in the first column, as node 0.
-    lines = [_Line(0, at, "", node.why, _THIN, True) for at, node in enumerate(graph.nodes, start=1) if node.why]
+    lines = [_DrawnEdge(0, at, "", node.why, _THIN, True) for at, node in enumerate(graph.nodes, start=1) if node.why]
     for edge in graph.edges:
         title = f"{names[edge.source]} {edge.words} {names[edge.end]}"
         width = _THIN + (_THICK - _THIN) * edge.mass / most
-        lines.append(_Line(edge.source + 1, edge.end + 1, edge.words, title, width, False))
+        lines.append(_DrawnEdge(edge.source + 1, edge.end + 1, edge.words, title, width, False))
     layers = [0, *(node.layer + 1 for node in graph.nodes)]
     layout = layered(layers, [(line.source, line.end) for line in lines])
     middle = top + layout.extent * _ROW / 2
@@ -116,7 +116,7 @@ def _panel(passage: Explained, top: float) -> tuple[str, float, float]:
     return "\n".join(["<g>", *drawn, question, *boxes, "</g>"]), right, top + layout.extent * _ROW
 
 
-def _drawn(line: _Line, source: _Point, passed: Sequence[_Point], end: _Point) -> str:
+def _drawn(line: _DrawnEdge, source: _Point, passed: Sequence[_Point], end: _Point) -> str:
     """Return an edge: curves from column to column, straight where it passes one by."""
     start = _Point(source.x + _BOX, source.y)
     if end.x > source.x:

@@ -13,7 +13,7 @@ _PASSING = 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class LayeredLayout:
     """`heights[i]` is where the middle of node i stands in its column, `through[e]` the same for each column that edge
     e passes by; the columns are centred around 0, and `extent` is the height of the highest.
     """
@@ -23,7 +23,7 @@ class Layout:
     extent: float
 
 
-def layered(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> Layout:
+def layered(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> LayeredLayout:
     """Return the layout of nodes with these layers (from 0); of equal places the earlier node stands higher.
 
     >>> layered([0, 1, 1], [(0, 1), (0, 2)])
@@ -56,7 +56,7 @@ def layered(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> Layout:
         for entry, size in zip(column, sizes, strict=True):
             heights[entry] = top + size / 2
             top += size
-    return Layout(
+    return LayeredLayout(
         tuple(heights[node] for node in range(len(layers))),
         tuple(tuple(heights[item] for item in chain) for chain in passing),
         extent,

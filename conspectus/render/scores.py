@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 from conspectus.render.terminal import aligned_table, count
 
 if TYPE_CHECKING:
-    from conspectus.pipelines.train.graph2text import Quality
-    from conspectus.pipelines.train.graph2text import Trained as Graph2TextTraining
-    from conspectus.pipelines.train.gretriever.plan import Trained as SoftPromptTraining
+    from conspectus.pipelines.train.graph2text import Graph2TextTraining, Quality
+    from conspectus.pipelines.train.gretriever.plan import SoftPromptTraining
 
 INTERVALS = "95 % bootstrap intervals"
 _WHOLE_NUMBERS = {"units", "context_tokens"}

@@ -25,7 +25,7 @@ from conspectus.storage.text.sentences import sentence_spans
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class DatasetText:
     """A text of a data set; "" where it has no title."""
 
     id: str
@@ -34,7 +34,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class GraphEntity:
     """An entity of a graph."""
 
     name: str
@@ -55,18 +55,18 @@ class Edge:
 class TextGraph:
     """What was extracted from one text alone."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphEntity, ...]
     edges: tuple[Edge, ...]
 
 
-Extract = Callable[[Sequence[Text]], Sequence[TextGraph]]
+Extract = Callable[[Sequence[DatasetText]], Sequence[TextGraph]]
 """Gives the graph of each text, in order, each from its own text only. One that asks a model runs its own loop."""
 
 
 def offline_extractor(settings: Settings) -> Extract:
     """Return the extractor of the index's own steps without a model: chunks, annotations, merge, text by text."""
 
-    def extract(texts: Sequence[Text]) -> list[TextGraph]:
+    def extract(texts: Sequence[DatasetText]) -> list[TextGraph]:
         documents = [document_of(text) for text in texts]
         with TemporaryDirectory() as folder:
             memo = Memo(Path(folder) / "memo.sqlite")
@@ -81,7 +81,7 @@ def _graph_of_text(document: Document, settings: Settings, memo: Memo) -> TextGr
     return graph_of(merge([document], chunks, annotations, settings.names))
 
 
-def document_of(text: Text) -> Document:
+def document_of(text: DatasetText) -> Document:
     """Return a text as the steps of an index take it."""
     return Document(short_id("text", text.id), text.title, text.id, text.text, {}, len(text.text), digest(text.text))
 
@@ -89,7 +89,7 @@ def document_of(text: Text) -> Document:
 def graph_of(knowledge: Knowledge) -> TextGraph:
     """Return merged entities and relations as a graph of names."""
     name_of = {entity.id: entity.name for entity in knowledge.entities}
-    nodes = tuple(Node(entity.name, entity.description) for entity in knowledge.entities)
+    nodes = tuple(GraphEntity(entity.name, entity.description) for entity in knowledge.entities)
     edges = tuple(
         Edge(name_of[relation.source_id], relation.predicate, name_of[relation.target_id], relation.description)
         for relation in knowledge.relations
@@ -97,17 +97,17 @@ def graph_of(knowledge: Knowledge) -> TextGraph:
     return TextGraph(nodes, edges)
 
 
-def read_texts(path: Path) -> list[Text]:
+def read_texts(path: Path) -> list[DatasetText]:
     """Return the texts of a `corpus.jsonl`; InputError names the line that is wrong."""
     found = []
     for where, row in rows_of(path):
         if not isinstance(row, dict) or not isinstance(row.get("text"), str) or row.get("id") is None:
             raise InputError(f"{where}: a text is an object with at least an id and a text")
-        found.append(Text(str(row["id"]), str(row.get("title") or ""), row["text"]))
+        found.append(DatasetText(str(row["id"]), str(row.get("title") or ""), row["text"]))
     return found
 
 
-def read_triples(path: Path) -> list[tuple[Text, tuple[Edge, ...]]]:
+def read_triples(path: Path) -> list[tuple[DatasetText, tuple[Edge, ...]]]:
     """Return texts with their true triples, from lines {"text", "triples": [[s, p, o], ...]}.
 
     Names and predicates lose their underscores and quotation marks. InputError names the line that is wrong.
@@ -120,7 +120,7 @@ def read_triples(path: Path) -> list[tuple[Text, tuple[Edge, ...]]]:
         ):
             raise InputError(f"{where}: a line is an object with a text and triples of three parts each")
         edges = tuple(Edge(*(_plain(str(part)) for part in triple)) for triple in triples)
-        found.append((Text(where.rpartition(":")[2], "", str(row.get("text", ""))), edges))
+        found.append((DatasetText(where.rpartition(":")[2], "", str(row.get("text", ""))), edges))
     return found
 
 
@@ -198,7 +198,7 @@ def _edges_within(ends: Ints, nodes: Ints, n_nodes: int) -> Ints:
 
 def sentence_graph(text: str) -> TextGraph:
     """Return the graph that has each sentence of a text as a node: what the rule finds where nothing is lost."""
-    return TextGraph(tuple(Node(" ".join(text[start:end].split())) for start, end in sentence_spans(text)), ())
+    return TextGraph(tuple(GraphEntity(" ".join(text[start:end].split())) for start, end in sentence_spans(text)), ())
 
 
 def inverse_frequencies(texts: Sequence[str]) -> Weigh:
@@ -307,7 +307,7 @@ def spelt_out(predicate: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", predicate).lower()
 
 
-def _node_text(node: Node, descriptions: bool) -> str:
+def _node_text(node: GraphEntity, descriptions: bool) -> str:
     return f"{node.name}: {node.description}" if descriptions and node.description else node.name
 
 

@@ -45,7 +45,7 @@ class Verdict(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class JudgedAnswer:
     """What a method said to a question, and the hashes of the chunks that it rests on."""
 
     text: str
@@ -111,7 +111,7 @@ class Judgement:
 
 async def answer_all(
     context: Context, methods: Sequence[str], questions: Sequence[Question]
-) -> tuple[dict[tuple[str, str], Text], list[Failure]]:
+) -> tuple[dict[tuple[str, str], JudgedAnswer], list[Failure]]:
     """Return each method's answer by (method, question id), without marks of citations, and the failures."""
     turn = asyncio.Semaphore(_ANSWERS_AT_ONCE)
     answerers = {name: find_method(name).answerer(context) for name in methods}
@@ -122,13 +122,13 @@ async def answer_all(
 
     wanted = [(name, question) for name in methods for question in questions]
     made = await gather_settled(ask(answerers[name], item) for name, item in wanted)
-    texts: dict[tuple[str, str], Text] = {}
+    texts: dict[tuple[str, str], JudgedAnswer] = {}
     failures = []
     for (name, question), answer in zip(wanted, made, strict=True):
         if isinstance(answer, ModelError):
             failures.append(Failure("answer", f"{name}: {question.id}", "no answer could be had", str(answer)))
         else:
-            texts[name, question.id] = Text(without_marks(answer.text), _sources(context, answer))
+            texts[name, question.id] = JudgedAnswer(without_marks(answer.text), _sources(context, answer))
     return texts, failures
 
 
@@ -141,7 +141,7 @@ async def judge(
     model: LanguageModel,
     questions: Sequence[Question],
     methods: Sequence[str],
-    texts: Mapping[tuple[str, str], Text],
+    texts: Mapping[tuple[str, str], JudgedAnswer],
     repeats: int,
 ) -> Judgement:
     """Return the judgement over the questions that both methods of a pair answered.
@@ -159,7 +159,7 @@ async def compare(
     model: LanguageModel,
     questions: Sequence[Question],
     methods: Sequence[str],
-    texts: Mapping[tuple[str, str], Text],
+    texts: Mapping[tuple[str, str], JudgedAnswer],
     repeats: int,
 ) -> tuple[list[Match], list[Failure]]:
     """Return every match, in the order of questions, pairs, criteria and repeats, and what failed."""
@@ -192,7 +192,7 @@ async def compare(
 
 
 async def _verdict(
-    model: LanguageModel, question: str, first: Text, second: Text, criterion: str, repeat: int
+    model: LanguageModel, question: str, first: JudgedAnswer, second: JudgedAnswer, criterion: str, repeat: int
 ) -> float:
     """Return what the answer shown first scores."""
     prompt = render(

@@ -112,7 +112,7 @@ def blocks(stream: IO[bytes] | GzipFile) -> Iterator[bytes]:
         yield block
 
 
-class Names:
+class UniqueNames:
     """The names of the parts of a container; every name is given once."""
 
     def __init__(self) -> None:
@@ -173,7 +173,7 @@ def read_zip(path: Path, settings: InputSettings, nest: Nest | None = None) -> I
 
 
 def _zip_members(archive: zipfile.ZipFile, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    names = Names()
+    names = UniqueNames()
     for info in archive.infolist():
         name = _zip_name(info)
         if name.endswith("/") or not _is_wanted(name):
@@ -246,7 +246,7 @@ class _Header(tarfile.TarInfo):
 
 
 def _tar_members(archive: tarfile.TarFile, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
-    names = Names()
+    names = UniqueNames()
     while (info := archive.next()) is not None:
         archive.members.clear()  # type: ignore[attr-defined]  # each has a copy of what is said of all
         if len(archive.pax_headers) > _MOST_GLOBAL_VALUES:
@@ -310,7 +310,7 @@ def _is_wanted(name: str) -> bool:
     return ".." in name.split("/") or is_wanted(PurePosixPath(name).parts)
 
 
-def _bad_name(name: str, names: Names) -> tuple[str, str] | None:
+def _bad_name(name: str, names: UniqueNames) -> tuple[str, str] | None:
     if ".." in name.split("/") or name.startswith("/") or _DRIVE.match(name):
         return "name that leads outside the archive", ""
     if not names.take(name):

@@ -13,7 +13,7 @@ from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from conspectus.pipelines.readers.archives import Exhausted, Names, Nest, read_part
+from conspectus.pipelines.readers.archives import Exhausted, Nest, UniqueNames, read_part
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
 from conspectus.pipelines.readers.formats import read_rows
 from conspectus.pipelines.readers.rows import Lost, Row, as_title, strings, too_long
@@ -209,7 +209,7 @@ def _message_rows(message: EmailMessage, settings: InputSettings, nest: Nest) ->
         if not attached:
             raise
         yield Lost(None, error.reason, error.detail)
-    names = Names()
+    names = UniqueNames()
     for part in attached:
         nest.budget.spend_part()
         yield from _attachment_rows(part, names, settings, nest)
@@ -329,7 +329,9 @@ def _header(message: EmailMessage, name: str) -> str | None:
         return " ".join(str(raw)[:_BROKEN_HEADER].encode("ascii", "replace").decode("ascii").split())
 
 
-def _attachment_rows(part: EmailMessage, names: Names, settings: InputSettings, nest: Nest) -> Iterator[Row | Lost]:
+def _attachment_rows(
+    part: EmailMessage, names: UniqueNames, settings: InputSettings, nest: Nest
+) -> Iterator[Row | Lost]:
     if part.get_content_type() != "message/rfc822":
         name = names.unique(_file_name(part) or f"part{mimetypes.guess_extension(part.get_content_type()) or ''}")
         try:

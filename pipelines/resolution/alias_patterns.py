@@ -4,8 +4,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from conspectus.pipelines.resolution.features import Known, Placed
-from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.features import LocatedMentions, NameFeatures
+from conspectus.pipelines.resolution.pairs import NamePair, pair_of
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import agree, person_of
 from conspectus.pipelines.resolution.wordlists import SMALL_WORDS, WORKS
@@ -14,14 +14,14 @@ from conspectus.storage.records import Chunk, Document, Mention
 _MOST_WORDS = 12
 
 
-def acronyms(known: Sequence[Known]) -> Iterator[Pair]:
+def acronyms(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
     """Yield each acronym with the names whose initials it has.
 
     Where several long names have them and stand in its documents, none is told apart, and none is sure.
     """
     short = [name for name in known if name.form.is_acronym and len(name.form.letters) > 2 and not name.form.ranks]
     wanted = {acronym.form.letters for acronym in short}
-    long: defaultdict[str, list[Known]] = defaultdict(list)
+    long: defaultdict[str, list[NameFeatures]] = defaultdict(list)
     for name in known:
         if 2 <= len(name.form.words) <= _MOST_WORDS:
             for letters in initials(name.form) & wanted:
@@ -127,10 +127,10 @@ _LEAD_WITHIN = 14
 _SENTENCE = 250
 
 
-def stated(known: Sequence[Known], placed: Placed) -> tuple[list[Pair], set[tuple[str, str]]]:
+def stated(known: Sequence[NameFeatures], placed: LocatedMentions) -> tuple[list[NamePair], set[tuple[str, str]]]:
     """Return the pairs that a text says are one thing's, and the pairs (ids in order) that it names side by side."""
     of_id = {name.id: name for name in known}
-    same: list[Pair] = []
+    same: list[NamePair] = []
     apart: set[tuple[str, str]] = set()
     for chunk_id, row in placed.of_chunk.items():
         chunk = placed.chunks[chunk_id]
@@ -165,11 +165,11 @@ def _ends_there(name: str, after: str) -> bool:
     return not following.isalpha() or (following.isascii() and not name[-1:].isascii() and not name.isascii())
 
 
-def _places(left: Known, right: Known) -> bool:
+def _places(left: NameFeatures, right: NameFeatures) -> bool:
     return "place" in left.kinds | right.kinds
 
 
-def _or_the(left: str, second: Mention, following: Sequence[Mention], chunk: Chunk) -> Iterator[Pair]:
+def _or_the(left: str, second: Mention, following: Sequence[Mention], chunk: Chunk) -> Iterator[NamePair]:
     """Yield the pair of "X, also known as Y or Z" that X and Z are."""
     for third in following:
         gap = chunk.text[_end(second) - chunk.start : (third.start or 0) - chunk.start]
@@ -193,14 +193,14 @@ def _said(gap: str, after: str, left: Form, right: Form) -> str:
     return _ALSO_CALLED
 
 
-def _one_kind(left: Known, right: Known) -> bool:
+def _one_kind(left: NameFeatures, right: NameFeatures) -> bool:
     return not left.kinds or not right.kinds or bool(left.kinds & right.kinds)
 
 
-def titled(known: Sequence[Known], placed: Placed, documents: Sequence[Document]) -> Iterator[Pair]:
+def titled(known: Sequence[NameFeatures], placed: LocatedMentions, documents: Sequence[Document]) -> Iterator[NamePair]:
     """Yield each title with the name that its text begins with, where the two are near enough to be one."""
     of_id = {other_name.id: other_name for other_name in known}
-    of_document: dict[str, Known] = {id_: other_name for other_name in known for id_ in other_name.titles}
+    of_document: dict[str, NameFeatures] = {id_: other_name for other_name in known for id_ in other_name.titles}
     heads: defaultdict[str, set[str]] = defaultdict(set)
     for item in of_document.values():
         heads[item.form.letters].add(item.id)
@@ -226,14 +226,14 @@ def _plain(words: Sequence[str]) -> list[str]:
     return [word for word in words if word not in SMALL_WORDS]
 
 
-def _known_as(title: Known, text: str) -> bool:
+def _known_as(title: NameFeatures, text: str) -> bool:
     """Return whether a text goes on with "known as" and its title, in its first sentences."""
     name = re.escape(title.entity.name)
     called = r"\b(?:known|called|nicknamed)\b(?:\s+\w+){0,3}?\s+(?:as\s+)?(?:the\s+)?[\"“'‘]?"
     return re.search(rf"{called}{name}\b", text) is not None
 
 
-def _is_fuller(title: Known, name: Known) -> bool:
+def _is_fuller(title: NameFeatures, name: NameFeatures) -> bool:
     """Return whether the name that a text begins with is its title's in full."""
     mine, yours = person_of(title.form), person_of(name.form)
     if mine and yours and (title.is_person or name.is_person):

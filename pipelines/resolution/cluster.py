@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conspectus.pipelines.resolution.features import Known
-from conspectus.pipelines.resolution.pairs import Pair, barred
+from conspectus.pipelines.resolution.features import NameFeatures
+from conspectus.pipelines.resolution.pairs import NamePair, barred
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, damaged_files
 from conspectus.storage.records import Merge
@@ -20,11 +20,11 @@ class Alias:
 
     alias: str
     kept: str
-    pair: Pair
+    pair: NamePair
 
 
 def grouped(
-    known: Sequence[Known], pairs: Sequence[Pair], threshold: float, imported: Collection[str] = frozenset()
+    known: Sequence[NameFeatures], pairs: Sequence[NamePair], threshold: float, imported: Collection[str] = frozenset()
 ) -> list[Alias]:
     """Return what is merged, sorted by alias: the pairs of at least the threshold, in order of their scores.
 
@@ -34,7 +34,7 @@ def grouped(
     of_id = {name.id: name for name in known}
     told = {(candidate.left, candidate.right) for candidate in pairs if candidate.told}
     group_of: dict[str, list[str]] = {}
-    joined_by: dict[str, list[Pair]] = {}
+    joined_by: dict[str, list[NamePair]] = {}
     for pair in sorted(pairs, key=lambda candidate: (-candidate.score, candidate.left, candidate.right)):
         if pair.score < threshold:
             break
@@ -54,7 +54,7 @@ def grouped(
         for item in both:
             group_of[item] = both
             joined_by[item] = joined
-    pairs_of: defaultdict[str, list[Pair]] = defaultdict(list)
+    pairs_of: defaultdict[str, list[NamePair]] = defaultdict(list)
     for pair in pairs:
         if pair.score >= threshold:
             pairs_of[pair.left].append(pair)
@@ -67,11 +67,11 @@ def grouped(
     return sorted(aliases, key=lambda alias: alias.alias)
 
 
-def _linked(pair: Pair, told: set[tuple[str, str]]) -> bool:
+def _linked(pair: NamePair, told: set[tuple[str, str]]) -> bool:
     return (pair.left, pair.right) in told
 
 
-def kept_of(members: Sequence[Known], pairs: Sequence[Pair], imported: Collection[str] = frozenset()) -> str:
+def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported: Collection[str] = frozenset()) -> str:
     """Return the id of the canonical name of a group.
 
     The name of an imported graph comes first, then a document's title, then the most frequent name that is not a short
@@ -95,10 +95,10 @@ def kept_of(members: Sequence[Known], pairs: Sequence[Pair], imported: Collectio
     return best.id
 
 
-def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[Pair]]) -> Mapping[str, Pair]:
+def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> Mapping[str, NamePair]:
     """Return for each member its pair with the kept one; where there is none, the first step on the way there."""
     own = set(members)
-    why: dict[str, Pair] = {}
+    why: dict[str, NamePair] = {}
     reached = {kept}
     while len(reached) < len(own):
         steps = [item for id_ in reached for item in pairs_of[id_] if {item.left, item.right} <= own]
@@ -116,7 +116,7 @@ TABLE = "merges"
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class UndoneMerge:
     """Two names that stay apart, by what their ids would be as entities of their own, with the row that said so."""
 
     alias_id: str
@@ -124,17 +124,17 @@ class Mark:
     row: Merge
 
 
-Marks = tuple[Mark, ...]
+UndoneMerges = tuple[UndoneMerge, ...]
 """All that was taken back, sorted by the ids of their rows."""
 
-Deciding = Callable[[Sequence[Merge]], Marks]
+Deciding = Callable[[Sequence[Merge]], UndoneMerges]
 """Takes the merges of the version in force and gives what is taken back from now on."""
 
 
-def kept_marks(merges: Iterable[Merge]) -> Marks:
+def kept_marks(merges: Iterable[Merge]) -> UndoneMerges:
     """Return what a version has taken back."""
     rows = sorted((merge for merge in merges if merge.undone), key=lambda merge: merge.id)
-    return tuple(Mark(row.alias_id, row.entity_id, row) for row in rows)
+    return tuple(UndoneMerge(row.alias_id, row.entity_id, row) for row in rows)
 
 
 def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
@@ -144,11 +144,11 @@ def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
     return Index(root, current).rows(Merge)
 
 
-def fingerprinted(marks: Marks) -> list[list[str]]:
+def fingerprinted(marks: UndoneMerges) -> list[list[str]]:
     """Return marks as a build's fingerprint takes them in."""
     return [[mark.alias_id, mark.entity_id] for mark in marks]
 
 
-def split(group: Collection[str], marks: Marks) -> set[str]:
+def split(group: Collection[str], marks: UndoneMerges) -> set[str]:
     """Return the members of a group that are taken out of it: of two that stay apart the one that was the alias."""
     return {mark.alias_id for mark in marks if mark.alias_id in group and mark.entity_id in group}

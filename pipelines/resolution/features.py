@@ -29,7 +29,7 @@ _BORN = re.compile(rf"\b(?:was )?born\b|\(\s*(?:[^()]*; )?{_DATE}\s*[–-]\s*{_D
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class NameFeatures:
     """A name and what the documents show of it.
 
     `kinds` are its coarse types: person, place, organisation, other; none where unknown. `documents` are those that
@@ -64,14 +64,16 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class LocatedMentions:
     """The mentions of names that have a span, in the order of each chunk, and the chunks by id."""
 
     chunks: Mapping[str, Chunk]
     of_chunk: Mapping[str, list[Mention]]
 
 
-def known_of(documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge) -> tuple[list[Known], Placed]:
+def known_of(
+    documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge
+) -> tuple[list[NameFeatures], LocatedMentions]:
     """Return the entities whose names may be another's too, sorted by id, and where they stand.
 
     Left out are noun phrases without a capital, dates and amounts, and names without a letter.
@@ -99,7 +101,7 @@ def known_of(documents: Sequence[Document], chunks: Sequence[Chunk], found: Know
             titles = frozenset(titled[entity.id])
             form = form_of(entity.name)
             known.append(
-                Known(
+                NameFeatures(
                     entity,
                     form,
                     _kinds(entity.types),
@@ -118,7 +120,7 @@ def known_of(documents: Sequence[Document], chunks: Sequence[Chunk], found: Know
             placed[mention.chunk_id].append(mention)
     for row in placed.values():
         row.sort(key=lambda item: (item.start or 0, item.end or 0, item.id))
-    return known, Placed(chunk_of, placed)
+    return known, LocatedMentions(chunk_of, placed)
 
 
 def _may_be_anothers(entity: Entity) -> bool:
@@ -168,7 +170,7 @@ class Neighbours:
 
     _MOST = 12
 
-    def __init__(self, known: Sequence[Known], found: Knowledge) -> None:
+    def __init__(self, known: Sequence[NameFeatures], found: Knowledge) -> None:
         at: defaultdict[str, set[str]] = defaultdict(set)
         for mention in found.mentions:
             if mention.entity_id is not None:
@@ -185,30 +187,30 @@ class Neighbours:
         return len((first & second) - {left, right})
 
 
-def share_of_documents(short: Known, long: Known) -> float:
+def share_of_documents(short: NameFeatures, long: NameFeatures) -> float:
     """Return the share of a name's documents that hold another name too."""
     return sum(id_ in long.documents for id_ in short.documents) / max(len(short.documents), 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NameIndex:
     """All names by what they may be shortened to: their first and last words, and persons by family name.
 
     `heads` counts the letters of names that bear a parenthesis: without it they may be several things'. `alone` are
     persons' names of one word, `holding` all names of several by each of their words.
     """
 
-    of_word: dict[str, list[Known]]
-    persons: dict[str, list[tuple[Known, Person]]]
+    of_word: dict[str, list[NameFeatures]]
+    persons: dict[str, list[tuple[NameFeatures, Person]]]
     heads: Counter[str]
-    alone: dict[str, list[Known]]
-    holding: dict[str, list[Known]]
+    alone: dict[str, list[NameFeatures]]
+    holding: dict[str, list[NameFeatures]]
 
 
-def names_of(known: Sequence[Known]) -> Names:
+def names_of(known: Sequence[NameFeatures]) -> NameIndex:
     """Return the names by their words, and the persons by family name."""
-    of_word: defaultdict[str, list[Known]] = defaultdict(list)
-    persons: defaultdict[str, list[tuple[Known, Person]]] = defaultdict(list)
+    of_word: defaultdict[str, list[NameFeatures]] = defaultdict(list)
+    persons: defaultdict[str, list[tuple[NameFeatures, Person]]] = defaultdict(list)
     for name in known:
         words = name.form.words
         if len(words) > 1:
@@ -217,8 +219,8 @@ def names_of(known: Sequence[Known]) -> Names:
         person = person_of(name.form)
         if person and name.is_person:
             persons[person.family].append((name, person))
-    alone: defaultdict[str, list[Known]] = defaultdict(list)
-    holding: defaultdict[str, list[Known]] = defaultdict(list)
+    alone: defaultdict[str, list[NameFeatures]] = defaultdict(list)
+    holding: defaultdict[str, list[NameFeatures]] = defaultdict(list)
     for name in known:
         if len(name.form.words) > 1:
             for word in set(name.form.words):
@@ -227,9 +229,9 @@ def names_of(known: Sequence[Known]) -> Names:
         if len(name.form.words) == 1 and (name.is_person or is_name(name)):
             alone[name.form.words[0]].append(name)
     heads = Counter(name.form.letters for name in known if name.form.qualifier)
-    return Names(dict(of_word), dict(persons), heads, dict(alone), dict(holding))
+    return NameIndex(dict(of_word), dict(persons), heads, dict(alone), dict(holding))
 
 
-def is_name(known: Known) -> bool:
+def is_name(known: NameFeatures) -> bool:
     """Return whether all that is known of a name is that it is one."""
     return not known.kinds and NAME in known.entity.types

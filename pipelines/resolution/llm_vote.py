@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from conspectus.pipelines.resolution.features import Known
-from conspectus.pipelines.resolution.pairs import Pair
+from conspectus.pipelines.resolution.features import NameFeatures
+from conspectus.pipelines.resolution.pairs import NamePair
 from conspectus.pipelines.runner import Progress
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
@@ -42,14 +42,14 @@ class Votes(BaseModel):
 
 
 async def voted(
-    pairs: Sequence[Pair],
-    known: Sequence[Known],
+    pairs: Sequence[NamePair],
+    known: Sequence[NameFeatures],
     chunks: Sequence[Chunk],
     mentions: Sequence[Mention],
     model: LanguageModel,
     settings: ResolutionSettings,
     progress: Progress,
-) -> tuple[list[Pair], list[Failure]]:
+) -> tuple[list[NamePair], list[Failure]]:
     """Return the pairs with the votes of a model, and what it did not say.
 
     Asked are those with a score from `settings.doubt` up to `settings.sure`, up to ten a call, in the order of names.
@@ -65,7 +65,7 @@ async def voted(
     progress("vote on names", 0, len(batches))
     done = 0
 
-    async def ask(batch: Sequence[Pair]) -> dict[int, bool]:
+    async def ask(batch: Sequence[NamePair]) -> dict[int, bool]:
         nonlocal done
         try:
             return await _ask(batch, shown, model)
@@ -89,13 +89,13 @@ async def voted(
     )
 
 
-def _batches(pairs: Sequence[Pair], of_id: Mapping[str, Known]) -> Iterator[list[Pair]]:
+def _batches(pairs: Sequence[NamePair], of_id: Mapping[str, NameFeatures]) -> Iterator[list[NamePair]]:
     """Yield the pairs in order, up to ten in a batch.
 
     Where a batch begins, the names of its first pair decide, so that a new pair changes the prompt of its own batch
     only, and the replies to the others stay remembered.
     """
-    batch: list[Pair] = []
+    batch: list[NamePair] = []
     for candidate in pairs:
         names = sorted((of_id[candidate.left].entity.name, of_id[candidate.right].entity.name))
         if batch and (len(batch) == _PAIRS_A_CALL or int(digest(*names)[:8], 16) % _ONE_IN == 0):
@@ -106,14 +106,14 @@ def _batches(pairs: Sequence[Pair], of_id: Mapping[str, Known]) -> Iterator[list
         yield batch
 
 
-def _counted(pair: Pair, votes: Mapping[tuple[str, str], bool], settings: ResolutionSettings) -> Pair:
+def _counted(pair: NamePair, votes: Mapping[tuple[str, str], bool], settings: ResolutionSettings) -> NamePair:
     vote = votes.get((pair.left, pair.right))
     if vote is None:
         return pair
     return replace(pair, score=settings.sure if vote else 0.0, vote=YES if vote else NO)
 
 
-async def _ask(batch: Sequence[Pair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:
+async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel) -> dict[int, bool]:
     prompt = render(
         "index/resolve", pairs="\n\n".join(shown.pair(number, item) for number, item in enumerate(batch, 1))
     )
@@ -138,10 +138,10 @@ class _Shown:
 
     def __init__(
         self,
-        of_id: Mapping[str, Known],
+        of_id: Mapping[str, NameFeatures],
         chunks: Sequence[Chunk],
         mentions: Sequence[Mention],
-        pairs: Iterable[Pair],
+        pairs: Iterable[NamePair],
     ) -> None:
         self._of_id = of_id
         wanted = {id_ for candidate in pairs for id_ in (candidate.left, candidate.right)}
@@ -153,12 +153,12 @@ class _Shown:
         for own in self._mentions.values():
             own.sort(key=lambda item: (item.start is None, digest(self._chunk_of[item.chunk_id].text), item.start or 0))
 
-    def pair(self, number: int, pair: Pair) -> str:
+    def pair(self, number: int, pair: NamePair) -> str:
         """Return the text of a pair, its names in alphabetical order."""
         names = sorted((pair.left, pair.right), key=lambda id_: (self._of_id[id_].entity.name, id_))
-        return "\n".join([f"Pair {number}", *(self._name(id_) for id_ in names)])
+        return "\n".join([f"NamePair {number}", *(self._name(id_) for id_ in names)])
 
-    def sources(self, batch: Sequence[Pair]) -> tuple[str, ...]:
+    def sources(self, batch: Sequence[NamePair]) -> tuple[str, ...]:
         """Return the digests of the chunks that the text of some pairs is taken from."""
         ids = {id_ for candidate in batch for id_ in (candidate.left, candidate.right)}
         return tuple(

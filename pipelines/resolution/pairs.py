@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from conspectus.pipelines.resolution.features import Known
+from conspectus.pipelines.resolution.features import NameFeatures
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import conflict
 from conspectus.pipelines.resolution.wordlists import FEMALE, MALE
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NamePair:
     """Two entity ids, `left` < `right`. `reason` is for a reader, `score` 0-1; `told`: a text says it in words.
 
     `short` is the id of the one that is only a short form, and so never what both are called; "" where neither is.
@@ -25,15 +25,15 @@ class Pair:
     vote: str | None = None
 
 
-def pair_of(one: str, other: str, reason: str, score: float, *, short: str = "", told: bool = False) -> Pair:
+def pair_of(one: str, other: str, reason: str, score: float, *, short: str = "", told: bool = False) -> NamePair:
     """Return a pair, its ends in order."""
     left, right = sorted((one, other))
-    return Pair(left, right, reason, round(score, 4), short, told)
+    return NamePair(left, right, reason, round(score, 4), short, told)
 
 
-def best_of(pairs: Iterable[Pair]) -> dict[tuple[str, str], Pair]:
+def best_of(pairs: Iterable[NamePair]) -> dict[tuple[str, str], NamePair]:
     """Return, by its ends, the pair with the highest score; of those with the same the first reason."""
-    best: dict[tuple[str, str], Pair] = {}
+    best: dict[tuple[str, str], NamePair] = {}
     for pair in pairs:
         ends = (pair.left, pair.right)
         held = best.get(ends)
@@ -42,7 +42,7 @@ def best_of(pairs: Iterable[Pair]) -> dict[tuple[str, str], Pair]:
     return best
 
 
-def barred(left: Known, right: Known, *, told: bool = False) -> bool:
+def barred(left: NameFeatures, right: NameFeatures, *, told: bool = False) -> bool:
     """Return whether two names are never one thing's.
 
     Never joined are names with different numbers (Apollo 11 and 13, Henry IV and V), with different or one-sided
@@ -79,7 +79,7 @@ def _numbers(form: Form, other: Form) -> tuple[str, ...]:
     return form.numbers
 
 
-def _things_differ(left: Known, right: Known) -> bool:
+def _things_differ(left: NameFeatures, right: NameFeatures) -> bool:
     if left.titles and right.titles and left.titles != right.titles:
         return True
     for mine, yours in ((left, right), (right, left)):

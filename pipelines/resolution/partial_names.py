@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from conspectus.pipelines.resolution.features import Known, Names, Neighbours, is_name, share_of_documents
-from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.features import NameFeatures, NameIndex, Neighbours, is_name, share_of_documents
+from conspectus.pipelines.resolution.pairs import NamePair, pair_of
 from conspectus.pipelines.resolution.person_names import Person, agree, person_of
 from conspectus.pipelines.resolution.wordlists import COUPLE, FEMALE, NO_FIRST_NAMES, WITH_FIRST_NAME
 from conspectus.storage.text.normalise import entity_key
@@ -17,9 +17,9 @@ _OFTEN = 3
 """Chunks from which on a word that is no person's name counts as one."""
 
 
-def places(known: Sequence[Known]) -> Iterator[Pair]:
+def places(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
     """Yield "Marrow" with "Marrow, Vey" where no other Marrow is near."""
-    qualified: defaultdict[str, list[Known]] = defaultdict(list)
+    qualified: defaultdict[str, list[NameFeatures]] = defaultdict(list)
     for name in known:
         if _is_qualified(name) and not _is_persons(name):
             qualified[_before_comma(name)].append(name)
@@ -36,20 +36,20 @@ def places(known: Sequence[Known]) -> Iterator[Pair]:
                     yield pair_of(short.id, item.id, reason, 0.8)
 
 
-def _is_persons(name: Known) -> bool:
+def _is_persons(name: NameFeatures) -> bool:
     return "person" in name.kinds and name.form.words[0] not in NO_FIRST_NAMES
 
 
-def _before_comma(name: Known) -> str:
+def _before_comma(name: NameFeatures) -> str:
     return entity_key(" ".join(name.form.surfaces[: len(name.form.words) - len(name.form.after_comma)]))
 
 
-def _is_qualified(name: Known) -> bool:
+def _is_qualified(name: NameFeatures) -> bool:
     words = name.form.words
     return bool(name.form.after_comma) and len(words) > len(name.form.after_comma) and not {"and", "of"} & set(words)
 
 
-def thing(short: Known, names: Names) -> Iterator[Pair]:
+def thing(short: NameFeatures, names: NameIndex) -> Iterator[NamePair]:
     """Yield "Lion" with "Cowardly Lion", where its documents have no other name with that word in it."""
     word = short.form.words[0]
     held = [name for name in names.holding.get(word, ()) if name.documents.keys() & short.documents.keys()]
@@ -64,7 +64,7 @@ def thing(short: Known, names: Names) -> Iterator[Pair]:
             yield pair_of(short.id, long.id, reason, 0.77, short=short.id)
 
 
-def _is_head(word: str, long: Known) -> bool:
+def _is_head(word: str, long: NameFeatures) -> bool:
     """Return whether a word is what a name of two words says its bearer is."""
     form = long.form
     if form.after_comma or form.numbers or form.form is not None or long.titles or form.surfaces[0][:1].islower():
@@ -76,7 +76,7 @@ _LEAST_SHARE = 0.8
 _FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "household"})
 
 
-def parts(known: Sequence[Known], names: Names) -> Iterator[Pair]:
+def parts(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]:
     """Yield each name of one word, with or without a rank, and the whole name that it stands for in its documents."""
     for short in known:
         form = short.form
@@ -103,7 +103,7 @@ def parts(known: Sequence[Known], names: Names) -> Iterator[Pair]:
     yield from places(known)
 
 
-def _introduced(short: Known, beside: Sequence[Known]) -> bool:
+def _introduced(short: NameFeatures, beside: Sequence[NameFeatures]) -> bool:
     """Return whether the one document of a short name names a person in full before it."""
     if len(short.documents) > 1 or short.kinds - {"organisation", "person"}:
         return False
@@ -115,7 +115,7 @@ def _introduced(short: Known, beside: Sequence[Known]) -> bool:
     return any(_named_in_full_first(short, bearer) for bearer in bearers)
 
 
-def _about_bearer(short: Known, beside: Sequence[Known]) -> bool:
+def _about_bearer(short: NameFeatures, beside: Sequence[NameFeatures]) -> bool:
     """Return whether the only document of a short name is titled with a person's name that ends so."""
     return any(
         neighbour.titles
@@ -126,12 +126,12 @@ def _about_bearer(short: Known, beside: Sequence[Known]) -> bool:
     ) and not short.kinds & {"place"}
 
 
-def _is_one(short: Known) -> bool:
+def _is_one(short: NameFeatures) -> bool:
     """Return whether pronouns show that a name is a person's, whatever it was taken for."""
     return bool(short.gender) and "place" not in short.kinds
 
 
-def _person(short: Known, word: str, beside: Sequence[Known], names: Names) -> Iterator[Pair]:
+def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]:
     ranks = set(short.form.ranks)
     whole = [
         neighbour
@@ -166,20 +166,20 @@ def _person(short: Known, word: str, beside: Sequence[Known], names: Names) -> I
         yield pair_of(short.id, long.id, f"{reason}; its documents name no other bearer", score, short=short.id)
 
 
-def _called_by_family(long: Known, names: Names) -> bool:
+def _called_by_family(long: NameFeatures, names: NameIndex) -> bool:
     return any(word.documents.keys() & long.documents.keys() for word in names.alone.get(long.form.words[-1], ()))
 
 
-def _fits(short: Known, long: Known) -> bool:
+def _fits(short: NameFeatures, long: NameFeatures) -> bool:
     return not (short.gender and long.gender and short.gender != long.gender and short.form.ranks)
 
 
-def _are_several(bearers: Sequence[Known]) -> bool:
+def _are_several(bearers: Sequence[NameFeatures]) -> bool:
     """Return whether any two of these names are of two persons."""
     return any(not _one_person(left, right) for left, right in combinations(bearers, 2))
 
 
-def _one_person(left: Known, right: Known) -> bool:
+def _one_person(left: NameFeatures, right: NameFeatures) -> bool:
     if left.form.qualifier and right.form.qualifier and left.form.qualifier != right.form.qualifier:
         return False
     if left.form.words == right.form.words:
@@ -188,24 +188,24 @@ def _one_person(left: Known, right: Known) -> bool:
     return bool(mine and yours and agree(mine, yours))
 
 
-def _is_other(name: Known) -> bool:
+def _is_other(name: NameFeatures) -> bool:
     return bool({"and", "of"} & set(name.form.words)) or bool(_FAMILY & set(name.form.words))
 
 
-def _may_be_meant(name: Known, word: str) -> bool:
+def _may_be_meant(name: NameFeatures, word: str) -> bool:
     """Return whether a lone word may stand for a name that is no person's: Ford for the Ford Motor Company."""
     return name.form.words[0] == word and not _is_other(name) and "other" not in name.kinds
 
 
-def _named_in_full_first(short: Known, long: Known) -> bool:
+def _named_in_full_first(short: NameFeatures, long: NameFeatures) -> bool:
     """Return whether each document of a short name names the long one before it, or is titled with it."""
     first = ((long.documents.get(id_), start) for id_, start in short.documents.items())
     return all(at is not None and (at < start or at == -1) for at, start in first)
 
 
-def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:
+def _ranked_only(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]:
     """Yield a lone name with and without a rank ("Quist", "Mr. Quist")."""
-    of_word: defaultdict[str, list[Known]] = defaultdict(list)
+    of_word: defaultdict[str, list[NameFeatures]] = defaultdict(list)
     for name in known:
         if len(name.form.words) == 1 and not name.form.qualifier and not name.form.numbers:
             of_word[name.form.words[0]].append(name)
@@ -241,12 +241,12 @@ def _ranked_only(known: Sequence[Known], names: Names) -> Iterator[Pair]:
                 )
 
 
-def _sexes_differ(name: Known, one: Known, other: Known) -> bool:
+def _sexes_differ(name: NameFeatures, one: NameFeatures, other: NameFeatures) -> bool:
     sexes = {found.gender for found in (name, one, other) if found.form.ranks and found.gender}
     return len(sexes) > 1
 
 
-def initialled(names: Names, neighbours: Neighbours) -> Iterator[Pair]:
+def initialled(names: NameIndex, neighbours: Neighbours) -> Iterator[NamePair]:
     """Yield two names of one family that may be one person's: by initials, nicknames, names left out."""
     for group in names.persons.values():
         if len(group) > 200:
@@ -260,7 +260,7 @@ def initialled(names: Names, neighbours: Neighbours) -> Iterator[Pair]:
                 yield _two_of_family(left, right, how, rivals, neighbours)
 
 
-def _third(left: Known, right: Known, group: Sequence[tuple[Known, Person]]) -> list[Known]:
+def _third(left: NameFeatures, right: NameFeatures, group: Sequence[tuple[NameFeatures, Person]]) -> list[NameFeatures]:
     """Return who may be the one and cannot be the other."""
     found = []
     mine, yours = person_of(left.form), person_of(right.form)
@@ -272,7 +272,9 @@ def _third(left: Known, right: Known, group: Sequence[tuple[Known, Person]]) -> 
     return found
 
 
-def _two_of_family(left: Known, right: Known, how: str, rivals: Sequence[Known], neighbours: Neighbours) -> Pair:
+def _two_of_family(
+    left: NameFeatures, right: NameFeatures, how: str, rivals: Sequence[NameFeatures], neighbours: Neighbours
+) -> NamePair:
     shared = left.documents.keys() & right.documents.keys()
     near = len(shared) >= 0.5 * min(len(left.documents), len(right.documents))
     if any(rival.documents.keys() & (left.documents.keys() | right.documents.keys()) for rival in rivals):
@@ -298,7 +300,7 @@ def _two_of_family(left: Known, right: Known, how: str, rivals: Sequence[Known],
     return pair_of(left.id, right.id, reasons[how], score)
 
 
-def _in_full(left: Known, right: Known) -> bool:
+def _in_full(left: NameFeatures, right: NameFeatures) -> bool:
     """Return whether the one with more names is told with dates, as a name in full, and is no title: there the usual
     name stands.
     """
@@ -306,6 +308,6 @@ def _in_full(left: Known, right: Known) -> bool:
     return longer.introduced and not longer.titles
 
 
-def _full_between(item: Known) -> int:
+def _full_between(item: NameFeatures) -> int:
     person = person_of(item.form)
     return sum(len(name) > 1 for name in person.given[1:]) if person else 0

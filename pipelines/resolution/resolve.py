@@ -7,10 +7,10 @@ import numpy as np
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.alias_patterns import acronyms, stated, titled
 from conspectus.pipelines.resolution.apply import applied, claims_applied
-from conspectus.pipelines.resolution.cluster import Alias, Marks, grouped, split
-from conspectus.pipelines.resolution.features import Known, Neighbours, Placed, known_of, names_of
+from conspectus.pipelines.resolution.cluster import Alias, UndoneMerges, grouped, split
+from conspectus.pipelines.resolution.features import LocatedMentions, NameFeatures, Neighbours, known_of, names_of
 from conspectus.pipelines.resolution.llm_vote import voted
-from conspectus.pipelines.resolution.pairs import Pair, barred, best_of, pair_of
+from conspectus.pipelines.resolution.pairs import NamePair, barred, best_of, pair_of
 from conspectus.pipelines.resolution.partial_names import initialled, parts
 from conspectus.pipelines.resolution.spelling import slips, spelt_alike
 from conspectus.pipelines.runner import Progress, no_progress
@@ -34,12 +34,12 @@ _NEAR, _NEAR_FROM = 0.02, 0.8
 
 def candidates(
     documents: Sequence[Document],
-    known: Sequence[Known],
-    placed: Placed,
+    known: Sequence[NameFeatures],
+    placed: LocatedMentions,
     found: Knowledge,
     imported: Collection[str],
-    near: Iterable[Pair] = (),
-) -> list[Pair]:
+    near: Iterable[NamePair] = (),
+) -> list[NamePair]:
     """Return the pairs, sorted by their ends, that nothing keeps apart and something speaks for.
 
     `imported` are the ids of entities of an imported graph: it says itself which of them are one.
@@ -64,7 +64,7 @@ def candidates(
     return sorted(best, key=lambda item: (item.left, item.right))
 
 
-def _of_kinds(pair: Pair, left: Known, right: Known) -> Pair:
+def _of_kinds(pair: NamePair, left: NameFeatures, right: NameFeatures) -> NamePair:
     """Return a pair with what types add to what its rule says."""
     if pair.told or not left.kinds or not right.kinds:
         return pair
@@ -72,7 +72,7 @@ def _of_kinds(pair: Pair, left: Known, right: Known) -> Pair:
     return replace(pair, score=round(min(pair.score + change, 1.0), 4))
 
 
-def with_cosines(pairs: Sequence[Pair], cosines: Mapping[tuple[str, str], float]) -> list[Pair]:
+def with_cosines(pairs: Sequence[NamePair], cosines: Mapping[tuple[str, str], float]) -> list[NamePair]:
     """Return pairs with what the cosines of their names add, the weakest of the signs."""
     return [
         replace(pair, score=round(min(pair.score + _NEAR, 1.0), 4))
@@ -105,7 +105,7 @@ def resolve(
     settings: Settings,
     *,
     embed: Embed,
-    marks: Marks = (),
+    marks: UndoneMerges = (),
     imported: Collection[str] = frozenset(),
     model: LanguageModel | None = None,
     progress: Progress = no_progress,
@@ -132,7 +132,7 @@ def resolve(
     return Resolved(_merged(found, kept_of), merges, failures)
 
 
-def _near(known: Sequence[Known], embed: Embed, settings: Settings) -> list[Pair]:
+def _near(known: Sequence[NameFeatures], embed: Embed, settings: Settings) -> list[NamePair]:
     """Return names near in meaning, which a model alone may join."""
     if not known:
         return []
@@ -142,7 +142,7 @@ def _near(known: Sequence[Known], embed: Embed, settings: Settings) -> list[Pair
     return [pair_of(item.source_id, item.target_id, "near in meaning", 0.5) for item in found]
 
 
-def _cosines(pairs: Sequence[Pair], known: Sequence[Known], embed: Embed) -> Mapping[tuple[str, str], float]:
+def _cosines(pairs: Sequence[NamePair], known: Sequence[NameFeatures], embed: Embed) -> Mapping[tuple[str, str], float]:
     """Return the cosine of each pair's names, to 6 decimals."""
     if not pairs:
         return {}
@@ -156,7 +156,9 @@ def _cosines(pairs: Sequence[Pair], known: Sequence[Known], embed: Embed) -> Map
     return {(item.left, item.right): cosine for item, cosine in zip(pairs, cosines, strict=True)}
 
 
-def _decided(aliases: Sequence[Alias], marks: Marks, known: Mapping[str, Known]) -> tuple[dict[str, str], list[Merge]]:
+def _decided(
+    aliases: Sequence[Alias], marks: UndoneMerges, known: Mapping[str, NameFeatures]
+) -> tuple[dict[str, str], list[Merge]]:
     """Return the kept entity of each alias that is merged, and all rows: those that were taken back among them."""
     groups: dict[str, list[Alias]] = {}
     for alias in aliases:
@@ -182,7 +184,7 @@ def _decided(aliases: Sequence[Alias], marks: Marks, known: Mapping[str, Known])
 
 
 def _renamed(
-    group: Sequence[Alias], kept: str, others: Sequence[str], known: Mapping[str, Known]
+    group: Sequence[Alias], kept: str, others: Sequence[str], known: Mapping[str, NameFeatures]
 ) -> tuple[list[Alias], str]:
     """Return a group whose kept name is taken out, under the most frequent of the other names."""
     new = min(others, key=lambda id_: (-known[id_].entity.frequency, known[id_].entity.name, id_)) if others else kept
@@ -193,7 +195,7 @@ def _renamed(
     return [*renamed, Alias(kept, new, pair_with[new])], new
 
 
-def _row(alias: Alias, kept: str, known: Mapping[str, Known], *, undone: bool) -> Merge:
+def _row(alias: Alias, kept: str, known: Mapping[str, NameFeatures], *, undone: bool) -> Merge:
     return Merge(
         id=short_id("merge", alias.alias, kept),
         entity_id=kept,

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
 
-from conspectus.pipelines.resolution.features import Known, Neighbours
-from conspectus.pipelines.resolution.pairs import Pair, pair_of
+from conspectus.pipelines.resolution.features import NameFeatures, Neighbours
+from conspectus.pipelines.resolution.pairs import NamePair, pair_of
 from conspectus.pipelines.resolution.parsed_name import Form
 from conspectus.pipelines.resolution.person_names import sound, spelt_near
 from conspectus.pipelines.resolution.wordlists import STATES, TURNED, WELL_KNOWN
@@ -15,7 +15,7 @@ _MOST_OF_A_KEY = 40
 """Names with one key beyond which the key says nothing."""
 
 
-def spelt_alike(known: Sequence[Known], neighbours: Neighbours) -> Iterator[Pair]:
+def spelt_alike(known: Sequence[NameFeatures], neighbours: Neighbours) -> Iterator[NamePair]:
     """Yield the pairs whose names have the same words but for how they are written."""
     for left, right in _with_one_key(known, _words_key):
         yield _same_words(left, right)
@@ -49,8 +49,10 @@ def spelt_alike(known: Sequence[Known], neighbours: Neighbours) -> Iterator[Pair
             yield pair_of(left.id, right.id, "the same name with the family name first", 0.88)
 
 
-def _with_one_key(known: Iterable[Known], key_of: Callable[[Form], Hashable | None]) -> Iterator[tuple[Known, Known]]:
-    of_key: defaultdict[Hashable, list[Known]] = defaultdict(list)
+def _with_one_key(
+    known: Iterable[NameFeatures], key_of: Callable[[Form], Hashable | None]
+) -> Iterator[tuple[NameFeatures, NameFeatures]]:
+    of_key: defaultdict[Hashable, list[NameFeatures]] = defaultdict(list)
     for name in known:
         key = key_of(name.form)
         if key:
@@ -65,7 +67,7 @@ def _words_key(form: Form) -> Hashable | None:
     return form.letters if len(form.letters) > 2 or len(form.words) == 1 or spaced else None
 
 
-def _same_words(left: Known, right: Known) -> Pair:
+def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
     """Return the pair of two names of the same words: what differs says how sure it is."""
     mine, yours = left.form, right.form
     near = bool(left.documents.keys() & right.documents.keys())
@@ -103,7 +105,7 @@ def _same_words(left: Known, right: Known) -> Pair:
     )
 
 
-def _ranked(left: Known, right: Known) -> str:
+def _ranked(left: NameFeatures, right: NameFeatures) -> str:
     return left.id if len(left.form.ranks) > len(right.form.ranks) else right.id
 
 
@@ -159,10 +161,10 @@ def _of_key(form: Form) -> Hashable | None:
     return (words[1], words[0]) if len(words) == 2 and words[1] in TURNED else None
 
 
-def _states(known: Sequence[Known]) -> Iterator[Pair]:
+def _states(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
     """Yield a state's full name with its short one, where one document has both and no other state is so called."""
-    plain: defaultdict[tuple[str, ...], list[Known]] = defaultdict(list)
-    full: defaultdict[tuple[str, ...], list[Known]] = defaultdict(list)
+    plain: defaultdict[tuple[str, ...], list[NameFeatures]] = defaultdict(list)
+    full: defaultdict[tuple[str, ...], list[NameFeatures]] = defaultdict(list)
     for name in known:
         words = name.form.words
         at = words.index("of") if "of" in words else 0
@@ -195,9 +197,9 @@ _LONG_SLIP = 7
 _MOST_WITH_A_TYPO = 30
 
 
-def slips(known: Sequence[Known]) -> Iterator[Pair]:
+def slips(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
     """Yield the pairs of names of several words that are spelt the same but for one letter of a long word."""
-    of_key: defaultdict[tuple[str, ...], list[Known]] = defaultdict(list)
+    of_key: defaultdict[tuple[str, ...], list[NameFeatures]] = defaultdict(list)
     for name in known:
         words = name.form.words
         if len(words) > 1 and not name.form.numbers:
@@ -211,7 +213,7 @@ def slips(known: Sequence[Known]) -> Iterator[Pair]:
                     yield pair_of(left.id, right.id, "spelt the same but for one letter of a long word", 0.77)
 
 
-def _one_slip(left: Known, right: Known) -> bool:
+def _one_slip(left: NameFeatures, right: NameFeatures) -> bool:
     different = [(a, b) for a, b in zip(left.form.words, right.form.words, strict=True) if a != b]
     return len(different) == 1 and is_one_edit(*different[0])
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from conspectus.pipelines.build_report import BuildReport
 from conspectus.pipelines.incremental import held_documents
 from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import Source
-from conspectus.pipelines.resolution.cluster import Mark, Marks, kept_marks
+from conspectus.pipelines.plan import BuildSource
+from conspectus.pipelines.resolution.cluster import UndoneMerge, UndoneMerges, kept_marks
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.storage.errors import UsageError
 from conspectus.storage.index import Index
@@ -40,9 +40,9 @@ def undo(
     IndexNotFound where there is no index, UsageError where it was made with other settings.
     """
 
-    def decide(merges: Sequence[Merge]) -> Marks:
+    def decide(merges: Sequence[Merge]) -> UndoneMerges:
         chosen = merges if names is None else named(names, merges, index)
-        return _marks([*kept_marks(merges), *(Mark(item.alias_id, item.entity_id, item) for item in chosen)])
+        return _marks([*kept_marks(merges), *(UndoneMerge(item.alias_id, item.entity_id, item) for item in chosen)])
 
     return _rebuilt(decide, index, settings, run, progress)
 
@@ -56,7 +56,7 @@ def redo(
 ) -> BuildReport:
     """Merge again what was taken back, all where no names are given; the rest is as for `undo`."""
 
-    def decide(merges: Sequence[Merge]) -> Marks:
+    def decide(merges: Sequence[Merge]) -> UndoneMerges:
         undone = [merge for merge in merges if merge.undone]
         chosen = undone if names is None else named(names, undone, index)
         again = {item.id for item in chosen}
@@ -66,7 +66,7 @@ def redo(
 
 
 def _rebuilt(
-    decide: Callable[[Sequence[Merge]], Marks],
+    decide: Callable[[Sequence[Merge]], UndoneMerges],
     index: Path,
     settings: Settings,
     run: Runner | None,
@@ -76,10 +76,10 @@ def _rebuilt(
         return held_documents(index, current, settings)
 
     current_version(index)  # before a folder is made for what is no index
-    return build_from(Source(read), index, settings, run, progress, decide=decide)
+    return build_from(BuildSource(read), index, settings, run, progress, decide=decide)
 
 
-def _marks(marks: Iterable[Mark]) -> Marks:
+def _marks(marks: Iterable[UndoneMerge]) -> UndoneMerges:
     return tuple(sorted({mark.row.id: mark for mark in marks}.values(), key=lambda mark: mark.row.id))
 
 

@@ -59,7 +59,7 @@ class Sentences:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class SentenceIndex:
     """Every sentence once, in document order, and the rows in which each entity and relation is mentioned."""
 
     spans: list[Span]
@@ -78,7 +78,9 @@ def sentences_of(documents: Sequence[Document], chunks: Sequence[Chunk], mention
     return Sentences(placed.spans, texts, n_tokens, weights, idf, quotable, placed.of_entity, placed.of_relation)
 
 
-def place_sentences(documents: Sequence[Document], chunks: Sequence[Chunk], mentions: Sequence[Mention]) -> Placed:
+def place_sentences(
+    documents: Sequence[Document], chunks: Sequence[Chunk], mentions: Sequence[Mention]
+) -> SentenceIndex:
     """Return where the sentences of all documents stand, and who is mentioned in which."""
     spans: list[Span] = []
     texts: list[str] = []
@@ -111,7 +113,7 @@ def place_sentences(documents: Sequence[Document], chunks: Sequence[Chunk], ment
             of_entity[mention.entity_id].add(row)
         elif mention.relation_id is not None:
             of_relation[mention.relation_id].add(row)
-    return Placed(spans, texts, _sorted(of_entity), _sorted(of_relation))
+    return SentenceIndex(spans, texts, _sorted(of_entity), _sorted(of_relation))
 
 
 def _sorted(rows: dict[str, set[int]]) -> dict[str, Rows]:

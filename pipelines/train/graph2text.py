@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.evaluation.metrics import rouge_l
-from conspectus.pipelines.train.pairs import Pair, divided
+from conspectus.pipelines.train.pairs import TrainingPair, divided
 from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
 from conspectus.prompts.embedding.local import offline
 from conspectus.query.methods.fasttog.text import MOST_READ, MOST_TOKENS, T5Writer, linearised, read_model
@@ -27,7 +27,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Graph2TextPlan:
     """How to train."""
 
     learning_rate: float = 1e-5
@@ -55,7 +55,7 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class Graph2TextEpoch:
     """One pass over the pairs."""
 
     number: int
@@ -66,14 +66,14 @@ class Epoch:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class Graph2TextTraining:
     """What training came to. `before` is the starting model, `written` the text of people, by the same measures.
 
     `by_size` has the quality of the kept model's texts for lists of 1, 2, 3-4, 5-8 and more triples.
     """
 
     best: int
-    epochs: tuple[Epoch, ...]
+    epochs: tuple[Graph2TextEpoch, ...]
     n_training: int
     n_validation: int
     before: Quality
@@ -82,7 +82,9 @@ class Trained:
     by_size: tuple[tuple[str, Quality], ...]
 
 
-def train_graph2text(pairs: Sequence[Pair], model: Path, out: Path, plan: Plan, tell: Tell) -> Trained:
+def train_graph2text(
+    pairs: Sequence[TrainingPair], model: Path, out: Path, plan: Graph2TextPlan, tell: Tell
+) -> Graph2TextTraining:
     """Train, keep the best epoch in `out` (safetensors, the tokenizer, and the report), and return the report.
 
     The same pairs, model, plan and machine give the same model. MissingPart where the folder of the starting model
@@ -92,14 +94,14 @@ def train_graph2text(pairs: Sequence[Pair], model: Path, out: Path, plan: Plan, 
     run = _Run(model, plan)
     before = quality(held_out, run.write(held_out))
     tell(f"{len(learn)} pairs to learn from, {len(held_out)} to validate with; ROUGE-1 {before.rouge1:.3f} before")
-    epochs: list[Epoch] = []
+    epochs: list[Graph2TextEpoch] = []
     best: list[str] = []
     for number in range(1, plan.epochs + 1):
         began = time.perf_counter()
         loss = run.learn(learn, number)
         texts = run.write(held_out)
         reached = quality(held_out, texts).rouge1
-        epochs.append(Epoch(number, loss, run.loss(held_out), reached, time.perf_counter() - began))
+        epochs.append(Graph2TextEpoch(number, loss, run.loss(held_out), reached, time.perf_counter() - began))
         tell(
             f"epoch {number}: training loss {loss:.4f}, validation loss {epochs[-1].validation_loss:.4f}, "
             f"ROUGE-1 {reached:.4f}"
@@ -108,7 +110,7 @@ def train_graph2text(pairs: Sequence[Pair], model: Path, out: Path, plan: Plan, 
             best = texts
             run.save(out)
     kept = max(epochs, key=lambda epoch: (epoch.rouge1, epoch.number))
-    report = Trained(
+    report = Graph2TextTraining(
         kept.number,
         tuple(epochs),
         len(learn),
@@ -122,7 +124,7 @@ def train_graph2text(pairs: Sequence[Pair], model: Path, out: Path, plan: Plan, 
     return report
 
 
-def quality(pairs: Sequence[Pair], texts: Sequence[str]) -> Quality:
+def quality(pairs: Sequence[TrainingPair], texts: Sequence[str]) -> Quality:
     """Return what texts made of the triples of pairs are worth."""
     both = list(zip(pairs, texts, strict=True))
 
@@ -140,7 +142,7 @@ def quality(pairs: Sequence[Pair], texts: Sequence[str]) -> Quality:
     )
 
 
-def _by_size(pairs: Sequence[Pair], texts: Sequence[str]) -> tuple[tuple[str, Quality], ...]:
+def _by_size(pairs: Sequence[TrainingPair], texts: Sequence[str]) -> tuple[tuple[str, Quality], ...]:
     found = []
     for least, most in ((1, 1), (2, 2), (3, 4), (5, 8), (9, 10**6)):
         places = [place for place, pair in enumerate(pairs) if least <= len(pair.triples) <= most]
@@ -153,7 +155,7 @@ def _by_size(pairs: Sequence[Pair], texts: Sequence[str]) -> tuple[tuple[str, Qu
 class _Run:
     """A model while it is trained."""
 
-    def __init__(self, folder: Path, plan: Plan) -> None:
+    def __init__(self, folder: Path, plan: Graph2TextPlan) -> None:
         import torch
 
         torch.manual_seed(plan.seed)
@@ -163,7 +165,7 @@ class _Run:
         self._model.to(self._device)
         self._steps = torch.optim.AdamW(self._model.parameters(), lr=plan.learning_rate)
 
-    def learn(self, pairs: Sequence[Pair], epoch: int) -> float:
+    def learn(self, pairs: Sequence[TrainingPair], epoch: int) -> float:
         """Pass over the pairs once, in an order drawn for the epoch; return the mean loss."""
         order = list(pairs)
         random.Random(self._plan.seed * 1000 + epoch).shuffle(order)  # noqa: S311
@@ -177,7 +179,7 @@ class _Run:
             losses.append(float(loss.detach()))
         return fsum(losses) / len(losses)
 
-    def loss(self, pairs: Sequence[Pair]) -> float:
+    def loss(self, pairs: Sequence[TrainingPair]) -> float:
         """Return the mean loss over batches, without learning."""
         import torch
 
@@ -190,7 +192,7 @@ class _Run:
             ]
         return fsum(losses) / len(losses)
 
-    def write(self, pairs: Sequence[Pair]) -> list[str]:
+    def write(self, pairs: Sequence[TrainingPair]) -> list[str]:
         """Return what the model now says of the triples of pairs, as `T5Writer` would."""
         self._model.eval()
         return T5Writer(self._tokenizer, self._model).write([pair.triples for pair in pairs])
@@ -205,7 +207,7 @@ class _Run:
         shutil.rmtree(out, ignore_errors=True)
         beside.rename(out)
 
-    def _batch(self, pairs: Sequence[Pair]) -> dict[str, Any]:
+    def _batch(self, pairs: Sequence[TrainingPair]) -> dict[str, Any]:
         given = self._tokenizer(
             [linearised(pair.triples) for pair in pairs],
             padding=True,

@@ -11,20 +11,20 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TrainingPair:
     """Triples, and a text that says them."""
 
     triples: tuple[Triple, ...]
     text: str
 
 
-class _Line(BaseModel):
+class _PairLine(BaseModel):
     model_config = ConfigDict(extra="ignore")
     text: str = Field(min_length=1)
     triples: list[tuple[str, str, str]] = Field(min_length=1)
 
 
-def read_pairs(path: Path) -> list[Pair]:
+def read_pairs(path: Path) -> list[TrainingPair]:
     """Return the pairs of a file of JSON lines, `{"text": ..., "triples": [[s, p, o], ...]}`, or of all in a folder.
 
     InputError names the file, the line and what is wrong with it.
@@ -36,7 +36,7 @@ def read_pairs(path: Path) -> list[Pair]:
     return pairs
 
 
-def _read(file: Path) -> list[Pair]:
+def _read(file: Path) -> list[TrainingPair]:
     try:
         lines = file.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -46,21 +46,23 @@ def _read(file: Path) -> list[Pair]:
         if not line.strip():
             continue
         try:
-            made = _Line.model_validate_json(line)
+            made = _PairLine.model_validate_json(line)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, first["loc"]))
             raise InputError(f"{file}, line {number}: {where + ': ' if where else ''}{first['msg']}") from error
-        found.append(Pair(tuple(made.triples), " ".join(made.text.split())))
+        found.append(TrainingPair(tuple(made.triples), " ".join(made.text.split())))
     return found
 
 
-def divided(pairs: Sequence[Pair], validation: float, seed: int) -> tuple[list[Pair], list[Pair]]:
+def divided(
+    pairs: Sequence[TrainingPair], validation: float, seed: int
+) -> tuple[list[TrainingPair], list[TrainingPair]]:
     """Return pairs to learn from and pairs to validate with, drawn by the seed; at least one of each.
 
     Pairs of the same triples stay together: a text that was learned is no test.
     """
-    groups: dict[tuple[Triple, ...], list[Pair]] = {}
+    groups: dict[tuple[Triple, ...], list[TrainingPair]] = {}
     for pair in pairs:
         groups.setdefault(pair.triples, []).append(pair)
     if len(groups) < 2:

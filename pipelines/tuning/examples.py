@@ -22,7 +22,7 @@ _STRENGTHS = (1, 10)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ExampleDraft:
     """What came of one text: the records of an example (none where it came to nothing).
 
     `thrown_away` says why replies were; `left_out` counts records of the kept reply that break the rules.
@@ -38,7 +38,7 @@ Checked = Callable[[Records], Records]
 """Gives the records that an example may have."""
 
 
-async def make_example(model: LanguageModel, text: str, prompt: str, checked: Checked) -> Made:
+async def make_example(model: LanguageModel, text: str, prompt: str, checked: Checked) -> ExampleDraft:
     """Return the example that a model writes on a text; after a reply that cannot be one it is asked once more.
 
     Only BudgetReached is raised.
@@ -49,18 +49,18 @@ async def make_example(model: LanguageModel, text: str, prompt: str, checked: Ch
         try:
             reply = await model.complete(Request(messages, STEP))
         except ModelError as error:
-            return Made(text, None, (*thrown_away, str(error)))
+            return ExampleDraft(text, None, (*thrown_away, str(error)))
         read = read_records(reply.text, cut_off=reply.finish == "length")
         kept = checked(read)
         reason = _unusable(read, kept)
         if not reason:
-            return Made(text, kept, tuple(thrown_away), _size(read) - _size(kept))
+            return ExampleDraft(text, kept, tuple(thrown_away), _size(read) - _size(kept))
         thrown_away.append(reason)
         again = Message("user", render("index/tune_again", reason=reason))
         # Many servers refuse a conversation in which the model said nothing.
         said = (Message("assistant", reply.text),) if reply.text.strip() else ()
         messages = (messages[0], *said, again)
-    return Made(text, None, tuple(thrown_away))
+    return ExampleDraft(text, None, tuple(thrown_away))
 
 
 def _unusable(read: Records, kept: Records) -> str:
@@ -114,7 +114,7 @@ def claims_in(text: str) -> Checked:
     return checked
 
 
-def written(made: Sequence[Made], types: Sequence[str]) -> str:
+def written(made: Sequence[ExampleDraft], types: Sequence[str]) -> str:
     """Return the examples of entities and relationships as prompts hold them."""
     listed = ", ".join(types)
     return "\n\n".join(
@@ -129,7 +129,7 @@ def written(made: Sequence[Made], types: Sequence[str]) -> str:
     )
 
 
-def written_claims(made: Sequence[Made]) -> str:
+def written_claims(made: Sequence[ExampleDraft]) -> str:
     """Return the examples of claims as prompts hold them."""
     return "\n\n".join(
         render("index/tuned_claims_example", number=str(number), text=text, records=write_records(records))
@@ -142,14 +142,14 @@ def can_be_shown(text: str) -> bool:
     return "<|" not in text and "|>" not in text
 
 
-async def counted(work: Awaitable[Made], tell: Callable[[], None]) -> Made:
+async def counted(work: Awaitable[ExampleDraft], tell: Callable[[], None]) -> ExampleDraft:
     """Return what the work gives, and tell that it is done."""
     made = await work
     tell()
     return made
 
 
-def _kept(made: Sequence[Made]) -> list[tuple[str, Records]]:
+def _kept(made: Sequence[ExampleDraft]) -> list[tuple[str, Records]]:
     return [(example.text, example.records) for example in made if example.records is not None]
 
 

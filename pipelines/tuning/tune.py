@@ -17,7 +17,7 @@ from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.pipelines.tuning.examples import (
     STEP,
-    Made,
+    ExampleDraft,
     can_be_shown,
     claims_in,
     counted,
@@ -224,7 +224,7 @@ class _Examples:
     language: str
     claim_description: str
 
-    async def elements(self, text: str) -> Made:
+    async def elements(self, text: str) -> ExampleDraft:
         prompt = render(
             "index/tune_example",
             persona=self.persona,
@@ -235,7 +235,7 @@ class _Examples:
         )
         return await make_example(self.model, text, prompt, elements_in(text, self.types))
 
-    async def claims(self, text: str) -> Made:
+    async def claims(self, text: str) -> ExampleDraft:
         prompt = render(
             "index/tune_claims_example",
             persona=self.persona,

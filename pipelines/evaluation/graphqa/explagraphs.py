@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from conspectus.pipelines.evaluation.graphqa.questions import (
-    Found,
+    CutQuestion,
     GraphQa,
     GraphQuestion,
     Row,
@@ -64,7 +64,7 @@ def _rows(file: Path) -> Iterator[Row]:
             yield failure(f"{file}:{number}", str(error))
 
 
-def _question(id_: str, fields: Sequence[str]) -> Found:
+def _question(id_: str, fields: Sequence[str]) -> CutQuestion:
     """Return what a line says; ValueError where it is none."""
     if len(fields) != 4:
         raise ValueError(f"{len(fields)} fields, not argument 1, argument 2, stance and graph")
@@ -73,7 +73,7 @@ def _question(id_: str, fields: Sequence[str]) -> Found:
         raise ValueError(f"the stance is {stance[:80]!r}, not `support` or `counter`")
     graph = _graph(told)
     question = f"Argument 1: {first}\nArgument 2: {second}\n{_ASKED}"
-    return Found(GraphQuestion(id_, graph, question, (stance,)), graph, (graph.nodes, graph.edges))
+    return CutQuestion(GraphQuestion(id_, graph, question, (stance,)), graph, (graph.nodes, graph.edges))
 
 
 def _graph(told: str) -> TextualGraph:

@@ -117,7 +117,7 @@ _MOST_LOST = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CutQuestion:
     """A question with its graph cut, the graph as it was, and what it has in common with others of its `group`."""
 
     question: GraphQuestion
@@ -130,7 +130,7 @@ class LeftOut:
     """A question without a graph or without an answer: sets have some, and nothing is wrong with them."""
 
 
-Row = Found | Failure | LeftOut
+Row = CutQuestion | Failure | LeftOut
 """What one row of a file comes to."""
 _Kept = tuple[Hashable, GraphQuestion]
 
@@ -174,7 +174,7 @@ def collected(
     for part in parts:
         found.append([])
         for row in part:
-            if isinstance(row, Found):
+            if isinstance(row, CutQuestion):
                 found[-1].append((row.group, row.question))
                 before.append(sizes.of(row.whole))
                 after.append(sizes.of(row.question.graph))

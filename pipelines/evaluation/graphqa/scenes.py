@@ -12,7 +12,7 @@ from typing import Any
 
 from conspectus.pipelines.evaluation.graphqa.questions import (
     Cut,
-    Found,
+    CutQuestion,
     GraphQa,
     GraphQuestion,
     LeftOut,
@@ -96,7 +96,7 @@ def _rows(files: SceneFiles, cut: Cut) -> Iterator[Row]:
             yield LeftOut()
         else:
             question = clean(asked.question)
-            yield Found(GraphQuestion(id_, cut(graph, question), question, (clean(asked.answer),)), graph, image)
+            yield CutQuestion(GraphQuestion(id_, cut(graph, question), question, (clean(asked.answer),)), graph, image)
 
 
 def _pooled(files: Sequence[Path]) -> dict[str, tuple[Path, Any]]:

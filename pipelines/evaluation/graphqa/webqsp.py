@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from conspectus.pipelines.evaluation.graphqa.questions import (
     Cut,
-    Found,
+    CutQuestion,
     GraphQa,
     GraphQuestion,
     LeftOut,
@@ -108,7 +108,7 @@ def _asked(id_: str, graph: TextualGraph, question: str, answers: Sequence[str],
     accepted = tuple(dict.fromkeys(answer for answer in answers if answer.strip()))
     if not (graph.edges and accepted):
         return LeftOut()
-    return Found(GraphQuestion(id_, cut(graph, question), question, accepted), graph, id_)
+    return CutQuestion(GraphQuestion(id_, cut(graph, question), question, accepted), graph, id_)
 
 
 def _neighbourhoods(graph: ImportedGraph) -> Callable[[Question], TextualGraph]:

@@ -31,7 +31,7 @@ class Aligned:
     prepended: str = ""
 
 
-class Text:
+class AlignedText:
     """A document's text, in which units are looked for."""
 
     def __init__(self, text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from conspectus.pipelines.build_report import IMPORT
-from conspectus.pipelines.exchange.graphrag.align import Aligned, Text, joined
+from conspectus.pipelines.exchange.graphrag.align import Aligned, AlignedText, joined
 from conspectus.pipelines.exchange.graphrag.schema import DocumentRow, Tables
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.storage.hashing import short_id
@@ -104,7 +104,7 @@ class _TextBuilder:
 
     def _align(self, document_id: str, places: Sequence[int]) -> None:
         document = self.documents[document_id]
-        spans = Text(document.text).align([self._unit_texts[place] for place in places])
+        spans = AlignedText(document.text).align([self._unit_texts[place] for place in places])
         for place, span in zip(places, spans, strict=True):
             self.unit_chunks[place] = self._chunk(document, span) if span else self._document_of_unit(document, place)
 

@@ -20,11 +20,11 @@ from conspectus.pipelines.exchange.graphrag.read import read_graphrag
 from conspectus.pipelines.exchange.graphrag.reports import Reference, imported_reports
 from conspectus.pipelines.exchange.graphrag.schema import MAKER, Tables
 from conspectus.pipelines.index import build_from
-from conspectus.pipelines.plan import Source
+from conspectus.pipelines.plan import BuildSource
 from conspectus.pipelines.runner import Progress, Ready, Runner, no_progress
 from conspectus.pipelines.steps.communities import Division
 from conspectus.pipelines.steps.extract.merge import Knowledge
-from conspectus.pipelines.steps.reports.prompt import Cited
+from conspectus.pipelines.steps.reports.prompt import CitedRecord
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.structured import Retried
@@ -82,7 +82,7 @@ def import_graphrag(
 
     without_model = settings.model_copy(update={"extraction": ExtractionSettings(method="nlp")})
     backend = GraphragBackend(output.tables, texts)
-    source = Source(documents, MAKER, output.digest, texts.chunks, backend, output.notes)
+    source = BuildSource(documents, MAKER, output.digest, texts.chunks, backend, output.notes)
     build = build_from(source, index, without_model, run, progress)
     n_read = {table.name: len(getattr(output.tables, table.name)) for table in fields(output.tables)}
     imported = [failure for failure in build.failures if failure.stage == IMPORT]
@@ -175,18 +175,18 @@ class GraphragBackend:
         ]
         return tuple(f"{count:,} {what}" for count, what in losses if count > 0)
 
-    def _places(self, extraction: Extraction, chunk_of: Mapping[str, Chunk]) -> dict[Reference, Cited]:
+    def _places(self, extraction: Extraction, chunk_of: Mapping[str, Chunk]) -> dict[Reference, CitedRecord]:
         """Return the places in the documents that the references of reports stand for."""
         mentions_of_row: dict[str, list[Mention]] = {}
         for mention in extraction.knowledge.mentions:
             mentions_of_row.setdefault(mention.entity_id or mention.relation_id or "", []).append(mention)
         claim_of = {claim.id: claim for claim in extraction.claims}
-        places: dict[Reference, Cited] = {}
+        places: dict[Reference, CitedRecord] = {}
 
         def add(kind: str, number: int | None, stated: Sequence[Mention | Claim]) -> None:
             if number is not None and stated:
                 spans = tuple(span_in(chunk_of[place.chunk_id], place.start, place.end) for place in stated)
-                places.setdefault((kind, number), Cited(spans, is_name=kind == "entities"))
+                places.setdefault((kind, number), CitedRecord(spans, is_name=kind == "entities"))
 
         for entity, entity_id in zip(self.tables.entities, self._rows.entity_ids, strict=True):
             add("entities", entity.human_readable_id, mentions_of_row.get(entity_id, ()))
@@ -197,5 +197,5 @@ class GraphragBackend:
         for unit, chunk_id in zip(self.tables.text_units, self.texts.unit_chunks, strict=True):
             if unit.human_readable_id is not None and chunk_id is not None:
                 spans = (span_in(chunk_of[chunk_id]),)
-                places.setdefault(("sources", unit.human_readable_id), Cited(spans, is_name=False))
+                places.setdefault(("sources", unit.human_readable_id), CitedRecord(spans, is_name=False))
         return places

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from conspectus.pipelines.build_report import IMPORT
-from conspectus.pipelines.exchange.graphrag.align import Text
+from conspectus.pipelines.exchange.graphrag.align import AlignedText
 from conspectus.pipelines.exchange.graphrag.schema import ReportRow
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.steps.reports.cite import places_of
-from conspectus.pipelines.steps.reports.prompt import Cited
+from conspectus.pipelines.steps.reports.prompt import CitedRecord
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Community, Failure, Finding, Report, Span
 from conspectus.storage.tables import sorted_by_id
@@ -32,7 +32,7 @@ _KINDS = ("entities", "relationships", "claims", "sources")
 def imported_reports(
     rows: Sequence[ReportRow],
     communities: Mapping[int, Community],
-    places: Mapping[Reference, Cited],
+    places: Mapping[Reference, CitedRecord],
     chunks: Mapping[str, Chunk],
 ) -> tuple[list[Report], list[Failure], int]:
     """Return the reports sorted by id, the rows that were left out, and the number of references to missing rows.
@@ -69,7 +69,7 @@ def imported_reports(
 
 
 def _report(
-    row: ReportRow, community: Community, places: Mapping[Reference, Cited], chunks: Mapping[str, Chunk]
+    row: ReportRow, community: Community, places: Mapping[Reference, CitedRecord], chunks: Mapping[str, Chunk]
 ) -> tuple[Report, list[Reference]]:
     """Return the report of a row, and its references that stand for nothing."""
     findings: list[Finding] = []
@@ -125,7 +125,7 @@ def without_references(text: str) -> str:
     return _REFERENCES.sub("", text).strip()
 
 
-def _quoted(explanation: str, sources: Sequence[Cited], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
+def _quoted(explanation: str, sources: Sequence[CitedRecord], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
     """Return the words of a source that a finding consists of, nothing if it is worded differently."""
     for chunk in (chunks[span.chunk_id] for source in sources for span in source.spans):
         quote = _searchable(chunk.text).align([explanation])[0]
@@ -135,6 +135,6 @@ def _quoted(explanation: str, sources: Sequence[Cited], chunks: Mapping[str, Chu
 
 
 @lru_cache(maxsize=64)
-def _searchable(text: str) -> Text:
+def _searchable(text: str) -> AlignedText:
     """Return the text of a source; the findings of a report cite the same sources again and again."""
-    return Text(text)
+    return AlignedText(text)

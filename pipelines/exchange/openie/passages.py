@@ -16,7 +16,7 @@ _ENDS_A_SENTENCE = (".", "!", "?", ":", ";", ",", "。", "！", "？", "؟", "�
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ExtractedPassage:
     """A passage, what was extracted from it, and its place in the file; `within` is the document that contains it."""
 
     item: str
@@ -29,7 +29,7 @@ class Passage:
 class OpenResults:
     """The passages of a file in file order, its failures, and the documents to index if the user names none."""
 
-    passages: list[Passage]
+    passages: list[ExtractedPassage]
     failures: list[Failure]
     documents: list[Document]
 
@@ -88,7 +88,7 @@ def match_passages(results: OpenResults, documents: Sequence[Document], chunks: 
     return MatchedExtractions(stated, failures)
 
 
-def _run(passage: Passage, text_of: Mapping[str, str], of_document: Mapping[str, list[Chunk]]) -> list[Chunk]:
+def _run(passage: ExtractedPassage, text_of: Mapping[str, str], of_document: Mapping[str, list[Chunk]]) -> list[Chunk]:
     """Return the chunks that a passage of a document overlaps, none if its document is not known."""
     text = passage.text.strip()
     start = text_of.get(passage.within, "").find(text)

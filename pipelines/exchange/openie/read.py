@@ -33,7 +33,7 @@ from conspectus.pipelines.exchange.kg.graphml import (
     predicate_of_keywords,
     unquoted,
 )
-from conspectus.pipelines.exchange.openie.passages import OpenResults, Passage, titled
+from conspectus.pipelines.exchange.openie.passages import ExtractedPassage, OpenResults, titled
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.steps.extract.llm import LOST_RECORD
 from conspectus.pipelines.steps.extract.openie import OpenExtraction, OpenTriple, usable
@@ -113,7 +113,7 @@ def read_results(file: Path) -> OpenResults | None:
     docs = found.get("docs") if isinstance(found, dict) else None
     if not isinstance(docs, list):
         return None
-    passages: list[Passage] = []
+    passages: list[ExtractedPassage] = []
     failures: list[Failure] = []
     for number, row in enumerate(docs):
         item = f"{file.name}#{number}"
@@ -123,7 +123,7 @@ def read_results(file: Path) -> OpenResults | None:
             failures.append(Failure(EXTRACT, item, "not a passage with its extraction", str(error)))
             continue
         extraction, wrong = usable(entities, triples)
-        passages.append(Passage(item, text, extraction))
+        passages.append(ExtractedPassage(item, text, extraction))
         failures.extend(Failure(EXTRACT, item, LOST_RECORD, one) for one in wrong)
     return OpenResults(passages, failures, _documents(passages, file))
 
@@ -147,7 +147,7 @@ def read_passages(file: Path) -> list[Document]:
     return results.documents
 
 
-def _documents(passages: Sequence[Passage], file: Path) -> list[Document]:
+def _documents(passages: Sequence[ExtractedPassage], file: Path) -> list[Document]:
     """Return the distinct passages as documents, sorted by id; a first line that looks like a title is the title."""
     made: dict[str, Document] = {}
     for passage in passages:
@@ -177,7 +177,7 @@ def read_lightrag(file: Path) -> OpenResults:
     full = _store(file.with_name(DOCUMENTS)) or {}
     texts = {id_: clean(row["content"]) for id_, row in full.items() if isinstance(row.get("content"), str)}
     found, failures = _stated(graph, chunks, file)
-    passages: list[Passage] = []
+    passages: list[ExtractedPassage] = []
     documents: dict[str, Document] = {}
     for id_, row in chunks.items():
         content = row.get("content")
@@ -189,7 +189,7 @@ def read_lightrag(file: Path) -> OpenResults:
         name = within or id_
         if name not in documents:
             documents[name] = _document(name, texts[within] if within else text, row)
-        passages.append(Passage(f"{CHUNKS}#{id_}", text, found.get(id_, OpenExtraction()), name))
+        passages.append(ExtractedPassage(f"{CHUNKS}#{id_}", text, found.get(id_, OpenExtraction()), name))
     return OpenResults(passages, failures, [documents[name] for name in sorted(documents)])
 
 

@@ -41,7 +41,7 @@ _PROPERTIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class PartRelationship:
     """A relationship of a part: the last word of its type, and the name of the target part."""
 
     kind: str
@@ -66,7 +66,7 @@ class Package:
         self._left -= member.file_size
         return parse_xml(read_member(self._archive, member, MAX_PART), name)
 
-    def relations(self, name: str) -> dict[str, Relation]:
+    def relations(self, name: str) -> dict[str, PartRelationship]:
         """Return the relationships of a part ("" for the package itself) within the package, by their ids."""
         folder, base = posixpath.split(name)
         root = self.part(posixpath.join(folder, "_rels", f"{base}.rels"))
@@ -75,7 +75,7 @@ class Package:
             target, id_ = node.get("Target"), node.get("Id")
             if local(node) == "Relationship" and target and id_ and node.get("TargetMode") != "External":
                 path = posixpath.normpath(posixpath.join("/", folder, unquote(target))).lstrip("/")
-                found[id_] = Relation((node.get("Type") or "").rpartition("/")[2], path)
+                found[id_] = PartRelationship((node.get("Type") or "").rpartition("/")[2], path)
         return found
 
     def main_part(self, expected: str) -> tuple[str, "_Element"]:

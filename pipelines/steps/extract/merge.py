@@ -45,7 +45,7 @@ def merge(
     return knowledge_of(sightings, list(statements(seen, annotations)))
 
 
-def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["Statement"]) -> Knowledge:
+def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["StatedTriple"]) -> Knowledge:
     """Return the entities that were seen, what is stated of those worth a node, and the mentions of both."""
     kept = _kept_keys(sightings, stated)
     relations, relation_mentions = _relations(stated, kept)
@@ -54,7 +54,7 @@ def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["Statement"]) -
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatedTriple:
     """A triple of one chunk between entity keys; [start, end) is its sentence, in document offsets.
 
     Where no sentence is known both are None, and `told` are the words of the triple.
@@ -81,7 +81,7 @@ class Statement:
         return (self.chunk.document_id if self.start is not None else self.chunk.id, self.start, self.end)
 
 
-def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[Statement]:
+def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[StatedTriple]:
     """Yield the triples of annotated chunks between what their phrases stand for."""
     for one, annotation in zip(seen, annotations, strict=True):
         for triple in annotation.triples:
@@ -90,10 +90,10 @@ def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]
                 yield statement
 
 
-def _statement(one: ChunkSightings, triple: Triple) -> Statement:
+def _statement(one: ChunkSightings, triple: Triple) -> StatedTriple:
     offset = one.chunk.start
     source, target = one.stands_for[triple.subject], one.stands_for[triple.object]
-    return Statement(
+    return StatedTriple(
         one.chunk,
         source,
         " ".join(triple.predicate.split()),
@@ -103,7 +103,7 @@ def _statement(one: ChunkSightings, triple: Triple) -> Statement:
     )
 
 
-def _kept_keys(sightings: Iterable[Sighting], stated: Iterable[Statement]) -> set[str]:
+def _kept_keys(sightings: Iterable[Sighting], stated: Iterable[StatedTriple]) -> set[str]:
     """Return the keys worth a node: all names, and noun phrases that a statement or a second place uses."""
     names: set[str] = set()
     places: defaultdict[str, set[tuple[str, int | None]]] = defaultdict(set)
@@ -168,8 +168,8 @@ def _ranked(votes: Counter[str]) -> list[tuple[str, int]]:
     return sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
 
 
-def _relations(stated: Iterable[Statement], kept: set[str]) -> tuple[list[Relation], list[Mention]]:
-    grouped: defaultdict[tuple[str, str, str], list[Statement]] = defaultdict(list)
+def _relations(stated: Iterable[StatedTriple], kept: set[str]) -> tuple[list[Relation], list[Mention]]:
+    grouped: defaultdict[tuple[str, str, str], list[StatedTriple]] = defaultdict(list)
     for item in stated:
         if item.source in kept and item.target in kept:
             grouped[item.source, entity_key(item.predicate), item.target].append(item)
@@ -184,7 +184,7 @@ def _relations(stated: Iterable[Statement], kept: set[str]) -> tuple[list[Relati
     return sorted_by_id(relations), list(mentions.values())
 
 
-def _relation(source: str, predicate: str, target: str, group: Sequence[Statement]) -> Relation:
+def _relation(source: str, predicate: str, target: str, group: Sequence[StatedTriple]) -> Relation:
     sentences = {instance.sentence for instance in group} - {""} or {instance.told for instance in group}
     shortest = min(sentences, key=lambda text: (len(text), text))
     return Relation(
@@ -198,7 +198,7 @@ def _relation(source: str, predicate: str, target: str, group: Sequence[Statemen
     )
 
 
-def _relation_mention(relation_id: str, each: Statement) -> Mention:
+def _relation_mention(relation_id: str, each: StatedTriple) -> Mention:
     id_ = mention_id(each.chunk.id, relation_id, each.start, each.end)
     match = "exact" if each.start is not None else "chunk"
     return Mention(id_, each.chunk.id, None, relation_id, each.start, each.end, match, each.sentence, "")

@@ -17,7 +17,7 @@ from conspectus.pipelines.build_report import EXTRACT
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.extract.find_names import Sighting, known_names, own_sightings, see, title_sightings
 from conspectus.pipelines.steps.extract.llm import LOST_RECORD, Loss, loss_of, of_each_text, raise_if_unanswered
-from conspectus.pipelines.steps.extract.merge import Knowledge, Statement, knowledge_of, statements
+from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, knowledge_of, statements
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
@@ -112,7 +112,7 @@ def merge_open(documents: Sequence[Document], found: Sequence[Annotated], settin
     known = known_names(documents, _names(found), settings)
     matcher = NameMatcher(known)
     sightings: list[Sighting] = []
-    stated: list[Statement] = []
+    stated: list[StatedTriple] = []
     for one in found:
         seen = see(one.chunk, one.annotation, matcher)
         sightings += seen.sightings
@@ -153,7 +153,7 @@ def _seen(one: Annotated, seen: Sequence[Sighting]) -> list[Sighting]:
     return own
 
 
-def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[Statement]:
+def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[StatedTriple]:
     """Yield the triples of a chunk, each with the sentence that names both ends, where one does."""
     if not one.extraction.triples:
         return
@@ -171,7 +171,7 @@ def _stated(one: Annotated, seen: Sequence[Sighting]) -> Iterator[Statement]:
         if both:
             span = _best(chunk, [sentences[place] for place in both], triple)
             start, end = chunk.start + span[0], chunk.start + span[1]
-        yield Statement(chunk, source, triple.predicate, target, start, end, triple.told)
+        yield StatedTriple(chunk, source, triple.predicate, target, start, end, triple.told)
 
 
 def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], triple: OpenTriple) -> tuple[int, int]:

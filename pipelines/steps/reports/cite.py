@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from conspectus.pipelines.steps.reports.prompt import Cited, in_text_order
+from conspectus.pipelines.steps.reports.prompt import CitedRecord, in_text_order
 from conspectus.storage.records import Chunk, Finding, Span
 from conspectus.storage.text.sentences import sentence_spans
 from pydantic import BaseModel, Field, field_validator
@@ -54,7 +54,7 @@ class Supported:
     unsupported: tuple[str, ...]
 
 
-def supported(answer: ReportAnswer, cited: Mapping[str, Cited], chunks: Mapping[str, Chunk]) -> Supported:
+def supported(answer: ReportAnswer, cited: Mapping[str, CitedRecord], chunks: Mapping[str, Chunk]) -> Supported:
     """Return the findings with the places that their records stand at, the best first.
 
     Of each record up to three places are taken: those in chunks that most of the other records of the finding stand
@@ -77,23 +77,23 @@ def supported(answer: ReportAnswer, cited: Mapping[str, Cited], chunks: Mapping[
     return Supported(tuple(findings), tuple(unknown), tuple(unsupported))
 
 
-def without_labels(text: str, cited: Mapping[str, Cited]) -> str:
+def without_labels(text: str, cited: Mapping[str, CitedRecord]) -> str:
     """Return the text on one line and without the record numbers [E1, R2] in it: they mean nothing outside a prompt."""
     shown = _LABELS.sub(lambda group: "" if _all_known(group, cited) else group[0], text)
     return " ".join(shown.split())
 
 
-def _labels_in(text: str, cited: Mapping[str, Cited]) -> list[str]:
+def _labels_in(text: str, cited: Mapping[str, CitedRecord]) -> list[str]:
     groups = [group for group in _LABELS.finditer(text) if _all_known(group, cited)]
     return [label for group in groups for label in _LABEL.findall(group[1])]
 
 
-def _all_known(group: re.Match[str], cited: Mapping[str, Cited]) -> bool:
+def _all_known(group: re.Match[str], cited: Mapping[str, CitedRecord]) -> bool:
     """Return whether these are all records: (E300) may be a word of the documents."""
     return all(label in cited for label in _LABEL.findall(group[1]))
 
 
-def places_of(records: Sequence[Cited], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
+def places_of(records: Sequence[CitedRecord], chunks: Mapping[str, Chunk]) -> tuple[Span, ...]:
     """Return the places that a finding which rests on these records cites, the best first (see `supported`)."""
     shared = Counter(chunk_id for record in records for chunk_id in {span.chunk_id for span in record.spans})
 

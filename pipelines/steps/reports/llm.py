@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from conspectus.pipelines.steps.reports.cite import ReportAnswer, Supported, supported, without_labels
 from conspectus.pipelines.steps.reports.prompt import (
-    Cited,
+    CitedRecord,
     Element,
     Elements,
     finding_text,
@@ -148,7 +148,7 @@ class _Writing:
                     break
         return packed(reports, left, most)
 
-    async def _answer(self, community: Community, records: str, cited: Mapping[str, Cited]) -> _Answered:
+    async def _answer(self, community: Community, records: str, cited: Mapping[str, CitedRecord]) -> _Answered:
         prompt = render(
             "index/report",
             persona=self._persona,

@@ -20,7 +20,7 @@ Kind = Literal["S", "E", "R", "C"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """A finding of a report that stands for a part of a community; it has a number below the report's."""
 
     text: str
@@ -40,7 +40,7 @@ class Element:
     text: str
     about: tuple[str, ...]
     spans: tuple[Span, ...]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[ReportPart, ...] = ()
     n_tokens: int = 0
 
 
@@ -149,7 +149,7 @@ class Elements:
 def report_element(report: Report) -> Element:
     """Return a report as the record that stands for the elements of its community."""
     head = f"{_line(report.title)}: {_line(report.summary)}"
-    parts = tuple(Part(finding_text(finding), finding.citations) for finding in report.findings)
+    parts = tuple(ReportPart(finding_text(finding), finding.citations) for finding in report.findings)
     spans = tuple(dict.fromkeys(span for finding in report.findings for span in finding.citations))
     tokens = sum(count_each([head, *(part.text for part in parts)]))
     return Element("S", (_line(report.title),), head, (), spans, parts, tokens)
@@ -218,7 +218,7 @@ _SECTIONS: tuple[Literal["S", "E", "R", "C"], ...] = ("S", "E", "R", "C")
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CitedRecord:
     """What a record's number stands for; `is_name`: its places say no more than that the entity is named there."""
 
     spans: tuple[Span, ...]
@@ -278,13 +278,13 @@ def _until_full(elements: Iterable[Element], room: int, most: int) -> list[Eleme
     return taken
 
 
-def listed(elements: Iterable[Element]) -> tuple[str, dict[str, Cited]]:
+def listed(elements: Iterable[Element]) -> tuple[str, dict[str, CitedRecord]]:
     """Return the records as text, by kind and name, and what each number in it stands for."""
     sections: defaultdict[str, list[Element]] = defaultdict(list)
     for element in elements:
         sections[element.kind].append(element)
     lines: list[str] = []
-    cited: dict[str, Cited] = {}
+    cited: dict[str, CitedRecord] = {}
     for kind in _SECTIONS:
         in_name_order = sorted(sections[kind], key=lambda element: (element.order, element.text))
         for number, item in enumerate(in_name_order, 1):
@@ -292,12 +292,12 @@ def listed(elements: Iterable[Element]) -> tuple[str, dict[str, Cited]]:
     return "\n".join(lines), cited
 
 
-def _list(element: Element, label: str, lines: list[str], cited: dict[str, Cited]) -> None:
+def _list(element: Element, label: str, lines: list[str], cited: dict[str, CitedRecord]) -> None:
     lines.append(f"[{label}] {element.text}")
-    cited[label] = Cited(element.spans, element.kind == "E")
+    cited[label] = CitedRecord(element.spans, element.kind == "E")
     for number, part in enumerate(element.parts, 1):
         lines.append(f"[{label}.{number}] {part.text}")
-        cited[f"{label}.{number}"] = Cited(part.spans, False)
+        cited[f"{label}.{number}"] = CitedRecord(part.spans, False)
 
 
 def largest_first(parts: Mapping[str, Sequence[Element]], most: int) -> list[str]:

@@ -12,7 +12,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SoftPromptPlan:
     """Numbers of the training; defaults are G-Retriever's (He et al. 2024, appendix B.1).
 
     The step of AdamW rises for `warm_up` epochs and falls to 0 in half a cosine; training stops `patience` epochs after
@@ -30,7 +30,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Epoch:
+class SoftPromptEpoch:
     """One pass over the questions."""
 
     number: int
@@ -49,7 +49,7 @@ class SeedRun:
 
     seed: int
     best: int
-    epochs: tuple[Epoch, ...]
+    epochs: tuple[SoftPromptEpoch, ...]
     score: float
     lenient: float
     shuffled: float
@@ -63,7 +63,7 @@ class SeedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class SoftPromptTraining:
     """What training came to over all seeds; `kept` is the seed whose validation loss is least.
 
     `majority` is what the commonest answer of the training part scores on the questions held back. `deviation` is the
@@ -92,7 +92,7 @@ class Trained:
     runs: tuple[SeedRun, ...]
 
 
-def step_size(plan: Plan, done: float) -> float:
+def step_size(plan: SoftPromptPlan, done: float) -> float:
     """Return AdamW's step when `done` epochs are through: up in a line, down in half a cosine.
 
     >>> plan = Plan(learning_rate=1.0, warm_up=1, epochs=5)
@@ -105,12 +105,12 @@ def step_size(plan: Plan, done: float) -> float:
     return plan.learning_rate * (1 + cos(pi * min((done - plan.warm_up) / rest, 1.0))) / 2 if rest > 0 else 0.0
 
 
-def best_epoch(epochs: tuple[Epoch, ...] | list[Epoch]) -> Epoch:
+def best_epoch(epochs: tuple[SoftPromptEpoch, ...] | list[SoftPromptEpoch]) -> SoftPromptEpoch:
     """Return the epoch of the least validation loss, the first of several."""
     return min(epochs, key=lambda epoch: (epoch.validation_loss, epoch.number))
 
 
-def is_over(plan: Plan, epochs: list[Epoch]) -> bool:
+def is_over(plan: SoftPromptPlan, epochs: list[SoftPromptEpoch]) -> bool:
     """Whether training ends after these epochs."""
     return bool(epochs) and (len(epochs) >= plan.epochs or len(epochs) - best_epoch(epochs).number >= plan.patience)
 

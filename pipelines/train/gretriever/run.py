@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, GraphQuestion
-from conspectus.pipelines.train.gretriever.plan import Epoch, Plan, SeedRun, Tell, best_epoch, is_over, mean, step_size
+from conspectus.pipelines.train.gretriever.plan import (
+    SeedRun,
+    SoftPromptEpoch,
+    SoftPromptPlan,
+    Tell,
+    best_epoch,
+    is_over,
+    mean,
+    step_size,
+)
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, read_learned, write_learned
 from conspectus.query.methods.gretriever.soft.graph_encoder import Encode, encoded
 from conspectus.query.methods.gretriever.soft.prompt import SoftInput, SoftPrompt
@@ -33,7 +42,9 @@ def write_json(file: Path, value: Any) -> None:  # noqa: ANN401  (anything that 
     beside.replace(file)
 
 
-def write_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer", epochs: list[Epoch]) -> None:
+def write_state(
+    file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer", epochs: list[SoftPromptEpoch]
+) -> None:
     """Write where a training stands, in the place of what is there."""
     import torch
     from safetensors.torch import save_file
@@ -50,14 +61,14 @@ def write_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer"
     beside.replace(file)
 
 
-def read_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer") -> list[Epoch]:
+def read_state(file: Path, prompt: "SoftPrompt", steps: "torch.optim.Optimizer") -> list[SoftPromptEpoch]:
     """Put a training back to where it stood, and return its epochs so far; InputError where the file is not of it."""
     import torch
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(file, framework="pt") as opened:
-            epochs = TypeAdapter(list[Epoch]).validate_json(opened.metadata()["epochs"])
+            epochs = TypeAdapter(list[SoftPromptEpoch]).validate_json(opened.metadata()["epochs"])
             held: dict[str, Any] = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118
         with torch.no_grad():
             for name, value in prompt.learned().items():
@@ -86,7 +97,7 @@ class SeedTraining:
 
     data: GraphQa
     encode: Encode
-    plan: Plan
+    plan: SoftPromptPlan
     seed: int
     folder: Path
     tell: Tell
@@ -116,7 +127,7 @@ class SeedTraining:
         self.tell(f"seed {self.seed}: epoch {kept.number} of {len(epochs)}{early} kept, {self.data.metric} {score:.4f}")
         return SeedRun(self.seed, kept.number, tuple(epochs), score, lenient, shuffled, learned, frozen)
 
-    def _learn(self, prompt: SoftPrompt) -> list[Epoch]:
+    def _learn(self, prompt: SoftPrompt) -> list[SoftPromptEpoch]:
         plan, state = self.plan, self.folder / STATE
         steps = torch.optim.AdamW(
             list(prompt.learned().values()), lr=plan.learning_rate, weight_decay=plan.weight_decay
@@ -132,7 +143,7 @@ class SeedTraining:
                     f"the loss of epoch {number} is {learning}, that of validation {validation}: "
                     f"train_gretriever.learning_rate {plan.learning_rate:g} is too large here"
                 )
-            epochs.append(Epoch(number, learning, validation, time.perf_counter() - began))
+            epochs.append(SoftPromptEpoch(number, learning, validation, time.perf_counter() - began))
             if best_epoch(epochs).number == number:
                 write_learned(prompt, self.folder / LEARNED)
             write_state(state, prompt, steps, epochs)

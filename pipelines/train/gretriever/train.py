@@ -12,7 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, read_graphqa, whole
-from conspectus.pipelines.train.gretriever.plan import Plan, SeedRun, Tell, Trained, deviation, mean
+from conspectus.pipelines.train.gretriever.plan import (
+    SeedRun,
+    SoftPromptPlan,
+    SoftPromptTraining,
+    Tell,
+    deviation,
+    mean,
+)
 from conspectus.pipelines.train.gretriever.run import STATE, write_json
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, SoftShape, as_rows
@@ -31,7 +38,7 @@ BEGUN = "training.json"
 _MOST_NAMED = 3
 
 
-def begin(out: Path, made: Made, plan: Plan, data: GraphQa) -> None:
+def begin(out: Path, made: Made, plan: SoftPromptPlan, data: GraphQa) -> None:
     """Write down what is trained in a folder; UsageError names what was otherwise where another training is there."""
     questions = digest(
         *(
@@ -83,7 +90,7 @@ _RUN = "run.json"
 _MOST_TOLD = 20
 
 
-def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, tell: Tell) -> Trained:
+def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, tell: Tell) -> SoftPromptTraining:
     """Train on the questions of a suite over a model, by the settings; see `train_gretriever`.
 
     InputError where the suite is no set of questions about graphs.
@@ -128,9 +135,9 @@ def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:
     )
 
 
-def plan_of(chosen: TrainGRetrieverSettings) -> Plan:
+def plan_of(chosen: TrainGRetrieverSettings) -> SoftPromptPlan:
     """Return the plan that the settings name."""
-    return Plan(
+    return SoftPromptPlan(
         learning_rate=chosen.learning_rate,
         weight_decay=_WEIGHT_DECAY,
         warm_up=chosen.warm_up,
@@ -147,10 +154,10 @@ def train_gretriever(
     encodings: RememberedEncodings,
     open_model: Callable[[], FrozenModel],
     shape: SoftShape,
-    plan: Plan,
+    plan: SoftPromptPlan,
     out: Path,
     tell: Tell,
-) -> Trained:
+) -> SoftPromptTraining:
     """Train with every seed, keep in `out` the one of the least validation loss, and return the report.
 
     `open_model` loads the frozen model, for each seed anew. MissingPart where the extra is not installed, UsageError
@@ -195,7 +202,7 @@ def _seed(
     encodings: RememberedEncodings,
     model: FrozenModel,
     shape: SoftShape,
-    plan: Plan,
+    plan: SoftPromptPlan,
     seed: int,
     folder: Path,
     tell: Tell,
@@ -214,10 +221,10 @@ def _seed(
     return run
 
 
-def _report(data: GraphQa, runs: list[SeedRun], kept: SeedRun) -> Trained:
+def _report(data: GraphQa, runs: list[SeedRun], kept: SeedRun) -> SoftPromptTraining:
     commonest = Counter(data.target(item) for item in data.training).most_common(1)[0][0]
     scores = [run.score for run in runs]
-    return Trained(
+    return SoftPromptTraining(
         metric=data.metric,
         n_training=len(data.training),
         n_validation=len(data.validation),

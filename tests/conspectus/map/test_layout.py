@@ -3,7 +3,7 @@ from math import hypot
 import pytest
 from conspectus.storage.records import Community, Entity, Relation
 
-from conspectus.map.layout import Layout, laid_out
+from conspectus.map.layout import MapLayout, laid_out
 from conspectus.map.packing import Circle
 from conspectus.map.tree import Tree, tree_of
 from tests.conspectus.map.samples import community, entity, large_index
@@ -18,21 +18,21 @@ def apart(one: Circle, other: Circle) -> bool:
 
 
 @pytest.fixture(scope="module")
-def large() -> tuple[Tree, Layout]:
+def large() -> tuple[Tree, MapLayout]:
     index = large_index(1500)
     tree = tree_of(index.rows(Community), index.rows(Entity), set(), whole=True)
     row = {each.id: at for at, each in enumerate(tree.entities)}
     return tree, laid_out(tree, [(row[each.source_id], row[each.target_id]) for each in index.rows(Relation)])
 
 
-def test_everything_lies_in_what_it_belongs_to(large: tuple[Tree, Layout]) -> None:
+def test_everything_lies_in_what_it_belongs_to(large: tuple[Tree, MapLayout]) -> None:
     tree, layout = large
     for row, each in enumerate(tree.regions):
         assert inside(layout.regions[row], layout.regions[each.parent] if each.parent >= 0 else layout.around)
         assert all(inside(layout.entities[at], layout.regions[row]) for at in range(each.first, each.last))
 
 
-def test_nothing_lies_on_its_neighbour(large: tuple[Tree, Layout]) -> None:
+def test_nothing_lies_on_its_neighbour(large: tuple[Tree, MapLayout]) -> None:
     tree, layout = large
     for row, below in enumerate(tree.children()):
         own = range(tree.regions[row].first, tree.regions[row].own) if row < len(tree.regions) else ()
@@ -40,12 +40,12 @@ def test_nothing_lies_on_its_neighbour(large: tuple[Tree, Layout]) -> None:
         assert all(apart(one, other) for at, one in enumerate(siblings) for other in siblings[:at])
 
 
-def test_the_area_of_an_entity_grows_with_its_degree(large: tuple[Tree, Layout]) -> None:
+def test_the_area_of_an_entity_grows_with_its_degree(large: tuple[Tree, MapLayout]) -> None:
     tree, layout = large
     assert [each.r**2 for each in layout.entities] == pytest.approx([1 + each.degree for each in tree.entities])
 
 
-def test_the_same_tree_gives_the_same_layout(large: tuple[Tree, Layout]) -> None:
+def test_the_same_tree_gives_the_same_layout(large: tuple[Tree, MapLayout]) -> None:
     tree, _ = large
     assert laid_out(tree, []) == laid_out(tree, [])
 
@@ -57,7 +57,7 @@ def test_communities_with_relations_between_them_are_neighbours() -> None:
     row = {each.name: at for at, each in enumerate(tree.entities)}
     pairs = [(row[f"{at:02}a"], row[f"{at + 20:02}b"]) for at in range(20)]
 
-    def between(layout: Layout) -> float:
+    def between(layout: MapLayout) -> float:
         ends = [(layout.entities[one], layout.entities[other]) for one, other in pairs]
         return sum(hypot(one.x - other.x, one.y - other.y) for one, other in ends)
 

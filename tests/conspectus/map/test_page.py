@@ -13,7 +13,7 @@ from conspectus.storage.records import Chunk, Document, Entity, Finding, Mention
 from conspectus.storage.settings import load_settings
 
 from conspectus import open as open_index
-from conspectus.map.data import Limits, content_of
+from conspectus.map.data import MapLimits, content_of
 from conspectus.map.page import write_html
 from tests.conspectus.map.samples import (
     HOSTILE,
@@ -152,7 +152,7 @@ def test_an_index_of_nothing_is_a_page(tmp_path: Path) -> None:
 
 
 def test_what_is_left_out_is_told(tmp_path: Path) -> None:
-    limits = Limits(entities=100, relations=50, text=5000)
+    limits = MapLimits(entities=100, relations=50, text=5000)
     index = large_index(300)
     content = content_of(index, "large", limits)
     assert content.rows["entities"] == len(content.map["entities"]["id"]) == 100
@@ -183,7 +183,7 @@ def test_long_texts_are_cut_and_counted() -> None:
     index = index_of(
         entity("a", 1, "", long), entity("b", 1), relation("a", "b"), top, report(top, "", findings, long), document
     )
-    content = content_of(index, "t", Limits())
+    content = content_of(index, "t", MapLimits())
     told = content.texts["reports"][0]
     assert (len(told["findings"]), told["more"]) == (15, 5)
     assert [len(each["citations"]) for each in told["findings"]] == [1] * 15  # the other one does not resolve

@@ -1,16 +1,16 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.evaluation.extraction import Edge, Text, offline_extractor, read_texts, read_triples
+from conspectus.pipelines.evaluation.extraction import DatasetText, Edge, offline_extractor, read_texts, read_triples
 from conspectus.storage.errors import InputError
 from conspectus.storage.settings import load_settings
 
 from tests.conftest import write_rows
 
 TEXTS = [
-    Text("a", "Marie Curie", "Marie Curie discovered polonium. She was born in Warsaw."),
-    Text("b", "", "Bjarne Stroustrup designed C++ at Bell Labs."),
-    Text("c", "Empty", "..."),
+    DatasetText("a", "Marie Curie", "Marie Curie discovered polonium. She was born in Warsaw."),
+    DatasetText("b", "", "Bjarne Stroustrup designed C++ at Bell Labs."),
+    DatasetText("c", "Empty", "..."),
 ]
 
 
@@ -30,7 +30,7 @@ def test_each_text_has_the_graph_of_itself_alone() -> None:
 
 def test_texts_are_read(tmp_path: Path) -> None:
     write_rows(tmp_path / "corpus.jsonl", [{"id": 1, "title": "T", "text": "x"}, {"id": "b", "text": "y"}])
-    assert read_texts(tmp_path / "corpus.jsonl") == [Text("1", "T", "x"), Text("b", "", "y")]
+    assert read_texts(tmp_path / "corpus.jsonl") == [DatasetText("1", "T", "x"), DatasetText("b", "", "y")]
     write_rows(tmp_path / "corpus.jsonl", [{"id": 1, "text": "x"}, {"id": 2}])
     with pytest.raises(InputError, match=r"corpus\.jsonl:2"):
         read_texts(tmp_path / "corpus.jsonl")

@@ -7,7 +7,7 @@ from conspectus.pipelines.evaluation.extraction import (
     Counts,
     Edge,
     FactCheck,
-    Node,
+    GraphEntity,
     TextGraph,
     TripleCounts,
     alike_name,
@@ -47,7 +47,7 @@ def even(key: str) -> float:
 
 
 GRAPH = TextGraph(
-    (Node("Marie Curie", "a physicist"), Node("polonium"), Node("Warsaw"), Node("Vistula")),
+    (GraphEntity("Marie Curie", "a physicist"), GraphEntity("polonium"), GraphEntity("Warsaw"), GraphEntity("Vistula")),
     (
         Edge("Marie Curie", "discovered", "polonium", "Curie discovered polonium in 1898 in Paris."),
         Edge("Marie Curie", "born in", "Warsaw"),
@@ -80,7 +80,7 @@ def test_both_checks_must_pass() -> None:
 
 
 def test_only_what_is_near_in_the_graph_is_looked_at() -> None:
-    nodes = [Node(name) for name in ("one", "two", "red", "blue", *(f"x{i} y" for i in range(8)))]
+    nodes = [GraphEntity(name) for name in ("one", "two", "red", "blue", *(f"x{i} y" for i in range(8)))]
     chain = [Edge("x0 y", "to", "one"), Edge("one", "to", "two"), Edge("two", "to", "red"), Edge("red", "z", "blue")]
     fact = "x0 x1 x2 x3 x4 x5 x6 x7 y z z"  # the eight nodes are nearest
     (far,) = check_facts(TextGraph(tuple(nodes), tuple(chain)), [fact], Embedder(), weigh_z, False)

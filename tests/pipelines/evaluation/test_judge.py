@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from conspectus.pipelines.evaluation.judge import (
     CRITERIA,
+    JudgedAnswer,
     Judgement,
     Match,
-    Text,
     answer_all,
     as_json,
     compare,
@@ -30,7 +30,7 @@ from tests.marks import unmarked
 
 QUESTIONS = tuple(Question(f"q{i}", f"What is theme {i}?", (), ()) for i in range(2))
 METHODS = ("good", "bad", "worse")
-TEXTS = {(name, each.id): Text(f"{name} on {each.id}", ("s",)) for name in METHODS for each in QUESTIONS}
+TEXTS = {(name, each.id): JudgedAnswer(f"{name} on {each.id}", ("s",)) for name in METHODS for each in QUESTIONS}
 Reply = Callable[[FakeRequest], str | FakeReply]
 
 
@@ -92,7 +92,7 @@ def test_ties_are_half_a_win() -> None:
 
 
 def test_equal_answers_tie_and_cost_nothing() -> None:
-    same = {key: Text("the same") for key in TEXTS}
+    same = {key: JudgedAnswer("the same") for key in TEXTS}
     with FakeServer(fair) as server:
         model = ModelClient(LlmSettings(model="m", base_url=server.url))
         found = asyncio.run(judge(model, QUESTIONS, METHODS, same, 5))

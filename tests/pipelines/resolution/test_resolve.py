@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 import pytest
-from conspectus.pipelines.resolution.cluster import Mark, kept_marks
+from conspectus.pipelines.resolution.cluster import UndoneMerge, kept_marks
 from conspectus.pipelines.resolution.llm_vote import Votes
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.prompts.model import Reply, Request
@@ -27,7 +27,7 @@ OFF = load_settings(overrides={"resolution": {"method": "off"}})
 
 def decided(texts: Sequence[str], undone: Sequence[Merge] = (), chosen: Settings | None = None) -> Resolved:
     documents, chunks, found = corpus(texts)
-    marks = tuple(Mark(each.alias_id, each.entity_id, each) for each in undone)
+    marks = tuple(UndoneMerge(each.alias_id, each.entity_id, each) for each in undone)
     return resolve(documents, chunks, found, chosen or load_settings(), embed=embed, marks=marks)
 
 

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.train.graph2text import Plan, Trained, quality, train_graph2text
-from conspectus.pipelines.train.pairs import Pair, divided, read_pairs
+from conspectus.pipelines.train.graph2text import Graph2TextPlan, Graph2TextTraining, quality, train_graph2text
+from conspectus.pipelines.train.pairs import TrainingPair, divided, read_pairs
 from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
 from conspectus.query.methods.fasttog.text import linearised, open_graph2text
 from conspectus.storage.errors import InputError, MissingPart, SettingsError
@@ -16,11 +16,11 @@ from tests.tiny_t5 import save_t5
 
 TOWNS = [f"{first}{last}" for first in ("Aar", "Bel", "Cor", "Dun", "Esk") for last in ("ford", "mouth", "wick", "ton")]
 PAIRS = [
-    Pair(((town, "locatedIn", country),), f"{town} lies in {country}.")
+    TrainingPair(((town, "locatedIn", country),), f"{town} lies in {country}.")
     for town in TOWNS
     for country in ("Ostrava", "Tarn")
 ]
-PLAN = Plan(learning_rate=3e-3, epochs=3, batch=8)
+PLAN = Graph2TextPlan(learning_rate=3e-3, epochs=3, batch=8)
 
 
 @pytest.fixture(scope="module")
@@ -30,13 +30,13 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def trained(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Trained, Path, list[str]]:
+def trained(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Graph2TextTraining, Path, list[str]]:
     out = tmp_path_factory.mktemp("trained") / "g2t"
     lines: list[str] = []
     return train_graph2text(PAIRS, tiny, out, PLAN, lines.append), out, lines
 
 
-def test_training_is_reported_and_kept(trained: tuple[Trained, Path, list[str]]) -> None:
+def test_training_is_reported_and_kept(trained: tuple[Graph2TextTraining, Path, list[str]]) -> None:
     report, out, lines = trained
     assert (report.n_training, report.n_validation) == (36, 4)
     assert len(report.epochs) == 3
@@ -55,7 +55,7 @@ def test_training_is_reported_and_kept(trained: tuple[Trained, Path, list[str]])
 
 
 def test_the_same_seed_gives_the_same_model(
-    tiny: Path, trained: tuple[Trained, Path, list[str]], tmp_path: Path
+    tiny: Path, trained: tuple[Graph2TextTraining, Path, list[str]], tmp_path: Path
 ) -> None:
     again = train_graph2text(PAIRS, tiny, tmp_path / "again", PLAN, lambda line: None)
     assert [each.training_loss for each in again.epochs] == [each.training_loss for each in trained[0].epochs]
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_model(
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_what_was_trained_writes(trained: tuple[Trained, Path, list[str]]) -> None:
+def test_what_was_trained_writes(trained: tuple[Graph2TextTraining, Path, list[str]]) -> None:
     writer = open_graph2text(str(trained[1]))
     triples = [each.triples for each in PAIRS[:3]]
     texts = writer.write(triples)
@@ -101,7 +101,7 @@ def test_pairs_are_read_line_by_line(tmp_path: Path) -> None:
 
 
 def test_texts_of_the_same_triples_stay_on_one_side() -> None:
-    doubled = [*PAIRS, *(Pair(each.triples, f"In {each.text}") for each in PAIRS)]
+    doubled = [*PAIRS, *(TrainingPair(each.triples, f"In {each.text}") for each in PAIRS)]
     learn, held_out = divided(doubled, 0.1, 1)
     assert len(learn) + len(held_out) == len(doubled)
     assert not {each.triples for each in learn} & {each.triples for each in held_out}
@@ -149,6 +149,6 @@ def test_rouge_is_that_of_the_package() -> None:
 
 
 def test_quality_counts_texts() -> None:
-    pairs = [Pair(TRIPLES, "Trane is in Dublin."), Pair(TRIPLES, "Trane is in Dublin.")]
+    pairs = [TrainingPair(TRIPLES, "Trane is in Dublin."), TrainingPair(TRIPLES, "Trane is in Dublin.")]
     found = quality(pairs, ["Trane is in Dublin.", "Trane is in Morelos with Toluca."])
     assert (found.n, found.factual, found.relational) == (2, 0.5, 0.5)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from conspectus.pipelines.tuning.examples import (
-    Made,
+    ExampleDraft,
     can_be_shown,
     claims_in,
     elements_in,
@@ -35,7 +35,7 @@ BROKEN = '("entity"<|>"李明"<|>"人物")##\n<|COMPLETE|>'
 ELSEWHERE = '("entity"<|>"上海"<|>"地点"<|>"上海很大。")##\n<|COMPLETE|>'
 
 
-def make(replies: Sequence[str | FakeReply], **llm: object) -> tuple[Made, FakeServer]:
+def make(replies: Sequence[str | FakeReply], **llm: object) -> tuple[ExampleDraft, FakeServer]:
     with FakeServer(list(replies)) as server:
         model = ModelClient(LlmSettings(model="m", base_url=server.url, attempts=1, **llm))  # type: ignore[arg-type]
         made = asyncio.run(make_example(model, TEXT, "Write an example.", elements_in(TEXT, TYPES)))
@@ -134,7 +134,7 @@ def test_claims_are_kept_that_name_quote_and_date_what_they_should() -> None:
     ]
     kept = claims_in(TEXT)(Records(claims=(*wrong, claim)))
     assert kept.claims == (replace(claim, status="TRUE"),)
-    block = written_claims([Made(TEXT, kept), Made(TEXT, None)])
+    block = written_claims([ExampleDraft(TEXT, kept), ExampleDraft(TEXT, None)])
     assert block.startswith(f"Example 1.\n\nText:\n{TEXT}\n\nRecords:\n")
     assert "Example 2" not in block
     assert read_records(block) == kept

@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from conspectus.pipelines.exchange.graphrag.align import Aligned, Text, joined
+from conspectus.pipelines.exchange.graphrag.align import Aligned, AlignedText, joined
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +14,7 @@ TEXT = "Hobson was late.\nNobody was uneasy.  Hobson was late.\n\nStrakes signed
 def test_a_run_of_the_text_is_found_where_it_stands(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
-    (found,) = Text(text).align([text[start:end]])
+    (found,) = AlignedText(text).align([text[start:end]])
     if text[start:end].strip():
         assert found is not None
         assert text[found.start : found.end] == text[start:end]
@@ -25,14 +25,14 @@ def test_a_run_of_the_text_is_found_where_it_stands(text: str, data: st.DataObje
 
 @given(st.lists(st.text(st.sampled_from("ab c"), min_size=1, max_size=9).filter(str.strip), min_size=1, max_size=8))
 def test_units_that_follow_each_other_are_found_in_turn(units: list[str]) -> None:
-    found = Text("".join(units)).align(units)
+    found = AlignedText("".join(units)).align(units)
     starts = [each.start for each in found if each]
     assert len(starts) == len(units)
     assert starts == sorted(set(starts)), "each behind the one before it, however alike they are"
 
 
 def test_what_stands_twice_is_found_twice() -> None:
-    found = Text(TEXT).align(["Hobson was late.", "Hobson was late."])
+    found = AlignedText(TEXT).align(["Hobson was late.", "Hobson was late."])
     assert [each and each.start for each in found] == [0, TEXT.rindex("Hobson")]
 
 
@@ -46,12 +46,12 @@ def test_what_stands_twice_is_found_twice() -> None:
     ],
 )
 def test_metadata_before_a_unit_is_not_of_the_document(unit: str, prepended: str) -> None:
-    assert Text(TEXT).align([unit]) == [Aligned(17, 35, prepended)]
+    assert AlignedText(TEXT).align([unit]) == [Aligned(17, 35, prepended)]
 
 
 def test_a_line_of_the_document_that_looks_like_metadata_stays() -> None:
     text = "Dear all: hello.\nYours: me."
-    assert Text(text).align([text]) == [Aligned(0, len(text))]
+    assert AlignedText(text).align([text]) == [Aligned(0, len(text))]
 
 
 @pytest.mark.parametrize(
@@ -64,21 +64,21 @@ def test_a_line_of_the_document_that_looks_like_metadata_stays() -> None:
     ],
 )
 def test_blanks_and_halves_of_letters_make_no_difference(unit: str) -> None:
-    (found,) = Text(TEXT).align([unit])
+    (found,) = AlignedText(TEXT).align([unit])
     assert found is not None
     assert TEXT[found.start : found.end] == "Nobody was uneasy.  Hobson was late."
 
 
 def test_forms_of_letters_make_no_difference() -> None:
     text = unicodedata.normalize("NFD", "Der Käse, 北京ｶﾞ.")
-    (found,) = Text(text).align([unicodedata.normalize("NFC", "Käse, 北京ガ")])
+    (found,) = AlignedText(text).align([unicodedata.normalize("NFC", "Käse, 北京ガ")])
     assert found is not None
     assert unicodedata.normalize("NFKC", text[found.start : found.end]) == "Käse, 北京ガ"
 
 
 @pytest.mark.parametrize("unit", ["Bob Ashgrove", "title: x", "  \n", "", "key: value\n", "\ufffd"])
 def test_what_stands_nowhere_is_not_found(unit: str) -> None:
-    assert Text(TEXT).align([unit]) == [None]
+    assert AlignedText(TEXT).align([unit]) == [None]
 
 
 @given(st.text(st.sampled_from("abcd "), min_size=30, max_size=90), st.integers(8, 20), st.integers(1, 6))

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.pipelines.evaluation.graphqa.questions import read_graphqa
-from conspectus.pipelines.train.gretriever.plan import Plan
+from conspectus.pipelines.train.gretriever.plan import SoftPromptPlan
 from conspectus.pipelines.train.gretriever.train import train_gretriever
 from conspectus.query.methods.gretriever.soft.checkpoint import SoftShape
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
@@ -83,7 +83,7 @@ def test_the_graph_token_alone_tells_more_than_the_commonest_stance(tmp_path: Pa
 
     words = Words(word for each in data.training for edge in each.graph.edges for word in edge.text.split())
     shape = SoftShape(layers=2, width=64, text=False, answer_tokens=1)
-    plan = Plan(learning_rate=2e-3, batch=16, epochs=4, seeds=1)
+    plan = SoftPromptPlan(learning_rate=2e-3, batch=16, epochs=4, seeds=1)
     report = train_gretriever(data, RememberedEncodings(words), open_model, shape, plan, tmp_path / "o", print)
     assert (report.n_training, report.n_validation, report.n_test) == (600, 200, 200)
     assert report.majority == pytest.approx(0.525, abs=0.001)

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 from conspectus.pipelines.evaluation.graphqa.questions import GraphQa, GraphQuestion, Size
-from conspectus.pipelines.train.gretriever.plan import Epoch, Plan, SeedRun, Trained, best_epoch, deviation, is_over
+from conspectus.pipelines.train.gretriever.plan import (
+    SeedRun,
+    SoftPromptEpoch,
+    SoftPromptPlan,
+    SoftPromptTraining,
+    best_epoch,
+    deviation,
+    is_over,
+)
 from conspectus.pipelines.train.gretriever.train import plan_of, shape_of, train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, SoftShape, read_made
@@ -68,7 +76,7 @@ def test_a_graph_token_tells_a_random_model_what_is_in_the_graph(tmp_path: Path)
         return opened[-1]
 
     shape = SoftShape(layers=2, width=64, answer_tokens=1)
-    plan = Plan(learning_rate=5e-3, batch=8, epochs=6, seeds=1)
+    plan = SoftPromptPlan(learning_rate=5e-3, batch=8, epochs=6, seeds=1)
     report = train_gretriever(data, encodings(), open_model, shape, plan, tmp_path / "out", lambda line: None)
     assert signature(opened[0]) == signature(open_frozen(str(folder))), "the model itself has not changed by a bit"
     losses = [each.training_loss for each in report.runs[0].epochs]
@@ -96,7 +104,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_llama(tmp_path_factory.mktemp("llama"), [each.question for each in small().training], width=32)
 
 
-def run(llama: Path, out: Path, shape: SoftShape, plan: Plan, stop: str = "never") -> Trained:
+def run(llama: Path, out: Path, shape: SoftShape, plan: SoftPromptPlan, stop: str = "never") -> SoftPromptTraining:
     def tell(line: str) -> None:
         if stop in line:
             raise KeyboardInterrupt
@@ -104,7 +112,7 @@ def run(llama: Path, out: Path, shape: SoftShape, plan: Plan, stop: str = "never
     return train_gretriever(small(), encodings(), lambda: open_frozen(str(llama)), shape, plan, out, tell)
 
 
-def numbers(report: Trained) -> Trained:
+def numbers(report: SoftPromptTraining) -> SoftPromptTraining:
     """A report without what the clock says."""
 
     def still(each: SeedRun) -> SeedRun:
@@ -116,7 +124,7 @@ def numbers(report: Trained) -> Trained:
 @pytest.mark.parametrize("stop", ["seed 1, epoch 2", "seed 0: epoch"])
 def test_a_training_that_was_stopped_comes_to_the_same_numbers(llama: Path, tmp_path: Path, stop: str) -> None:
     shape = replace(SHAPE, lora=True, lora_dropout=0.3, dropout=0.3)
-    plan = Plan(learning_rate=1e-2, epochs=4, patience=4, seeds=2)
+    plan = SoftPromptPlan(learning_rate=1e-2, epochs=4, patience=4, seeds=2)
     whole = run(llama, tmp_path / "whole", shape, plan)
     with pytest.raises(KeyboardInterrupt):
         run(llama, tmp_path / "stopped", shape, plan, stop)
@@ -131,7 +139,7 @@ def test_a_training_that_was_stopped_comes_to_the_same_numbers(llama: Path, tmp_
 
 
 def test_the_report_is_of_all_seeds(llama: Path, tmp_path: Path) -> None:
-    plan = Plan(learning_rate=1e-2, epochs=2, seeds=3, seed=5)
+    plan = SoftPromptPlan(learning_rate=1e-2, epochs=2, seeds=3, seed=5)
     report = run(llama, tmp_path / "out", SHAPE, plan)
     scores = [each.score for each in report.runs]
     assert [each.seed for each in report.runs] == [5, 6, 7]
@@ -154,11 +162,11 @@ def test_a_state_of_something_else_is_told(llama: Path, tmp_path: Path) -> None:
     state.parent.mkdir(parents=True)
     state.write_bytes(b"nothing")
     with pytest.raises(InputError, match="remove it to begin anew"):
-        run(llama, tmp_path / "out", SHAPE, Plan(seeds=1))
+        run(llama, tmp_path / "out", SHAPE, SoftPromptPlan(seeds=1))
 
 
 def test_a_finished_seed_is_not_trained_again_and_a_broken_one_is_told(llama: Path, tmp_path: Path) -> None:
-    plan = Plan(learning_rate=1e-2, epochs=1, seeds=2)
+    plan = SoftPromptPlan(learning_rate=1e-2, epochs=1, seeds=2)
     whole = run(llama, tmp_path, SHAPE, plan)
     assert run(llama, tmp_path, SHAPE, plan, stop="seed") == whole, "nothing is told, as nothing is done"
     (tmp_path / LEARNED).unlink()
@@ -174,12 +182,12 @@ def test_a_finished_seed_is_not_trained_again_and_a_broken_one_is_told(llama: Pa
 
 def test_steps_that_are_too_large_are_told(llama: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"learning_rate 1e\+30 is too large"):
-        run(llama, tmp_path, SHAPE, Plan(learning_rate=1e30, epochs=2, seeds=1))
+        run(llama, tmp_path, SHAPE, SoftPromptPlan(learning_rate=1e30, epochs=2, seeds=1))
 
 
 def test_a_training_that_gets_no_better_ends_before_its_last_epoch(llama: Path, tmp_path: Path) -> None:
     told: list[str] = []
-    data, plan = small(), Plan(learning_rate=0.3, warm_up=0, epochs=30, patience=2, seeds=1)
+    data, plan = small(), SoftPromptPlan(learning_rate=0.3, warm_up=0, epochs=30, patience=2, seeds=1)
     report = train_gretriever(data, encodings(), lambda: open_frozen(str(llama)), SHAPE, plan, tmp_path, told.append)
     one = report.runs[0]
     assert len(one.epochs) == one.best + 2 < 30
@@ -190,7 +198,7 @@ def test_a_training_that_gets_no_better_ends_before_its_last_epoch(llama: Path, 
 def test_what_was_lost_is_in_the_report(llama: Path, tmp_path: Path) -> None:
     lost = (Failure("graphqa", "file:3", "no graph"),)
     data = replace(small(), before=Size(30, 40, 500), after=Size(3, 4, 50), left_out=5, failures=lost)
-    plan = Plan(learning_rate=1e-2, epochs=1, seeds=1)
+    plan = SoftPromptPlan(learning_rate=1e-2, epochs=1, seeds=1)
     report = train_gretriever(
         data, encodings(), lambda: open_frozen(str(llama)), SHAPE, plan, tmp_path, lambda line: None
     )
@@ -203,10 +211,10 @@ def test_what_was_lost_is_in_the_report(llama: Path, tmp_path: Path) -> None:
 
 
 def test_training_stops_when_nothing_gets_better() -> None:
-    def epochs(*losses: float) -> list[Epoch]:
-        return [Epoch(number, 0.0, loss, 0.0) for number, loss in enumerate(losses, start=1)]
+    def epochs(*losses: float) -> list[SoftPromptEpoch]:
+        return [SoftPromptEpoch(number, 0.0, loss, 0.0) for number, loss in enumerate(losses, start=1)]
 
-    plan = Plan(epochs=5, patience=2)
+    plan = SoftPromptPlan(epochs=5, patience=2)
     assert not is_over(plan, [])
     assert not is_over(plan, epochs(3, 2, 2))
     assert is_over(plan, epochs(3, 2, 2, 2.5))
@@ -216,9 +224,9 @@ def test_training_stops_when_nothing_gets_better() -> None:
 
 def test_defaults_are_the_papers_and_every_setting_arrives() -> None:
     assert shape_of(TrainGRetrieverSettings()) == SoftShape()
-    assert plan_of(TrainGRetrieverSettings()) == Plan()
+    assert plan_of(TrainGRetrieverSettings()) == SoftPromptPlan()
     shape = SoftShape("gat", 2, 3, 6, 0.1, False, 4, False, True, 5, 7, 0.2, 99, 9)
-    plan = Plan(1e-3, 0.1, 0.5, 3, 1, 2, 11, 2)
+    plan = SoftPromptPlan(1e-3, 0.1, 0.5, 3, 1, 2, 11, 2)
     given = {name: getattr(part, name) for part in (shape, plan) for name in type(part).__dataclass_fields__}
     chosen = TrainGRetrieverSettings.model_validate(given)
     assert (shape_of(chosen), plan_of(chosen)) == (shape, plan)
