@@ -1,4 +1,4 @@
-"""Aliases that a text states ("also known as", brackets), acronyms, and pairs that a text keeps apart."""
+"""Propose pairs from aliases that a text states ("also known as", brackets), acronyms and titles; detect contrasts."""
 
 import re
 from collections import defaultdict
@@ -17,7 +17,7 @@ _MOST_WORDS = 12
 def acronyms(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
     """Yield each acronym with the names whose initials it has.
 
-    Where several long names have them and stand in its documents, none is told apart, and none is sure.
+    If several long names in its documents have these initials, the acronym is ambiguous and no score is high.
     """
     short = [name for name in known if name.form.is_acronym and len(name.form.letters) > 2 and not name.form.ranks]
     wanted = {acronym.form.letters for acronym in short}
@@ -43,7 +43,7 @@ def acronyms(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
 
 
 def initials(form: Form) -> set[str]:
-    """Return the acronyms of a name: with and without its small words, a numeral whole.
+    """Return the acronyms of a name: with and without its small words; a numeral is kept whole.
 
     >>> from conspectus.pipelines.resolution.parsed_name import form_of
     >>> sorted(initials(form_of("World War II"))), sorted(initials(form_of("Bank of England")))
@@ -58,7 +58,7 @@ def initials(form: Form) -> set[str]:
 
 
 def abbreviates(short: Form, long: Form) -> bool:
-    """Return whether a short form beside a long one may be made of its letters: each in order, the first first."""
+    """Return whether the letters of a short form occur in order in the long one, starting with its first letter."""
     if not short.is_acronym or len(long.words) < 2:
         return False
     letters, text = short.letters, "".join(long.words)
@@ -83,7 +83,7 @@ def _capitalised(form: Form) -> bool:
 
 _FARTHEST = 140
 _AHEAD = 5
-"""How many names may stand between the two: those of a parenthesis with dates and places."""
+"""Most names between the two: a parenthesis may contain dates and places."""
 
 _LANGUAGE = (
     r"(?:simplified |traditional |old |ancient |modern )?(?:Chinese|Japanese|Korean|Russian|Ukrainian|Arabic|Persian|"
@@ -117,7 +117,7 @@ _IN_BRACKETS = re.compile(r"\s*\(\s*(?:the\s+)?[\"“'‘]?")
 _TWO = re.compile(r"\s*(?:,?\s*(?:and|or|nor|versus|vs\.?|met|married|against|defeated)\s+|\s*&\s*)", re.IGNORECASE)
 _ALSO_CALLED = "a text says that the one is also called the other"
 _USUALLY = re.compile(r"\b(?:better|best|commonly|professionally|popularly|generally)\b", re.IGNORECASE)
-"""What says that the second name is the one by which the first is known."""
+"""Words which say that the second name is the usual one."""
 
 _OR = re.compile(r"[\"”'’]?,?\s+or\s+(?:simply\s+)?(?:the\s+)?[\"“'‘]?", re.IGNORECASE)
 _BIRTH = re.compile(r"\b(?:born|née|né)\b", re.IGNORECASE)
@@ -128,7 +128,7 @@ _SENTENCE = 250
 
 
 def stated(known: Sequence[NameFeatures], placed: LocatedMentions) -> tuple[list[NamePair], set[tuple[str, str]]]:
-    """Return the pairs that a text says are one thing's, and the pairs (ids in order) that it names side by side."""
+    """Return the pairs that a text states to be aliases, and the pairs (ids in order) that it contrasts."""
     of_id = {name.id: name for name in known}
     same: list[NamePair] = []
     apart: set[tuple[str, str]] = set()
@@ -143,7 +143,7 @@ def stated(known: Sequence[NameFeatures], placed: LocatedMentions) -> tuple[list
                 gap, after = chunk.text[start:end], chunk.text[_end(second) - chunk.start :][:6]
                 if _TWO.fullmatch(gap):
                     apart.add((min(left.id, right.id), max(left.id, right.id)))
-                reason = _said(gap, after, left.form, right.form)
+                reason = _alias_reason(gap, after, left.form, right.form)
                 fits = (
                     reason != _ALSO_CALLED
                     or bool(left.titles)
@@ -155,12 +155,12 @@ def stated(known: Sequence[NameFeatures], placed: LocatedMentions) -> tuple[list
                     same += _or_the(left.id, second, row[row.index(second) + 1 :][:1], chunk)
                 if reason and fits and not (_BIRTH.search(_OUTSIDE.sub("", gap)) and _places(left, right)):
                     usual = left.id if _USUALLY.search(_OUTSIDE.sub("", gap)) else ""
-                    same.append(pair_of(left.id, right.id, reason, 0.93, short=usual, told=True))
+                    same.append(pair_of(left.id, right.id, reason, 0.93, short=usual, explicit=True))
     return same, apart
 
 
 def _ends_there(name: str, after: str) -> bool:
-    """Return whether a name in another language is whole: what comes after it is no more of its script."""
+    """Return whether a name in another script ends here: the text after it is not in that script."""
     following = after.lstrip(" \"”'’\u200e\u200f")[:1]
     return not following.isalpha() or (following.isascii() and not name[-1:].isascii() and not name.isascii())
 
@@ -170,18 +170,18 @@ def _places(left: NameFeatures, right: NameFeatures) -> bool:
 
 
 def _or_the(left: str, second: Mention, following: Sequence[Mention], chunk: Chunk) -> Iterator[NamePair]:
-    """Yield the pair of "X, also known as Y or Z" that X and Z are."""
+    """Yield the pair (X, Z) of "X, also known as Y or Z"."""
     for third in following:
         gap = chunk.text[_end(second) - chunk.start : (third.start or 0) - chunk.start]
         if _OR.fullmatch(gap) and third.entity_id not in {left, second.entity_id}:
-            yield pair_of(left, third.entity_id or "", _ALSO_CALLED, 0.93, told=True)
+            yield pair_of(left, third.entity_id or "", _ALSO_CALLED, 0.93, explicit=True)
 
 
 def _end(mention: Mention) -> int:
     return mention.end or 0
 
 
-def _said(gap: str, after: str, left: Form, right: Form) -> str:
+def _alias_reason(gap: str, after: str, left: Form, right: Form) -> str:
     if _IN_BRACKETS.fullmatch(gap) and re.match(r"[\"”']?\s*[),;]", after):
         if abbreviates(right, left) or abbreviates(left, right):
             return "a text gives the one in brackets as the short form of the other"
@@ -198,7 +198,7 @@ def _one_kind(left: NameFeatures, right: NameFeatures) -> bool:
 
 
 def titled(known: Sequence[NameFeatures], placed: LocatedMentions, documents: Sequence[Document]) -> Iterator[NamePair]:
-    """Yield each title with the name that its text begins with, where the two are near enough to be one."""
+    """Yield each title with the name that its text begins with, if the two are similar enough."""
     of_id = {other_name.id: other_name for other_name in known}
     of_document: dict[str, NameFeatures] = {id_: other_name for other_name in known for id_ in other_name.titles}
     heads: defaultdict[str, set[str]] = defaultdict(set)
@@ -217,9 +217,9 @@ def titled(known: Sequence[NameFeatures], placed: LocatedMentions, documents: Se
         if name.form.letters == title.form.letters and title.form.qualifier:
             work = set(title.form.qualifier.split()) & WORKS
             if not work and name.documents.keys() == {document.id} and len(heads[title.form.letters]) == 1:
-                yield pair_of(title.id, name.id, "the text of that title begins with the name", 0.85, told=True)
+                yield pair_of(title.id, name.id, "the text of that title begins with the name", 0.85, explicit=True)
         elif _is_fuller(title, name) or _known_as(title, document.text[_end(first) : _end(first) + _SENTENCE]):
-            yield pair_of(title.id, name.id, "the text of that title begins with the full name", 0.9, told=True)
+            yield pair_of(title.id, name.id, "the text of that title begins with the full name", 0.9, explicit=True)
 
 
 def _plain(words: Sequence[str]) -> list[str]:
@@ -227,14 +227,14 @@ def _plain(words: Sequence[str]) -> list[str]:
 
 
 def _known_as(title: NameFeatures, text: str) -> bool:
-    """Return whether a text goes on with "known as" and its title, in its first sentences."""
+    """Return whether the first sentences of a text contain "known as" and its title."""
     name = re.escape(title.entity.name)
     called = r"\b(?:known|called|nicknamed)\b(?:\s+\w+){0,3}?\s+(?:as\s+)?(?:the\s+)?[\"“'‘]?"
     return re.search(rf"{called}{name}\b", text) is not None
 
 
 def _is_fuller(title: NameFeatures, name: NameFeatures) -> bool:
-    """Return whether the name that a text begins with is its title's in full."""
+    """Return whether the name that a text begins with is the full form of its title."""
     mine, yours = person_of(title.form), person_of(name.form)
     if mine and yours and (title.is_person or name.is_person):
         if mine.family == yours.family:

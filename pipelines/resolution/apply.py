@@ -16,11 +16,12 @@ _TELLING_LEAST = frozenset({TITLE, CONCEPT})
 
 
 def applied(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[Knowledge, dict[str, str]]:
-    """Return the knowledge with each alias (a key of `kept_of`) made part of its value, and the new ids of relations.
+    """Return the knowledge with each alias (a key of `kept_of`) merged into its value, and the new ids of relations.
 
-    A mention of an alias stays where it is, as that of the kept entity and with `match` alias; where both stand at one
-    place the kept one's stays. Relations that become the same are one: weights add up, chunks are joined, the shortest
-    description stays. A relation of a thing with itself is dropped, with its mentions. Nothing else changes.
+    A mention of an alias keeps its span, is assigned to the canonical entity and gets `match` "alias"; if both are
+    mentioned at one span, that of the canonical name remains. Relations that become identical are merged: weights
+    are added, chunks united, and the shortest description remains. A relation of an entity with itself is dropped with
+    its mentions. Nothing else changes.
     """
     if not kept_of:
         return found, {}
@@ -31,7 +32,7 @@ def applied(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[Knowledge, di
 
 
 def claims_applied(claims: Sequence[Claim], kept_of: Mapping[str, str]) -> list[Claim]:
-    """Return claims about the kept entities."""
+    """Return the claims, rewritten to the canonical entities."""
     return [
         replace(
             claim,
@@ -43,7 +44,7 @@ def claims_applied(claims: Sequence[Claim], kept_of: Mapping[str, str]) -> list[
 
 
 def _relations(found: Knowledge, kept_of: Mapping[str, str]) -> tuple[list[Relation], dict[str, str]]:
-    """Return the relations between kept entities, and the new id of each that changed; "" of one that is gone."""
+    """Return the relations between canonical entities, and the new id of each changed relation, "" if dropped."""
     groups: defaultdict[tuple[str, str, str], list[Relation]] = defaultdict(list)
     untouched: list[Relation] = []
     new_id: dict[str, str] = {}
@@ -85,7 +86,7 @@ def _one_relation(group: Sequence[Relation], kept_of: Mapping[str, str]) -> Rela
     source, target = min(ways, key=lambda way: (-ways[way], way))
     predicate = entity_key(group[0].predicate)
     own = [member for member in group if member.source_id not in kept_of and member.target_id not in kept_of]
-    # The id that this statement has where the kept names alone make it.
+    # The id that this relation has if only canonical names are used.
     id_ = min(mention.id for mention in own) if own else short_id("relation", *_of_id(source, predicate, target))
     strengths = [(member.strength, member.weight) for member in group if member.strength is not None]
     total = sum(weight for _, weight in strengths)
@@ -119,15 +120,15 @@ def _mentions(
         elif mention.entity_id is not None and mention.entity_id in kept_of:
             moved = replace(mention, entity_id=kept_of[mention.entity_id], match="alias")
         owner = moved.entity_id or moved.relation_id or ""
-        told = moved.description if moved.relation_id is not None else ""
-        place = (owner, moved.chunk_id, moved.start, moved.end, told)
-        held = kept.get(place)
-        kept[place] = moved if held is None else _one_mention(held, moved)
+        description = moved.description if moved.relation_id is not None else ""
+        place = (owner, moved.chunk_id, moved.start, moved.end, description)
+        earlier = kept.get(place)
+        kept[place] = moved if earlier is None else _one_mention(earlier, moved)
     return sorted_by_id(kept.values())
 
 
 def _one_mention(one: Mention, other: Mention) -> Mention:
-    """Return one of two mentions at one place: the one by the name itself, with what is told at both."""
+    """Return one of two mentions at one span: that of the canonical name, with the descriptions of both."""
     first, second = sorted((one, other), key=lambda item: (item.match == "alias", item.id))
     if first.relation_id is not None:
         return first
@@ -152,17 +153,19 @@ def _entities(
         own = next(member for member in group if member.id == id_)
         if id_ in grown:
             types = _types(own, group)
-            told = sorted({member.description for member in group} - {""})
-            own = replace(own, type=types[0], types=types, frequency=len(chunks[id_]), description=" ".join(told))
+            descriptions = sorted({member.description for member in group} - {""})
+            own = replace(
+                own, type=types[0], types=types, frequency=len(chunks[id_]), description=" ".join(descriptions)
+            )
         merged.append(replace(own, degree=degrees.get(id_, 0)))
     return sorted_by_id(merged)
 
 
 def _types(own: Entity, group: Sequence[Entity]) -> tuple[str, ...]:
-    """Return the types of a group, the one of most chunks first; what says least (a title, a phrase) last.
+    """Return the types of a group, the most frequent by chunks first and the least specific (title, phrase) last.
 
-    A short form is easily mistaken for something else ("Haddon" for a firm), so the kept name's types hold where they
-    say something, but for those of names that are more frequent.
+    A short form is easily mistyped ("Haddon" as a firm), so specific types of the canonical name come first, except
+    over those of more frequent names.
     """
     tells = own.type not in _TELLING_LEAST
     votes: Counter[str] = Counter()

@@ -16,7 +16,7 @@ _MOST_OF_A_GROUP = 60
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A name and the one that is kept for both, with the pair that joined it to its group."""
+    """A name, the canonical name of its group, and the pair that linked it to the group."""
 
     alias: str
     kept: str
@@ -26,13 +26,14 @@ class Alias:
 def grouped(
     known: Sequence[NameFeatures], pairs: Sequence[NamePair], threshold: float, imported: Collection[str] = frozenset()
 ) -> list[Alias]:
-    """Return what is merged, sorted by alias: the pairs of at least the threshold, in order of their scores.
+    """Cluster the pairs that reach the threshold, best score first, and return the aliases sorted by id.
 
-    Two groups become one only where no name of the one is kept apart from any of the other, a pair that a text states
-    excepted; so a doubtful chain joins nothing that was barred. The order of the rows does not matter.
+    Two groups are merged only if no cannot-link constraint holds between any of their names, except for pairs that a
+    text states explicitly. A chain of doubtful pairs therefore never merges names that must not be merged. The result
+    does not depend on the order of the rows.
     """
     of_id = {name.id: name for name in known}
-    told = {(candidate.left, candidate.right) for candidate in pairs if candidate.told}
+    explicit = {(candidate.left, candidate.right) for candidate in pairs if candidate.explicit}
     group_of: dict[str, list[str]] = {}
     joined_by: dict[str, list[NamePair]] = {}
     for pair in sorted(pairs, key=lambda candidate: (-candidate.score, candidate.left, candidate.right)):
@@ -42,7 +43,11 @@ def grouped(
         if left is right or len(left) + len(right) > _MOST_OF_A_GROUP:
             continue
         if any(
-            barred(of_id[one], of_id[other], told=(min(one, other), max(one, other)) in told or _linked(pair, told))
+            barred(
+                of_id[one],
+                of_id[other],
+                explicit=(min(one, other), max(one, other)) in explicit or _linked(pair, explicit),
+            )
             for one in left
             for other in right
         ):
@@ -67,17 +72,15 @@ def grouped(
     return sorted(aliases, key=lambda alias: alias.alias)
 
 
-def _linked(pair: NamePair, told: set[tuple[str, str]]) -> bool:
-    return (pair.left, pair.right) in told
+def _linked(pair: NamePair, explicit: set[tuple[str, str]]) -> bool:
+    return (pair.left, pair.right) in explicit
 
 
 def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported: Collection[str] = frozenset()) -> str:
     """Return the id of the canonical name of a group.
 
-    The name of an imported graph comes first, then a document's title, then the most frequent name that is not a short
-    form.
-
-    Of names as frequent the longest, and of those the first in the alphabet.
+    A name of an imported graph comes first, then a document's title, then the most frequent name that is not a short
+    form. Ties go to the longest name, then to the first in alphabetical order.
     """
     short = {pair.short for pair in pairs}
     best = min(
@@ -96,7 +99,7 @@ def kept_of(members: Sequence[NameFeatures], pairs: Sequence[NamePair], imported
 
 
 def _why(members: Sequence[str], kept: str, pairs_of: Mapping[str, Sequence[NamePair]]) -> Mapping[str, NamePair]:
-    """Return for each member its pair with the kept one; where there is none, the first step on the way there."""
+    """Return each member's pair with the canonical name, or else the first pair on a path to it."""
     own = set(members)
     why: dict[str, NamePair] = {}
     reached = {kept}
@@ -117,7 +120,7 @@ TABLE = "merges"
 
 @dataclass(frozen=True, slots=True)
 class UndoneMerge:
-    """Two names that stay apart, by what their ids would be as entities of their own, with the row that said so."""
+    """An undone merge: the ids of both names as separate entities, and its row in `merges`."""
 
     alias_id: str
     entity_id: str
@@ -125,30 +128,30 @@ class UndoneMerge:
 
 
 UndoneMerges = tuple[UndoneMerge, ...]
-"""All that was taken back, sorted by the ids of their rows."""
+"""All undone merges, sorted by the ids of their rows."""
 
 Deciding = Callable[[Sequence[Merge]], UndoneMerges]
-"""Takes the merges of the version in force and gives what is taken back from now on."""
+"""Maps the merges of the current version to the merges that are undone from now on."""
 
 
 def kept_marks(merges: Iterable[Merge]) -> UndoneMerges:
-    """Return what a version has taken back."""
+    """Return the undone merges of a version."""
     rows = sorted((merge for merge in merges if merge.undone), key=lambda merge: merge.id)
     return tuple(UndoneMerge(row.alias_id, row.entity_id, row) for row in rows)
 
 
 def merges_of(root: Path, current: Manifest | None) -> list[Merge]:
-    """Return the merges of the version in force; none where there is none, or where its table is damaged."""
+    """Return the merges of the current version; empty if there is no version or its table is damaged."""
     if current is None or f"{TABLE}.parquet" in damaged_files(root, current):
         return []
     return Index(root, current).rows(Merge)
 
 
 def fingerprinted(marks: UndoneMerges) -> list[list[str]]:
-    """Return marks as a build's fingerprint takes them in."""
+    """Return the undone merges in the form that enters a build's fingerprint."""
     return [[mark.alias_id, mark.entity_id] for mark in marks]
 
 
 def split(group: Collection[str], marks: UndoneMerges) -> set[str]:
-    """Return the members of a group that are taken out of it: of two that stay apart the one that was the alias."""
+    """Return the members to split off a group: the alias of each undone merge within it."""
     return {mark.alias_id for mark in marks if mark.alias_id in group and mark.entity_id in group}

@@ -21,7 +21,7 @@ _ORGANISATION = frozenset({"org", "organization", "organisation", "company"})
 _OTHER = frozenset({"work_of_art", "event", "product", "law", "language", "norp", "work"})
 _MALE, _FEMALE = re.compile(r"\b(?:he|him|his)\b", re.IGNORECASE), re.compile(r"\b(?:she|her|hers)\b", re.IGNORECASE)
 _AFTER = 160
-"""Characters after a name in which a pronoun probably stands for it."""
+"""Window after a name, in characters, within which a pronoun probably refers to it."""
 
 _DATE = r"(?:\d{1,2} \w+ \d{4}|\w+ \d{1,2}, \d{4})"
 _DATES = re.compile(rf"[\"”]?\s*\((?:[^()]*\bborn\b|[^()]*; |[^()]*née )?[^()]*{_DATE}")
@@ -30,12 +30,12 @@ _BORN = re.compile(rf"\b(?:was )?born\b|\(\s*(?:[^()]*; )?{_DATE}\s*[–-]\s*{_D
 
 @dataclass(frozen=True, slots=True)
 class NameFeatures:
-    """A name and what the documents show of it.
+    """A name and the evidence about it in the documents.
 
-    `kinds` are its coarse types: person, place, organisation, other; none where unknown. `documents` are those that
-    it stands in, with the first offset (-1: it is the title), `titles` those that bear it as their title. `gender` is
-    "m" or "f" where ranks or pronouns leave no doubt. `born`: a text that is titled so gives a date of birth.
-    `introduced`: a text gives dates in brackets behind it, as behind a name in full.
+    `kinds` are its coarse types: person, place, organisation, other; empty if unknown. `documents` maps a document
+    that contains the name to its first offset (-1 if it is the title); `titles` are the documents so titled. `gender`
+    is "m" or "f" if ranks or pronouns are unambiguous. `born`: a document with this title gives a date of birth.
+    `introduced`: a text gives dates in brackets after the name, as after a full name.
     """
 
     entity: Entity
@@ -50,12 +50,12 @@ class NameFeatures:
 
     @property
     def id(self) -> str:
-        """The id of its entity."""
+        """The id of the entity."""
         return self.entity.id
 
     @property
     def is_person(self) -> bool:
-        """Whether it is taken for a person's name: by its type, a date of birth, a rank, or by pronouns alone."""
+        """Whether the name is a person's, judged by type, date of birth, rank, or pronouns alone."""
         if self.form.is_heading:
             return False
         if "person" in self.kinds or self.born or self.form.ranks:
@@ -65,7 +65,7 @@ class NameFeatures:
 
 @dataclass(frozen=True, slots=True)
 class LocatedMentions:
-    """The mentions of names that have a span, in the order of each chunk, and the chunks by id."""
+    """The mentions of names that have a span, in text order by chunk, and the chunks by id."""
 
     chunks: Mapping[str, Chunk]
     of_chunk: Mapping[str, list[Mention]]
@@ -74,9 +74,9 @@ class LocatedMentions:
 def known_of(
     documents: Sequence[Document], chunks: Sequence[Chunk], found: Knowledge
 ) -> tuple[list[NameFeatures], LocatedMentions]:
-    """Return the entities whose names may be another's too, sorted by id, and where they stand.
+    """Return the features of all names that may have variants, sorted by id, and their mentions.
 
-    Left out are noun phrases without a capital, dates and amounts, and names without a letter.
+    Noun phrases without a capital, dates, amounts, and names without a letter are left out.
     """
     chunk_of = {chunk.id: chunk for chunk in chunks}
     mentions: defaultdict[str, list[Mention]] = defaultdict(list)
@@ -166,7 +166,7 @@ def _gender(form: Form, mentions: Sequence[Mention], chunk_of: Mapping[str, Chun
 
 
 class Neighbours:
-    """What stands beside names in their chunks: which of it two names share."""
+    """The names that co-occur with each name in its chunks, and how many of them two names share."""
 
     _MOST = 12
 
@@ -180,7 +180,7 @@ class Neighbours:
         self._chunks = {name.id: name.chunks for name in known}
 
     def shared(self, left: str, right: str) -> int:
-        """Return how many rare names stand beside both, each in chunks where the other does not stand."""
+        """Return how many rare names co-occur with both, counting only chunks that contain one of the two."""
         mine, yours = self._chunks[left], self._chunks[right]
         first = {id_ for chunk in mine - yours for id_ in self._at.get(chunk, ())}
         second = {id_ for chunk in yours - mine for id_ in self._at.get(chunk, ())}
@@ -188,16 +188,16 @@ class Neighbours:
 
 
 def share_of_documents(short: NameFeatures, long: NameFeatures) -> float:
-    """Return the share of a name's documents that hold another name too."""
+    """Return the share of the short name's documents that contain the long name too."""
     return sum(id_ in long.documents for id_ in short.documents) / max(len(short.documents), 1)
 
 
 @dataclass(frozen=True, slots=True)
 class NameIndex:
-    """All names by what they may be shortened to: their first and last words, and persons by family name.
+    """An index of names by possible short forms: first and last words, and persons by family name.
 
-    `heads` counts the letters of names that bear a parenthesis: without it they may be several things'. `alone` are
-    persons' names of one word, `holding` all names of several by each of their words.
+    `heads` counts names with a parenthesis by their letters: without it they are ambiguous. `alone` has the persons'
+    names of one word, `holding` the names of several words by each of their words.
     """
 
     of_word: dict[str, list[NameFeatures]]
@@ -208,7 +208,7 @@ class NameIndex:
 
 
 def names_of(known: Sequence[NameFeatures]) -> NameIndex:
-    """Return the names by their words, and the persons by family name."""
+    """Index names by their words, and persons by family name."""
     of_word: defaultdict[str, list[NameFeatures]] = defaultdict(list)
     persons: defaultdict[str, list[tuple[NameFeatures, Person]]] = defaultdict(list)
     for name in known:
@@ -233,5 +233,5 @@ def names_of(known: Sequence[NameFeatures]) -> NameIndex:
 
 
 def is_name(known: NameFeatures) -> bool:
-    """Return whether all that is known of a name is that it is one."""
+    """Return whether nothing is known about the type of a name."""
     return not known.kinds and NAME in known.entity.types

@@ -29,14 +29,14 @@ _NAME_CHARACTERS = 200
 
 
 class PairVote(BaseModel):
-    """What a model says of one pair."""
+    """A model's vote on one pair."""
 
     pair: int
     same: bool
 
 
 class Votes(BaseModel):
-    """What a model says of the pairs of a prompt."""
+    """A model's votes on the pairs of a prompt."""
 
     votes: list[PairVote]
 
@@ -50,14 +50,14 @@ async def voted(
     settings: ResolutionSettings,
     progress: Progress,
 ) -> tuple[list[NamePair], list[Failure]]:
-    """Return the pairs with the votes of a model, and what it did not say.
+    """Return the pairs rescored by a model's votes, and a failure for each missing vote.
 
-    Asked are those with a score from `settings.doubt` up to `settings.sure`, up to ten a call, in the order of names.
-    A yes raises a pair's score to `sure`, a no makes it 0; a pair without a vote keeps its own.
+    Pairs with a score from `settings.doubt` up to `settings.sure` are put to the vote, up to ten per call, ordered by
+    name. A yes raises the score to `sure`, a no sets it to 0; a pair without a vote keeps its score.
     """
     of_id = {name.id: name for name in known}
     open_ = [
-        candidate for candidate in pairs if settings.doubt <= candidate.score < settings.sure and not candidate.told
+        candidate for candidate in pairs if settings.doubt <= candidate.score < settings.sure and not candidate.explicit
     ]
     open_.sort(key=lambda item: (sorted((of_id[item.left].entity.name, of_id[item.right].entity.name)), item.reason))
     batches = list(_batches(open_, of_id))
@@ -90,10 +90,10 @@ async def voted(
 
 
 def _batches(pairs: Sequence[NamePair], of_id: Mapping[str, NameFeatures]) -> Iterator[list[NamePair]]:
-    """Yield the pairs in order, up to ten in a batch.
+    """Yield the pairs in order, in batches of up to ten.
 
-    Where a batch begins, the names of its first pair decide, so that a new pair changes the prompt of its own batch
-    only, and the replies to the others stay remembered.
+    Batch boundaries depend on the names of a batch's first pair, so that a new pair changes only the prompt of its own
+    batch, and cached replies to the others remain valid.
     """
     batch: list[NamePair] = []
     for candidate in pairs:
@@ -124,7 +124,7 @@ async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel)
         said: dict[int, bool] = {}
         for vote in answer.votes:
             if 1 <= vote.pair <= len(batch):
-                # One that is answered both ways is not answered.
+                # A pair with contradicting votes counts as unanswered.
                 said[vote.pair] = said.get(vote.pair, vote.same) and vote.same
         if not said:
             raise BadAnswer("no vote on any of the pairs", answer.model_dump_json())
@@ -134,7 +134,7 @@ async def _ask(batch: Sequence[NamePair], shown: "_Shown", model: LanguageModel)
 
 
 class _Shown:
-    """What a model is shown of names: their types, and sentences of the first chunks, by the chunks' texts."""
+    """What the prompt shows of names: their types, and sentences from the first chunks that mention them."""
 
     def __init__(
         self,
@@ -159,7 +159,7 @@ class _Shown:
         return "\n".join([f"NamePair {number}", *(self._name(id_) for id_ in names)])
 
     def sources(self, batch: Sequence[NamePair]) -> tuple[str, ...]:
-        """Return the digests of the chunks that the text of some pairs is taken from."""
+        """Return the digests of the chunks that the pairs' texts quote."""
         ids = {id_ for candidate in batch for id_ in (candidate.left, candidate.right)}
         return tuple(
             sorted({digest(self._chunk_of[mention.chunk_id].text) for id_ in ids for mention in self._mentions[id_]})

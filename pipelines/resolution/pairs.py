@@ -11,9 +11,10 @@ from conspectus.pipelines.resolution.wordlists import FEMALE, MALE
 
 @dataclass(frozen=True, slots=True)
 class NamePair:
-    """Two entity ids, `left` < `right`. `reason` is for a reader, `score` 0-1; `told`: a text says it in words.
+    """A candidate pair of entity ids, `left` < `right`, with a readable `reason` and a `score` from 0 to 1.
 
-    `short` is the id of the one that is only a short form, and so never what both are called; "" where neither is.
+    `explicit` marks a pair that a text states in words. `short` is the id of the name that is only a short form and can
+    therefore not be the canonical name; "" if neither is.
     """
 
     left: str
@@ -21,18 +22,18 @@ class NamePair:
     reason: str
     score: float
     short: str = ""
-    told: bool = False
+    explicit: bool = False
     vote: str | None = None
 
 
-def pair_of(one: str, other: str, reason: str, score: float, *, short: str = "", told: bool = False) -> NamePair:
-    """Return a pair, its ends in order."""
+def pair_of(one: str, other: str, reason: str, score: float, *, short: str = "", explicit: bool = False) -> NamePair:
+    """Return a pair with its ends in order."""
     left, right = sorted((one, other))
-    return NamePair(left, right, reason, round(score, 4), short, told)
+    return NamePair(left, right, reason, round(score, 4), short, explicit)
 
 
 def best_of(pairs: Iterable[NamePair]) -> dict[tuple[str, str], NamePair]:
-    """Return, by its ends, the pair with the highest score; of those with the same the first reason."""
+    """Return the highest-scoring pair for each two ends; ties go to the first reason in alphabetical order."""
     best: dict[tuple[str, str], NamePair] = {}
     for pair in pairs:
         ends = (pair.left, pair.right)
@@ -42,25 +43,26 @@ def best_of(pairs: Iterable[NamePair]) -> dict[tuple[str, str], NamePair]:
     return best
 
 
-def barred(left: NameFeatures, right: NameFeatures, *, told: bool = False) -> bool:
-    """Return whether two names are never one thing's.
+def barred(left: NameFeatures, right: NameFeatures, *, explicit: bool = False) -> bool:
+    """Return whether a cannot-link constraint holds between two names.
 
-    Never joined are names with different numbers (Apollo 11 and 13, Henry IV and V), with different or one-sided
-    parentheses, generations (Jr., Sr.) or places behind a comma, companies of different legal forms, a man and a woman
-    by their ranks, first names that conflict, a person and a place each seen more than once, and titles of two
-    documents. `told`: a text says that the two are one, which outweighs what stands at one of them only.
+    Names are never merged if they have different numbers (Apollo 11 and 13, Henry IV and V), different or one-sided
+    parentheses, different generations (Jr., Sr.), different places after a comma, different legal forms of companies,
+    ranks of different gender, or conflicting first names; nor a person with a place if each occurs more than once, nor
+    the titles of two documents. If a text states the pair (`explicit`), a one-sided parenthesis or generation is no
+    veto.
     """
-    return _forms_differ(left.form, right.form, told=told) or _things_differ(left, right)
+    return _forms_differ(left.form, right.form, explicit=explicit) or _things_differ(left, right)
 
 
-def _forms_differ(left: Form, right: Form, *, told: bool) -> bool:
+def _forms_differ(left: Form, right: Form, *, explicit: bool) -> bool:
     if _numbers(left, right) != _numbers(right, left):
         return True
     if left.qualifier != right.qualifier:
         both = bool(left.qualifier and right.qualifier)
-        if both or (not told and left.letters == right.letters):
+        if both or (not explicit and left.letters == right.letters):
             return True
-    if left.generation != right.generation and (not told or (left.generation and right.generation)):
+    if left.generation != right.generation and (not explicit or (left.generation and right.generation)):
         return True
     if left.after_comma and right.after_comma and left.after_comma != right.after_comma:
         return True

@@ -1,4 +1,4 @@
-"""What a name is made of: its words, numbers, ranks, legal form and what tells it from its namesakes."""
+"""Parse a name into words, numbers, ranks, legal form and disambiguating qualifier."""
 
 import html
 import re
@@ -29,7 +29,7 @@ _ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A name taken apart. Words are folded: lower case, no accents, no full stops.
+    """A parsed name. Words are folded: lower case, no accents, no full stops.
 
     `words` are all words of the name proper, without what is listed apart: the leading article, `ranks` before a
     person's name and after it, the `generation` (jr, sr), the legal `form` of a company (None: none is stated), and
@@ -53,7 +53,7 @@ class Form:
 
     @property
     def letters(self) -> str:
-        """The words as one run of letters: "Spider-Man" and "Spiderman" have the same."""
+        """The words without separators: the same for "Spider-Man" and "Spiderman"."""
         return "".join(self.words)
 
     @property
@@ -73,7 +73,7 @@ class Form:
 
 @lru_cache(maxsize=200_000)
 def form_of(name: str) -> Form:
-    """Return what a name is made of.
+    """Parse a name.
 
     >>> form_of("Sir Arthur Conan Doyle").words, form_of("Apollo Eleven").numbers, form_of("Dracula (film)").qualifier
     (('arthur', 'conan', 'doyle'), ('11',), 'film')
@@ -147,7 +147,7 @@ def _plain(surface: str) -> str:
 
 
 def number_of(word: str) -> str | None:
-    """Return the number that a folded word stands for, in digits; None where it is none. Roman ones from II on.
+    """Return the number that a folded word denotes, in digits, or None. Roman numerals count from II on.
 
     >>> number_of("11th"), number_of("eleven"), number_of("xi"), number_of("mix")
     ('11', '11', '11', None)
@@ -165,7 +165,7 @@ def number_of(word: str) -> str | None:
 
 def _number(words: list[tuple[str, str, bool]], place: int) -> str | None:
     word, surface, _ = words[place]
-    if len(word) == 1 and word in "ivx":  # "Rocky V", "Malcolm X": a numeral, or what is told apart by it
+    if len(word) == 1 and word in "ivx":  # "Rocky V", "Malcolm X": a numeral, or a distinguishing letter
         return str(_roman(word)) if 0 < place == len(words) - 1 and surface.isupper() else None
     if not word[:1].isdigit() and word not in NUMBER_WORDS and not (surface.isupper() and place):
         return word if any(sign.isdigit() for sign in word) else None
@@ -178,7 +178,7 @@ def _roman(word: str) -> int:
 
 
 def _is_acronym_of(inside: str, head: str) -> bool:
-    """Return whether a parenthesis holds the short form of what stands before it."""
+    """Return whether a parenthesis contains the short form of the name before it."""
     short = "".join(sign for sign in inside if sign.isalnum())
     firsts = "".join(word[0] for word in re.findall(r"\w+", head))
     capitals = "".join(sign for sign in firsts if sign.isupper())

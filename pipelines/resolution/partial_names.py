@@ -1,6 +1,6 @@
-"""Partial names: "Holmes", "Mr. Holmes", "J. Watson" and "Marrow" for what was named in full.
+"""Pair partial names ("Holmes", "Mr. Holmes", "J. Watson", "Marrow") with the full names they refer to.
 
-Such a name may be many things', so it joins a whole one only where its documents name that one and no other.
+A partial name is ambiguous, so it is paired with a full name only if its documents contain no rival.
 """
 
 from collections import defaultdict
@@ -14,11 +14,11 @@ from conspectus.pipelines.resolution.wordlists import COUPLE, FEMALE, NO_FIRST_N
 from conspectus.storage.text.normalise import entity_key
 
 _OFTEN = 3
-"""Chunks from which on a word that is no person's name counts as one."""
+"""Number of chunks from which a single word that is not a person's name counts as a name."""
 
 
 def places(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
-    """Yield "Marrow" with "Marrow, Vey" where no other Marrow is near."""
+    """Yield "Marrow" with "Marrow, Vey" if there is no other Marrow in its documents."""
     qualified: defaultdict[str, list[NameFeatures]] = defaultdict(list)
     for name in known:
         if _is_qualified(name) and not _is_persons(name):
@@ -50,11 +50,13 @@ def _is_qualified(name: NameFeatures) -> bool:
 
 
 def thing(short: NameFeatures, names: NameIndex) -> Iterator[NamePair]:
-    """Yield "Lion" with "Cowardly Lion", where its documents have no other name with that word in it."""
+    """Yield "Lion" with "Cowardly Lion" if its documents contain no other name with that word."""
     word = short.form.words[0]
     held = [name for name in names.holding.get(word, ()) if name.documents.keys() & short.documents.keys()]
     most = max((item.entity.frequency for item in held), default=0)
-    held = [item for item in held if item.entity.frequency > 1 or most < _OFTEN]  # what a recogniser cut wrongly
+    held = [
+        item for item in held if item.entity.frequency > 1 or most < _OFTEN
+    ]  # drops names that a recogniser cut wrongly
     if len({item.form.words for item in held}) != 1 or short.form.ranks or short.form.epithets:
         return
     for long in held:
@@ -65,7 +67,7 @@ def thing(short: NameFeatures, names: NameIndex) -> Iterator[NamePair]:
 
 
 def _is_head(word: str, long: NameFeatures) -> bool:
-    """Return whether a word is what a name of two words says its bearer is."""
+    """Return whether a word is the head noun of a name of two words."""
     form = long.form
     if form.after_comma or form.numbers or form.form is not None or long.titles or form.surfaces[0][:1].islower():
         return False
@@ -77,7 +79,7 @@ _FAMILY = frozenset({"family", "brothers", "sisters", "children", "house", "hous
 
 
 def parts(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]:
-    """Yield each name of one word, with or without a rank, and the whole name that it stands for in its documents."""
+    """Yield each name of one word, with or without a rank, with the full name it refers to in its documents."""
     for short in known:
         form = short.form
         if len(form.words) != 1 or form.qualifier or form.numbers or short.titles or len(form.words[0]) < 2:
@@ -104,7 +106,7 @@ def parts(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]
 
 
 def _introduced(short: NameFeatures, beside: Sequence[NameFeatures]) -> bool:
-    """Return whether the one document of a short name names a person in full before it."""
+    """Return whether the only document of a short name mentions the full name of a person before it."""
     if len(short.documents) > 1 or short.kinds - {"organisation", "person"}:
         return False
     bearers = [
@@ -116,7 +118,7 @@ def _introduced(short: NameFeatures, beside: Sequence[NameFeatures]) -> bool:
 
 
 def _about_bearer(short: NameFeatures, beside: Sequence[NameFeatures]) -> bool:
-    """Return whether the only document of a short name is titled with a person's name that ends so."""
+    """Return whether the only document of a short name is titled with a person's name that ends with it."""
     return any(
         neighbour.titles
         and short.documents.keys() <= neighbour.titles
@@ -127,7 +129,7 @@ def _about_bearer(short: NameFeatures, beside: Sequence[NameFeatures]) -> bool:
 
 
 def _is_one(short: NameFeatures) -> bool:
-    """Return whether pronouns show that a name is a person's, whatever it was taken for."""
+    """Return whether pronouns show that a name is a person's, regardless of its type."""
     return bool(short.gender) and "place" not in short.kinds
 
 
@@ -138,7 +140,7 @@ def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], name
         for neighbour in beside
         if neighbour.is_person and person_of(neighbour.form) and not _is_other(neighbour)
     ]
-    # Without its parenthesis a name is that of all who are told apart by one.
+    # Without its parenthesis a name is shared by all its namesakes.
     whole = [bearer for bearer in whole if bearer.form.qualifier or names.heads[bearer.form.letters] < 2]
     others = [neighbour for neighbour in beside if not neighbour.is_person and _may_be_meant(neighbour, word)]
     female = ranks & FEMALE
@@ -146,7 +148,7 @@ def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], name
         family = long.form.words[-1] == word
         if (not family and ranks - WITH_FIRST_NAME) or not _fits(short, long):
             continue
-        # Who is known to be of the other sex than a rank says is no rival.
+        # A person whose known gender contradicts the rank is no rival.
         bearers = [bearer for bearer in whole if _fits(short, bearer)]
         rivals = bool(_are_several(bearers) or (others and not ranks))
         share = share_of_documents(short, long)
@@ -157,7 +159,7 @@ def _person(short: NameFeatures, word: str, beside: Sequence[NameFeatures], name
         elif family:
             score = 0.84 if share == 1 else 0.77
         else:
-            # That it is a person at all, pronouns show, or that the family name alone stands for it too.
+            # Pronouns, or use of the family name alone, show that it is a person.
             known = bool(short.gender or long.gender) or _called_by_family(long, names)
             score = 0.78 if known and share == 1 and _named_in_full_first(short, long) else 0.62
         reason = "the family name alone" if family else "the first name alone"
@@ -175,7 +177,7 @@ def _fits(short: NameFeatures, long: NameFeatures) -> bool:
 
 
 def _are_several(bearers: Sequence[NameFeatures]) -> bool:
-    """Return whether any two of these names are of two persons."""
+    """Return whether any two of these names belong to different persons."""
     return any(not _one_person(left, right) for left, right in combinations(bearers, 2))
 
 
@@ -193,18 +195,18 @@ def _is_other(name: NameFeatures) -> bool:
 
 
 def _may_be_meant(name: NameFeatures, word: str) -> bool:
-    """Return whether a lone word may stand for a name that is no person's: Ford for the Ford Motor Company."""
+    """Return whether a single word may refer to a name that is not a person's: Ford for the Ford Motor Company."""
     return name.form.words[0] == word and not _is_other(name) and "other" not in name.kinds
 
 
 def _named_in_full_first(short: NameFeatures, long: NameFeatures) -> bool:
-    """Return whether each document of a short name names the long one before it, or is titled with it."""
+    """Return whether each document of a short name mentions the long one first, or is titled with it."""
     first = ((long.documents.get(id_), start) for id_, start in short.documents.items())
     return all(at is not None and (at < start or at == -1) for at, start in first)
 
 
 def _ranked_only(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[NamePair]:
-    """Yield a lone name with and without a rank ("Quist", "Mr. Quist")."""
+    """Yield pairs of a single name with and without a rank ("Quist", "Mr. Quist")."""
     of_word: defaultdict[str, list[NameFeatures]] = defaultdict(list)
     for name in known:
         if len(name.form.words) == 1 and not name.form.qualifier and not name.form.numbers:
@@ -247,7 +249,7 @@ def _sexes_differ(name: NameFeatures, one: NameFeatures, other: NameFeatures) ->
 
 
 def initialled(names: NameIndex, neighbours: Neighbours) -> Iterator[NamePair]:
-    """Yield two names of one family that may be one person's: by initials, nicknames, names left out."""
+    """Yield pairs with the same family name that may be one person: by initials, nicknames or omitted names."""
     for group in names.persons.values():
         if len(group) > 200:
             continue
@@ -261,7 +263,7 @@ def initialled(names: NameIndex, neighbours: Neighbours) -> Iterator[NamePair]:
 
 
 def _third(left: NameFeatures, right: NameFeatures, group: Sequence[tuple[NameFeatures, Person]]) -> list[NameFeatures]:
-    """Return who may be the one and cannot be the other."""
+    """Return the persons who are compatible with one name and conflict with the other."""
     found = []
     mine, yours = person_of(left.form), person_of(right.form)
     if not mine or not yours:
@@ -282,7 +284,7 @@ def _two_of_family(
     else:
         base = {"equal": 0.66, "nickname": 0.6, "initial": 0.56, "called": 0.5}[how]
         together = min(neighbours.shared(left.id, right.id), 3)
-        # Who is told apart by a whole name between in one text is often another: John Adams, John Quincy Adams.
+        # A middle name within one text often distinguishes two persons: John Adams, John Quincy Adams.
         doubt = how == "equal" and _full_between(left) != _full_between(right)
         score = base + (0.2 if near and not doubt else 0.05 * together) - 0.08 * bool(rivals)
         if not doubt:
@@ -301,8 +303,9 @@ def _two_of_family(
 
 
 def _in_full(left: NameFeatures, right: NameFeatures) -> bool:
-    """Return whether the one with more names is told with dates, as a name in full, and is no title: there the usual
-    name stands.
+    """Return whether the longer name is introduced with dates, as a full name, and is no title.
+
+    A title has the usual name.
     """
     longer = max((left, right), key=lambda item: (_full_between(item), item.id))
     return longer.introduced and not longer.titles

@@ -1,4 +1,4 @@
-"""Names of persons: first names, initials, nicknames and transliterations that agree or conflict."""
+"""Compare names of persons: first names, initials, nicknames and transliterations agree or conflict."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -10,16 +10,16 @@ _STARTS = (
     {"tch", "ch", "tsch", "cz"}, {"k", "c", "q", "g"}, {"y", "j", "i", "e"}, {"h", "kh", "ch"}, {"v", "w"},
     {"z", "ts", "tz", "cz"}, {"ph", "f"}, {"zh", "j"},
 )  # fmt: skip
-"""Letters at the beginning of a word that may spell one sound."""
+"""Initial letters that may represent the same sound."""
 
 
 _VOWELS = {"a": "e", "e": "e", "i": "e", "y": "e", "o": "u", "u": "u"}
-"""Vowels that transliterations exchange."""
+"""Vowels that vary between transliterations."""
 
 
 @lru_cache(maxsize=100_000)
 def sound(word: str) -> str:
-    """Return a folded word as it sounds, roughly.
+    """Return a rough phonetic key of a folded word.
 
     >>> sound("tchaikovsky") == sound("chaikovskii"), sound("mohammed") == sound("muhammad")
     (True, True)
@@ -34,7 +34,7 @@ def sound(word: str) -> str:
 
 
 def same_start(mine: str, yours: str) -> bool:
-    """Return whether two words begin with the same letter, or with letters that may spell one sound."""
+    """Return whether two words begin with the same letter, or with letters for the same sound."""
     return mine[:1] == yours[:1] or any(
         any(mine.startswith(member) for member in group) and any(yours.startswith(member) for member in group)
         for group in _STARTS
@@ -42,9 +42,9 @@ def same_start(mine: str, yours: str) -> bool:
 
 
 def spelt_near(mine: str, yours: str) -> bool:
-    """Return whether two folded words are spelt as transliterations of one word are.
+    """Return whether two folded words may be transliterations of one word.
 
-    Where vowels alone differ the words must be long: Anna and Anne are two, Mohammed and Muhammad one.
+    Words that differ only in vowels must be long: Anna and Anne differ, Mohammed and Muhammad match.
 
     >>> spelt_near("karl", "carl"), spelt_near("anna", "anne"), spelt_near("mohammed", "muhammad")
     (True, False, True)
@@ -66,7 +66,7 @@ def _consonants(word: str) -> str:
 
 
 def _edits(mine: str, yours: str) -> int:
-    """Return how many letters are added, left out or changed from one word to the other (Levenshtein)."""
+    """Return the Levenshtein distance of two words."""
     row = list(range(len(yours) + 1))
     for place, sign in enumerate(mine, 1):
         before, row[0] = row[0], place
@@ -83,7 +83,7 @@ _NO_PART = frozenset({"of", "and", "the", "in", "for", "on", "at", "to", "with",
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """First names and initials, the family name (the last word), and what stands between in quotation marks."""
+    """First names and initials, the family name (the last word), and the nickname in quotation marks."""
 
     given: tuple[str, ...]
     family: str
@@ -92,7 +92,7 @@ class Person:
 
 @lru_cache(maxsize=100_000)
 def person_of(form: Form) -> Person | None:
-    """Return a name as a person's: None where it has no two words, or too many. "Doyle, Arthur" is turned round."""
+    """Parse a person's name; None if it has too few or too many words. "Doyle, Arthur" is reordered."""
     words, surfaces = form.words, form.surfaces
     if form.after_comma:
         cut = len(words) - len(form.after_comma)
@@ -133,10 +133,10 @@ def same_first(left: str, right: str) -> str:
 
 
 def agree(left: Person, right: Person) -> str:
-    """Return how two names of one family agree, "" where they cannot be one person's.
+    """Return how two names with the same family name agree, "" if they belong to different persons.
 
-    "equal": the same first name, and no other that differs; "nickname"; "initial": one is told by an initial only;
-    "called": the first name of the one is a later name of the other ("Thomas Woodrow Wilson", "Woodrow Wilson").
+    "equal": same first name and no conflicting other name; "nickname"; "initial": one has only an initial; "called":
+    the first name of one is a later name of the other ("Thomas Woodrow Wilson", "Woodrow Wilson").
     """
     if left.family != right.family or not left.given or not right.given:
         return ""
@@ -156,6 +156,6 @@ def agree(left: Person, right: Person) -> str:
 
 
 def conflict(left: Form, right: Form) -> bool:
-    """Return whether two names are of one family and of two persons."""
+    """Return whether two names share a family name and belong to different persons."""
     mine, yours = person_of(left), person_of(right)
     return bool(mine and yours and mine.family == yours.family and not agree(mine, yours))

@@ -25,7 +25,7 @@ from conspectus.storage.settings import Settings
 from conspectus.storage.tables import sorted_by_id
 
 LEAST = 0.3
-"""Score below which a pair is not worth a thought."""
+"""Pairs with a lower score are discarded."""
 
 _SPELT = 0.9
 _KINDS_AGREE, _KINDS_DIFFER = 0.02, 0.06
@@ -40,24 +40,24 @@ def candidates(
     imported: Collection[str],
     near: Iterable[NamePair] = (),
 ) -> list[NamePair]:
-    """Return the pairs, sorted by their ends, that nothing keeps apart and something speaks for.
+    """Return the candidate pairs, sorted by their ends, that have evidence and violate no cannot-link constraint.
 
-    `imported` are the ids of entities of an imported graph: it says itself which of them are one.
-    `near` are more pairs, of names near in meaning.
+    `imported` are the ids of the entities of an imported graph; two of them are never paired, because the graph already
+    distinguishes them. `near` are further pairs, of names with similar embeddings.
     """
     of_id = {name.id: name for name in known}
     names = names_of(known)
-    told, apart = stated(known, placed)
+    explicit, apart = stated(known, placed)
     neighbours = Neighbours(known, found)
-    proposed = [*told, *titled(known, placed, documents), *spelt_alike(known, neighbours), *acronyms(known)]
+    proposed = [*explicit, *titled(known, placed, documents), *spelt_alike(known, neighbours), *acronyms(known)]
     proposed += [*slips(known), *near, *initialled(names, neighbours)]
     proposed += parts(known, names)
     kept = []
     for pair in proposed:
         left, right = of_id[pair.left], of_id[pair.right]
-        if barred(left, right, told=pair.told) or (pair.left in imported and pair.right in imported):
+        if barred(left, right, explicit=pair.explicit) or (pair.left in imported and pair.right in imported):
             continue
-        if (pair.left, pair.right) in apart and not pair.told and pair.score < _SPELT:
+        if (pair.left, pair.right) in apart and not pair.explicit and pair.score < _SPELT:
             continue
         kept.append(_of_kinds(pair, left, right))
     best = (item for item in best_of(kept).values() if item.score >= LEAST)
@@ -65,15 +65,15 @@ def candidates(
 
 
 def _of_kinds(pair: NamePair, left: NameFeatures, right: NameFeatures) -> NamePair:
-    """Return a pair with what types add to what its rule says."""
-    if pair.told or not left.kinds or not right.kinds:
+    """Return a pair whose score is adjusted by the types of its names."""
+    if pair.explicit or not left.kinds or not right.kinds:
         return pair
     change = _KINDS_AGREE if left.kinds & right.kinds else -_KINDS_DIFFER
     return replace(pair, score=round(min(pair.score + change, 1.0), 4))
 
 
 def with_cosines(pairs: Sequence[NamePair], cosines: Mapping[tuple[str, str], float]) -> list[NamePair]:
-    """Return pairs with what the cosines of their names add, the weakest of the signs."""
+    """Return the pairs with scores adjusted by the cosines of their names, the weakest evidence."""
     return [
         replace(pair, score=round(min(pair.score + _NEAR, 1.0), 4))
         if cosines.get((pair.left, pair.right), 0.0) >= _NEAR_FROM
@@ -83,15 +83,15 @@ def with_cosines(pairs: Sequence[NamePair], cosines: Mapping[tuple[str, str], fl
 
 
 Embed = Callable[[Sequence[str]], Vectors]
-"""Gives unit vectors (n, d) of n texts."""
+"""Embeds n texts as unit vectors (n, d)."""
 
 _NEAR_ENOUGH = 0.86
-"""Cosine from which a pair that no rule names is worth a model's vote."""
+"""Minimum cosine at which a pair that no rule proposes is put to the model's vote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What was found with the aliases of one thing made one entity, the rows of `merges`, and what failed."""
+    """The extraction with aliases merged, the rows of the `merges` table, and the failures."""
 
     found: Extraction
     merges: list[Merge]
@@ -110,11 +110,27 @@ def resolve(
     model: LanguageModel | None = None,
     progress: Progress = no_progress,
 ) -> Resolved:
-    """Return what was found, resolved.
+    """Cluster the name variants in an extraction and merge each cluster into one entity.
 
-    What is merged is decided as if nothing had been taken back; then what `marks` say is taken out of its group. So
-    taking back and merging again gives what was before. `imported` are ids of entities of a graph that was imported
-    along; `model` votes on uncertain pairs, None for rules alone. BudgetReached where it cannot be paid.
+    Clusters are formed as if nothing had been undone; undone merges are then split off. An undo followed by a redo
+    therefore restores the original result.
+
+    Args:
+        documents: All documents; titles and opening sentences are evidence.
+        chunks: All chunks.
+        found: The extraction: entities, relations, mentions, and claims or descriptions where a model made them.
+        settings: The settings; `settings.resolution` has the thresholds.
+        embed: Embeds names as unit vectors (n, d).
+        marks: The merges that were undone and must stay undone.
+        imported: Ids of the entities of an imported graph; two of them are never merged.
+        model: Votes on uncertain pairs; None to use the rules alone.
+        progress: Called with the progress of the step.
+
+    Returns:
+        The resolved extraction, the rows of `merges` (undone ones included), and the failures of the vote.
+
+    Raises:
+        BudgetReached: The model's budget does not cover the vote.
     """
     section = settings.resolution
     if section.method == "off":
@@ -133,7 +149,7 @@ def resolve(
 
 
 def _near(known: Sequence[NameFeatures], embed: Embed, settings: Settings) -> list[NamePair]:
-    """Return names near in meaning, which a model alone may join."""
+    """Return pairs of names with similar embeddings; only a model's vote can merge them."""
     if not known:
         return []
     threshold = settings.synonyms.model_copy(update={"threshold": _NEAR_ENOUGH, "max_neighbours": 5})
@@ -159,7 +175,7 @@ def _cosines(pairs: Sequence[NamePair], known: Sequence[NameFeatures], embed: Em
 def _decided(
     aliases: Sequence[Alias], marks: UndoneMerges, known: Mapping[str, NameFeatures]
 ) -> tuple[dict[str, str], list[Merge]]:
-    """Return the kept entity of each alias that is merged, and all rows: those that were taken back among them."""
+    """Return the canonical entity of each merged alias, and all rows of `merges`, undone ones included."""
     groups: dict[str, list[Alias]] = {}
     for alias in aliases:
         groups.setdefault(alias.kept, []).append(alias)
@@ -186,7 +202,7 @@ def _decided(
 def _renamed(
     group: Sequence[Alias], kept: str, others: Sequence[str], known: Mapping[str, NameFeatures]
 ) -> tuple[list[Alias], str]:
-    """Return a group whose kept name is taken out, under the most frequent of the other names."""
+    """Return a group after its canonical name was split off, under the most frequent remaining name."""
     new = min(others, key=lambda id_: (-known[id_].entity.frequency, known[id_].entity.name, id_)) if others else kept
     pair_with = {member.alias: member.pair for member in group}
     if new == kept:
@@ -220,11 +236,11 @@ def _merged(found: Extraction, kept_of: Mapping[str, str]) -> Extraction:
     )
 
 
-def _joined(told: Mapping[str, Sequence[str]], new_id: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return descriptions by the ids that their things have now, sorted and each once; none of what is gone."""
+def _joined(descriptions: Mapping[str, Sequence[str]], new_id: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the descriptions by new id, sorted and without repeats; those of deleted relations are dropped."""
     joined: dict[str, set[str]] = {}
-    for id_, said in told.items():
+    for id_, texts in descriptions.items():
         now = new_id.get(id_, id_)
         if now:
-            joined.setdefault(now, set()).update(said)
+            joined.setdefault(now, set()).update(texts)
     return {id_: sorted(joined[id_]) for id_ in sorted(joined)}

@@ -1,4 +1,4 @@
-"""Spelling variants of one name: accents, signs, articles, ranks, legal forms, numerals, and other alphabets."""
+"""Pair spelling variants of a name: accents, punctuation, articles, ranks, legal forms, numerals, transliterations."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -12,11 +12,11 @@ from conspectus.pipelines.resolution.wordlists import STATES, TURNED, WELL_KNOWN
 from conspectus.storage.text.normalise import entity_key
 
 _MOST_OF_A_KEY = 40
-"""Names with one key beyond which the key says nothing."""
+"""A key shared by more names than this is not evidence."""
 
 
 def spelt_alike(known: Sequence[NameFeatures], neighbours: Neighbours) -> Iterator[NamePair]:
-    """Yield the pairs whose names have the same words but for how they are written."""
+    """Yield the pairs whose names differ only in spelling."""
     for left, right in _with_one_key(known, _words_key):
         yield _same_words(left, right)
     for left, right in _with_one_key(known, _numbered_key):
@@ -29,7 +29,7 @@ def spelt_alike(known: Sequence[NameFeatures], neighbours: Neighbours) -> Iterat
             near = bool(left.documents.keys() & right.documents.keys())
             exotic = not (left.entity.name.isascii() and right.entity.name.isascii())
             together = min(neighbours.shared(left.id, right.id), 2)
-            # A lone word that sounds like another is too often another: Kannada and Canada.
+            # Single words that sound alike are too often different names: Kannada and Canada.
             base = 0.7 if exotic or len(left.form.words) > 1 else 0.5
             score = base + (0.1 if near or exotic else 0.05 * together)
             yield pair_of(left.id, right.id, "one name spelt from another alphabet in two ways", score)
@@ -68,7 +68,7 @@ def _words_key(form: Form) -> Hashable | None:
 
 
 def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
-    """Return the pair of two names of the same words: what differs says how sure it is."""
+    """Return the pair of two names with the same words; its score depends on what differs."""
     mine, yours = left.form, right.form
     near = bool(left.documents.keys() & right.documents.keys())
     several = len(mine.words) > 1 or len(mine.letters) != len(left.entity.name)
@@ -90,7 +90,7 @@ def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
     if mine.qualifier != yours.qualifier:
         return pair_of(left.id, right.id, "the same name with and without a parenthesis", 0.5)
     if len(mine.words) == len(yours.words) == 1 and entity_key(mine.surfaces[0]) != entity_key(yours.surfaces[0]):
-        # A lone word without its accents may be another name, a short one another word.
+        # A single word without its accents may be another name, and a short one another word.
         plain = len(mine.letters) > 2 and ({"person"} not in (left.kinds, right.kinds))
         dotted = mine.is_acronym and yours.is_acronym
         score = 0.92 if near or plain or dotted else 0.6
@@ -110,7 +110,7 @@ def _ranked(left: NameFeatures, right: NameFeatures) -> str:
 
 
 def _numbered_key(form: Form) -> Hashable | None:
-    """Return the words and numbers of a name that has a number, in whatever order and writing."""
+    """Return the words and numbers of a name that has a number, regardless of order and notation."""
     if len(form.numbers) != 1 or len(form.words) < 2 or form.after_comma:
         return None
     number = form.numbers[0]
@@ -129,19 +129,19 @@ def _well_known_key(form: Form) -> Hashable | None:
         return None
     written = " ".join(form.words)
     if written in WELL_KNOWN and len(form.words) == 1 and not form.is_acronym:
-        return None  # "us" the word
+        return None  # the word "us"
     return WELL_KNOWN.get(written, written if written in WELL_KNOWN.values() else None)
 
 
 def _sound_key(form: Form) -> Hashable | None:
-    """Return what a name sounds like in its own alphabet: the same for Tchaikovsky, Chaikovskii and Чайковский."""
+    """Return a phonetic key across alphabets: the same for Tchaikovsky, Chaikovskii and Чайковский."""
     if sum(map(len, form.words)) < 5 or form.numbers or form.qualifier or form.is_acronym:
         return None
     return tuple(map(sound, form.words))
 
 
 def _sounds_enough(left: Form, right: Form) -> bool:
-    """Return whether two names that sound alike differ only as transliterations do: a few letters of long words."""
+    """Return whether two names that sound alike differ only as transliterations do: by a few letters of long words."""
     if len(left.words) != len(right.words) or left.after_comma != right.after_comma:
         return False
     different = [(mine, yours) for mine, yours in zip(left.words, right.words, strict=True) if mine != yours]
@@ -152,7 +152,7 @@ def _sounds_enough(left: Form, right: Form) -> bool:
 
 
 def _of_key(form: Form) -> Hashable | None:
-    """Return the words of "Treaty of Versailles" and of "Versailles Treaty"."""
+    """Return a key that is the same for "Treaty of Versailles" and "Versailles Treaty"."""
     words = form.words
     if form.qualifier or form.after_comma or len(words) not in (2, 3):
         return None
@@ -162,7 +162,7 @@ def _of_key(form: Form) -> Hashable | None:
 
 
 def _states(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
-    """Yield a state's full name with its short one, where one document has both and no other state is so called."""
+    """Yield a state's full name with its short one if a document has both and no other state has that short name."""
     plain: defaultdict[tuple[str, ...], list[NameFeatures]] = defaultdict(list)
     full: defaultdict[tuple[str, ...], list[NameFeatures]] = defaultdict(list)
     for name in known:
@@ -198,7 +198,7 @@ _MOST_WITH_A_TYPO = 30
 
 
 def slips(known: Sequence[NameFeatures]) -> Iterator[NamePair]:
-    """Yield the pairs of names of several words that are spelt the same but for one letter of a long word."""
+    """Yield the pairs of names of several words that differ in one letter of a long word."""
     of_key: defaultdict[tuple[str, ...], list[NameFeatures]] = defaultdict(list)
     for name in known:
         words = name.form.words
@@ -219,7 +219,7 @@ def _one_slip(left: NameFeatures, right: NameFeatures) -> bool:
 
 
 def is_one_edit(one: str, other: str) -> bool:
-    """Return whether one letter, not the first or the last, is added, left out, changed or moved by one place.
+    """Return whether one inner letter is inserted, deleted, substituted or transposed.
 
     >>> is_one_edit("aristophanes", "aristophenes"), is_one_edit("austria", "australia")
     (True, False)

@@ -19,7 +19,7 @@ from conspectus.storage.text.normalise import entity_key
 
 
 def merges_in(index: Path) -> list[Merge]:
-    """Return the merges of the version in force, those that were taken back among them, by the kept name."""
+    """Return the merges of the current version, undone ones included, ordered by canonical name."""
     current_version(index)
     manifest = current_manifest(index)
     rows = Index(index, manifest).rows(Merge) if manifest else []
@@ -33,11 +33,21 @@ def undo(
     run: Runner | None = None,
     progress: Progress = no_progress,
 ) -> BuildReport:
-    """Take merges back, all where no names are given, and return what was done.
+    """Undo merges and rebuild the index; they stay undone in every later build.
 
-    A name is that of an alias, or of what is kept (for all its aliases), or the id of a merge or of either. What was
-    taken back stays so in every later build. UsageError, which says the nearest known name, where one names no merge;
-    IndexNotFound where there is no index, UsageError where it was made with other settings.
+    Args:
+        names: Aliases, canonical names (for all their aliases), or ids of merges or entities; None for all merges.
+        index: The folder of the index.
+        settings: The settings that the index was built with.
+        run: Runs the shards of a step; None for the default runner.
+        progress: Called with the progress of the build.
+
+    Returns:
+        The report of the build.
+
+    Raises:
+        UsageError: A name matches no merge (the message suggests the nearest one), or the settings differ.
+        IndexNotFound: The folder contains no index.
     """
 
     def decide(merges: Sequence[Merge]) -> UndoneMerges:
@@ -54,7 +64,7 @@ def redo(
     run: Runner | None = None,
     progress: Progress = no_progress,
 ) -> BuildReport:
-    """Merge again what was taken back, all where no names are given; the rest is as for `undo`."""
+    """Redo undone merges and rebuild the index. Arguments, result and errors are those of `undo`."""
 
     def decide(merges: Sequence[Merge]) -> UndoneMerges:
         undone = [merge for merge in merges if merge.undone]
@@ -75,7 +85,7 @@ def _rebuilt(
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return held_documents(index, current, settings)
 
-    current_version(index)  # before a folder is made for what is no index
+    current_version(index)  # raises before a folder is created where there is no index
     return build_from(BuildSource(read), index, settings, run, progress, decide=decide)
 
 
@@ -84,9 +94,10 @@ def _marks(marks: Iterable[UndoneMerge]) -> UndoneMerges:
 
 
 def named(names: Sequence[str], merges: Sequence[Merge], index: Path) -> list[Merge]:
-    """Return the merges that are named: by an alias first, and by what is kept where none is called so.
+    """Return the merges that the names select: by alias first, otherwise by canonical name.
 
-    UsageError, which says the nearest known name, where a name stands in none of them.
+    Raises:
+        UsageError: A name matches no merge; the message suggests the nearest one.
     """
     chosen: list[Merge] = []
     for name in names:

@@ -16,16 +16,16 @@ HONORIFICS = MALE | FEMALE | frozenset({
     "commander", "marshal", "inspector", "detective", "officer", "rabbi", "imam", "sheikh", "sultan", "tsar", "czar",
     "coach", "comrade",
 })  # fmt: skip
-"""What stands before a person's name and is no part of it."""
+"""Titles before a person's name that are not part of it."""
 
 WITH_FIRST_NAME = frozenset({"king", "queen", "prince", "princess", "pope", "sir", "dame", "lady", "lord"})
-"""Ranks that stand before a first name alone; the others stand before a family name."""
+"""Ranks that precede a first name alone; the others precede a family name."""
 
 COUPLE = frozenset({"mrs", "mme", "madame", "frau", "senora", "signora"})
-"""Before a whole name these may name the wife of its bearer."""
+"""Before a full name these may denote the wife of its bearer."""
 
 HEADINGS = frozenset({"chapter", "section", "part", "act", "scene", "book", "volume", "letter", "appendix", "canto"})
-"""Before a number or a numeral these begin a heading, which extractors take for a name with what follows."""
+"""Words that begin a heading before a number; extractors mistake the heading for a name."""
 
 EPITHETS = frozenset({"young", "younger", "old", "older", "little", "poor", "dear", "tiny", "elder", "late"})
 
@@ -41,7 +41,7 @@ CORPORATE = {
     "nv": "nv", "bv": "bv", "ab": "ab", "oy": "oy", "as": "as", "kk": "kk", "pty": "ltd", "co": "", "company": "",
     "companies": "",
 }  # fmt: skip
-"""Words for the legal form of a company, and the form; "" goes with any."""
+"""Words for the legal form of a company, mapped to the form; "" is compatible with any."""
 
 ARTICLES = frozenset({"the", "a", "an"})
 
@@ -52,7 +52,7 @@ ABBREVIATIONS = {
     "centre": "center", "theatre": "theater", "harbour": "harbor", "labour": "labor", "defence": "defense",
     "organisation": "organization", "programme": "program",
 }  # fmt: skip
-"""Words that are written in two ways, and one of them."""
+"""Spelling variants of words, mapped to one spelling."""
 
 SMALL_WORDS = frozenset({"of", "the", "and", "for", "in", "on", "at", "to", "de", "la", "du", "des", "der", "und", "et",
                          "a", "an", "&", "by", "del", "di"})  # fmt: skip
@@ -67,7 +67,7 @@ NO_FIRST_NAMES = frozenset({
     "village", "republic", "kingdom", "radio", "team", "royal", "national", "international", "first", "second", "big",
     "les", "los", "las", "super", "hms", "uss", "ss", "operation", "project", "hurricane", "typhoon",
 })  # fmt: skip
-"""Words that begin the names of places, organisations and events, whatever a recogniser takes them for."""
+"""Words that begin the names of places, organisations and events, even if a recogniser tags them otherwise."""
 
 TURNED = frozenset({"treaty", "battle", "siege", "peace", "congress", "convention", "diocese", "archdiocese", "accord",
                     "declaration", "synod", "duchy", "abbey", "port", "gulf", "bay", "strait", "isle",
@@ -79,7 +79,7 @@ Washington and a Washington University are two, so such words are not here.
 STATES = frozenset(
     {"republic", "kingdom", "commonwealth", "federation", "principality", "sultanate", "state", "empire"}
 )
-"""What the full name of a state says that it is."""
+"""Words for the kind of state in its full name."""
 
 WORKS = frozenset({"film", "movie", "novel", "novella", "album", "song", "single", "ep", "series", "tv", "play",
 "opera",
@@ -129,9 +129,9 @@ WELL_KNOWN = {
     "un": "united nations", "eu": "european union", "uae": "united arab emirates",
     "ussr": "soviet union", "union of soviet socialist republics": "soviet union",
 }  # fmt: skip
-"""Names of states and unions that every text takes for known, by their folded words."""
+"""Names of states and unions that texts use without introduction, by their folded words."""
 
-# Longest first: each is looked for where the one before was not.
+# Longest first: the first match wins.
 SOUNDS = (
     ("shch", "S"), ("tsch", "C"), ("tch", "C"), ("sch", "S"), ("dzh", "J"), ("kh", "h"), ("zh", "J"), ("ch", "C"),
     ("sh", "S"),
@@ -141,4 +141,4 @@ SOUNDS = (
     ("ue", "u"), ("oe", "o"), ("ae", "a"), ("ou", "u"), ("oo", "u"), ("iy", "i"), ("ii", "i"), ("ij", "i"), ("ei",
     "ai"), ("ay", "ai"), ("y", "i"),
 )  # fmt: skip
-"""Letters that spell one sound of another script, as one sign."""
+"""Letter groups for one sound of another script, mapped to one sign."""

@@ -38,9 +38,7 @@ def solve(ends: Ints, costs: Floats, prizes: Floats, solver: Solver = "auto") ->
     if solver == "own" or (solver == "auto" and find_spec("pcst_fast") is None):
         return Solved(prize_collecting_tree(ends, costs, prizes), "own")
     if find_spec("pcst_fast") is None:
-        raise SettingsError(
-            "gretriever.solver is `pcst_fast`, and it is not installed: pip install 'conspectus[pcst]'"
-        )
+        raise SettingsError("gretriever.solver is `pcst_fast`, and it is not installed: pip install 'conspectus[pcst]'")
     if not prizes.any():
         return Solved(prize_collecting_tree(ends, costs, prizes), "own")
     from pcst_fast import pcst_fast

@@ -8,7 +8,7 @@ import numpy as np
 from conspectus.pipelines.backends.base import Extraction
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.steps.extract.find_names import Sighting
-from conspectus.pipelines.steps.extract.merge import Statement, knowledge_of
+from conspectus.pipelines.steps.extract.merge import StatedTriple, knowledge_of
 from conspectus.prompts.model import LanguageModel
 from conspectus.storage.hashing import digest, short_id
 from conspectus.storage.records import Chunk, Document
@@ -33,7 +33,7 @@ def corpus(texts: Mapping[str, str] | Sequence[str]) -> tuple[list[Document], li
     """Return documents of one chunk each, in a mapping by title, and what their marks say."""
     titled = list(texts.items()) if isinstance(texts, Mapping) else [("", text) for text in texts]
     documents, chunks, sightings = [], [], []
-    stated: list[Statement] = []
+    stated: list[StatedTriple] = []
     for title, text in titled:
         plain, names = unmarked(text)
         id_ = short_id(title, plain)
@@ -48,7 +48,7 @@ def corpus(texts: Mapping[str, str] | Sequence[str]) -> tuple[list[Document], li
             ends = entity_key(first[2]), entity_key(second[2])
             if ends[0] != ends[1]:
                 between = plain[first[1] : second[0]].strip() or "beside"
-                stated.append(Statement(chunk, ends[0], between, ends[1], 0, len(plain)))
+                stated.append(StatedTriple(chunk, ends[0], between, ends[1], 0, len(plain)))
     order = sorted(range(len(documents)), key=lambda row: documents[row].id)
     chunks.sort(key=lambda each: each.id)
     return [documents[row] for row in order], chunks, Extraction(knowledge_of(sightings, stated), [], [], [])
