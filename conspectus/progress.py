@@ -15,7 +15,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 def progress(quiet: bool = False) -> Iterator[Progress]:
     """Yield a function that shows progress; it shows nothing if `quiet`."""
     if quiet:
-        yield lambda what, done, total: None
+        yield lambda _what, _done, _total: None
     elif sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with _bars() as report:
             yield report

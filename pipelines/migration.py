@@ -138,7 +138,7 @@ def _built(root: Path, found: Manifest, settings: Settings, progress: Progress) 
     documents = read_older_table(folder / "documents.parquet", Document)
     failures = [item for item in read_older_table(folder / "failures.parquet", Failure) if item.stage == STAGE]
 
-    def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
+    def read(_current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return documents, sorted(failures, key=lambda failure: (failure.item_id, failure.reason))
 
     return build_from(BuildSource(read), root, settings, RunHere(progress), progress).version

@@ -57,7 +57,7 @@ class RunAsTasks:
         return [future.result() for future in futures]
 
 
-def work_on_shard(work: Callable[[Sequence[Item]], Result], part: Sequence[Item], number: int, total: int) -> Result:
+def work_on_shard(work: Callable[[Sequence[Item]], Result], part: Sequence[Item], number: int, total: int) -> Result:  # noqa: ARG001  (the run's name)
     """Run one shard; `number` of `total` is for the run's name."""
     return work(part)
 

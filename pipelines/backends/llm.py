@@ -99,13 +99,16 @@ class LlmBackend:
         )
 
     def describe(
-        self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,  # noqa: ARG002  (the protocol's)
     ) -> Pending[Descriptions]:
         """Begin to sum up what was said of entities and relations in several chunks (section 3.1.3)."""
         self._writer = wait_for(self._begin_descriptions(chunks, extraction))
         return _SummedUp(self._writer, extraction.knowledge)
 
-    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
+    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:  # noqa: ARG002  (the protocol's)
         """Return the communities of the stated relations (section 3.1.4)."""
         known = extraction.knowledge
         return divide(known.entities, known.relations, known.mentions, None, self._settings.communities, self._earlier)

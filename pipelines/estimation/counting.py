@@ -64,7 +64,7 @@ class CountingModel:
         )
         return Reply(text, name, "stop", asked, written)
 
-    def stream(self, request: Request) -> AsyncIterator[str]:
+    def stream(self, request: Request) -> AsyncIterator[str]:  # noqa: ARG002  (the protocol's)
         """Refuse: no step of indexing streams."""
         raise NotRemembered("an estimate streams nothing")
 

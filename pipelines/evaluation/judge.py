@@ -118,7 +118,7 @@ async def answer_all(
 
     async def ask(answerer: Answerer, question: Question) -> Answer:
         async with turn:
-            return await answerer.answer(question.question, lambda piece: None)
+            return await answerer.answer(question.question, lambda _piece: None)
 
     wanted = [(name, question) for name in methods for question in questions]
     made = await gather_settled(ask(answerers[name], item) for name, item in wanted)

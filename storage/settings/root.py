@@ -58,8 +58,8 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
         env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  (pydantic's)
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  (pydantic's)
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Order the sources, strongest first: the caller, the environment, the file."""
         return init_settings, env_settings, _File(settings_cls, cls._yaml_file)

@@ -83,7 +83,7 @@ class GraphQa:
         return lenient(text, question.answers, self.choices)
 
 
-def whole(graph: TextualGraph, question: str) -> TextualGraph:
+def whole(graph: TextualGraph, _question: str) -> TextualGraph:
     """Return the graph as it is: no retrieval."""
     return graph
 

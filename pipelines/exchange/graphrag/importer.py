@@ -77,7 +77,7 @@ def import_graphrag(
     texts = imported_texts(output.tables)
     failures = [*output.failures, *texts.failures]
 
-    def documents(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
+    def documents(_current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return texts.documents, list(failures)
 
     without_model = settings.model_copy(update={"extraction": ExtractionSettings(method="nlp")})
@@ -107,7 +107,7 @@ class GraphragBackend:
     _hierarchy: ImportedCommunities = field(default_factory=lambda: ImportedCommunities([], {}, []))
     _rows: ImportedRows = field(default_factory=lambda: ImportedRows([], [], [], {}, [], [], [], []))
 
-    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
+    def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:  # noqa: ARG002  (the protocol's)
         """Return the entities, relations and claims of the tables, and their mentions in the chunks."""
         rows = self._rows = imported_rows(self.tables, self.texts.chunks_of_unit, {chunk.id: chunk for chunk in chunks})
         mentions = mentions_of(rows.drafts, rows.relations, chunks)
@@ -115,12 +115,15 @@ class GraphragBackend:
         return Extraction(knowledge, rows.claims, name_phrases(chunks, mentions), rows.failures, self._notes())
 
     def describe(
-        self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction
+        self,
+        documents: Sequence[Document],
+        chunks: Sequence[Chunk],
+        extraction: Extraction,  # noqa: ARG002  (the protocol's)
     ) -> Ready[Descriptions]:
         """Return the descriptions of the tables."""
         return Ready(Descriptions(extraction.knowledge.entities, extraction.knowledge.relations, []))
 
-    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:
+    def divide(self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction) -> Division:  # noqa: ARG002  (the protocol's)
         """Return the hierarchy of the tables."""
         knowledge = extraction.knowledge
         entity_of: dict[str, str] = {}
@@ -134,10 +137,10 @@ class GraphragBackend:
 
     def report(
         self,
-        documents: Sequence[Document],
+        documents: Sequence[Document],  # noqa: ARG002  (the protocol's)
         chunks: Sequence[Chunk],
         extraction: Extraction,
-        communities: Sequence[Community],
+        communities: Sequence[Community],  # noqa: ARG002  (the protocol's)
     ) -> Reports:
         """Return the reports of the tables."""
         chunk_of = {chunk.id: chunk for chunk in chunks}

@@ -198,7 +198,7 @@ def _aggregated(level: _Level, sizes: list[int], of: list[int], count: int) -> t
 # weighted networks": the betweenness of an edge is divided by its weight
 
 
-def girvan_newman(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:
+def girvan_newman(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:  # noqa: ARG001  (all detections share it)
     """Return the first split none of whose communities has more than `max_size` nodes.
 
     Without a bound it is the split of highest modularity. Nothing is drawn, so that every `seed` gives the same.
@@ -261,7 +261,7 @@ def _cross(links: Floats, nodes: Ints, crossed: Floats) -> None:
 # node and its neighbours, by weight)
 
 
-def agglomerative(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:
+def agglomerative(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:  # noqa: ARG001  (all detections share it)
     """Return the state after the last merge before one that makes more than `max_size` nodes.
 
     Without a bound it is the state of highest modularity. Nothing is drawn, so that every `seed` gives the same.

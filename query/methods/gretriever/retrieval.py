@@ -54,7 +54,7 @@ def retrieve_subgraph(
     vector, nameless = context.embedder.embed_queries([question, bare])
     near = _near_nodes(context, vector, max(chosen.top_k_nodes, 1))
     prizes = rank_prizes([*rows, *near], max(chosen.top_k_nodes, len(rows)))
-    old, old_relations = _rows_kept(context, graph, kept)
+    old, old_relations = _rows_kept(context, kept)
     for row, prize in old.items():
         prizes[row] = max(prize, prizes.get(row, 0.0))
     starts = list(dict.fromkeys([*(rows or near), *list(old)[:_MOST_OLD]]))
@@ -161,9 +161,7 @@ def _bounded(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance
     return relations[order], closeness[order]
 
 
-def _rows_kept(
-    context: Context, graph: KnowledgeGraph, kept: CarriedPrizes
-) -> tuple[dict[int, float], dict[int, float]]:
+def _rows_kept(context: Context, kept: CarriedPrizes) -> tuple[dict[int, float], dict[int, float]]:
     """Return the kept prizes by the rows of entities and of relations, the best first, without ids that are gone."""
     if not kept.nodes and not kept.relations:
         return {}, {}
