@@ -22,7 +22,7 @@ _LITTLE_SPACE = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was looked at. "off" is what is not configured and not needed; `exit_status` 0 if not failed."""
+    """The result of one check. "off" means not configured and not required; `exit_status` is 0 if it did not fail."""
 
     name: str
     state: State

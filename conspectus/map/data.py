@@ -25,7 +25,7 @@ _REPORTS = 0.65
 
 @dataclass(frozen=True, slots=True)
 class MapLimits:
-    """What a page holds at most: entities (those of most neighbours), relations (of most weight), bytes of text."""
+    """Limits of a page: entities (highest degree first), relations (highest weight first), and bytes of text."""
 
     entities: int = 20_000
     relations: int = 60_000

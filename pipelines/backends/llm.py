@@ -100,9 +100,9 @@ class LlmBackend:
 
     def describe(
         self,
-        documents: Sequence[Document],
+        documents: Sequence[Document],  # noqa: ARG002  (the protocol's)
         chunks: Sequence[Chunk],
-        extraction: Extraction,  # noqa: ARG002  (the protocol's)
+        extraction: Extraction,
     ) -> Pending[Descriptions]:
         """Begin to sum up what was said of entities and relations in several chunks (section 3.1.3)."""
         self._writer = wait_for(self._begin_descriptions(chunks, extraction))

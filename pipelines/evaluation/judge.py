@@ -1,4 +1,4 @@
-"""Which of two answers is better, by a model, criterion by criterion: where no reference tells.
+"""Judge pairs of answers by a language model, criterion by criterion, without references.
 
 The comparison of GraphRAG (Edge et al. 2024, section 4.1.3): comprehensiveness, diversity and empowerment, with
 directness as the control. Every pair of answers is judged in both orders, several times. A judge that goes by the
@@ -46,7 +46,7 @@ class Verdict(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """What a method said to a question, and the hashes of the chunks that it rests on."""
+    """A method's answer to a question, and the hashes of its source chunks."""
 
     text: str
     sources: tuple[str, ...] = ()

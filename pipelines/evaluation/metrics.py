@@ -1,4 +1,4 @@
-"""What is measured, one number a question, and how sure the mean is."""
+"""Evaluation metrics, one value per question, and bootstrap confidence intervals of their means."""
 
 import string
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Questions that need the whole of a corpus, thought up by a model from a short description of it.
+"""Generate global questions about a corpus with a language model from a short description.
 
 The generator of GraphRAG (Edge et al. 2024, section 4.1.2): people who would study the corpus, tasks of each, questions
 for each task. What the model has not seen it cannot ask for: no question can be answered by copying one passage.

@@ -1,4 +1,4 @@
-"""The entity graph divided into communities, level by level.
+"""Detect hierarchical communities in the entity graph.
 
 Two entities are joined by their relations (weight: number of mentions) and by the sentences that name both: a
 sentence that names n entities adds 1 / (n - 1) to each pair, so that it counts once for each of them (Newman 2001,
@@ -28,11 +28,11 @@ from conspectus.storage.settings import CommunitySettings, Settings
 from conspectus.storage.tables import sorted_by_id
 
 _MOST_NAMES = 12
-"""A sentence that names more is a list, and says little about any two of them."""
+"""A sentence that names more entities is a list, and weak evidence for any pair of them."""
 
 
 _MOST_BEHIND = 0.01
-"""Share of its modularity by which a level may be worse than in a hierarchy divided from scratch."""
+"""Largest relative loss of modularity of an updated level against a hierarchy built from scratch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def divide(
 def _updated(
     row_of: Mapping[str, int], edges: Edges, before: Before, settings: CommunitySettings
 ) -> leiden.Hierarchy | None:
-    """Return the hierarchy of an earlier version brought up to date, None where it had none."""
+    """Return the updated hierarchy of an earlier version, None if it had none."""
     if not before.communities:
         return None
     old_row_of = {entity.id: row for row, entity in enumerate(before.entities)}
@@ -123,7 +123,7 @@ def _updated(
 
 
 def _labels(row_of: Mapping[str, int], communities: Sequence[Community]) -> list[Labels]:
-    """Return the labels of each level by the rows of the entities, -1 for those that were not there."""
+    """Return the labels of each level by entity row, -1 for new entities."""
     deepest = max(community.level for community in communities)
     labels = [np.full(len(row_of), -1, np.int64) for _ in range(deepest + 1)]
     for label, community in enumerate(communities):
@@ -133,7 +133,7 @@ def _labels(row_of: Mapping[str, int], communities: Sequence[Community]) -> list
 
 
 def not_divided(relations: Sequence[Relation], settings: CommunitySettings) -> tuple[str, ...]:
-    """Return a note where `divide` leaves relations out."""
+    """Return a note if `divide` ignores relations."""
     left_out = len(relations) - len(_dividing(relations, settings))
     if not left_out:
         return ()
@@ -149,7 +149,7 @@ def _dividing(relations: Sequence[Relation], settings: CommunitySettings) -> Seq
 def edges_of(
     row_of: Mapping[str, int], relations: Sequence[Relation], named: Mapping[str, Rows] | None
 ) -> tuple[Rows, Rows, Floats]:
-    """Return what joins entities: the rows of both ends, and weights; a pair may stand there several times."""
+    """Return the edges of the entity graph: the rows of both ends, and weights; a pair may occur several times."""
     named_in: defaultdict[int, list[int]] = defaultdict(list)
     for id_, rows in named.items() if named else ():
         for row in rows.tolist():
@@ -173,7 +173,7 @@ def edges_of(
 
 
 def _ends(row_of: Mapping[str, int], relations: Sequence[Relation]) -> tuple[Rows, Rows]:
-    """Return the rows of the entities that each relation joins."""
+    """Return the entity rows of both ends of each relation."""
     n = len(relations)
     return (
         np.fromiter((row_of[relation.source_id] for relation in relations), np.int64, n),
@@ -227,10 +227,10 @@ def _communities(
 
 
 def earlier_communities(root: Path, current: Manifest | None, settings: Settings) -> Earlier | None:
-    """Return what reads the communities that a build is to keep where it can.
+    """Return a loader of the previous communities for an incremental update.
 
-    None where it is to divide anew: on request, where there is no sound version, and where that was divided by other
-    settings.
+    None if communities are to be detected from scratch: on request, without an intact previous version, or after a
+    change of the settings.
     """
     if current is None or settings.communities.update == "exact":
         return None

@@ -1,4 +1,4 @@
-"""Descriptions of entities and relations: quoted from the documents, or summed up by a language model.
+"""Describe entities and relations: quoted from the documents, or summarised by a language model.
 
 Without a model an entity is described by its most central mention sentences. With one, this is the element summaries of
 GraphRAG (Edge et al. 2024, section 3.1.3): the model is asked only where the descriptions from several chunks are

@@ -1,4 +1,4 @@
-"""Join an imported knowledge graph with what the documents state.
+"""Merge an imported knowledge graph with the graph extracted from the documents.
 
 Things of both meet by their names (see `entity_key`): one name is one entity. What both state of two things with one
 predicate is one relation. The relations of documents keep their chunks; those of the graph alone have none. What a
@@ -25,7 +25,7 @@ def ids_of_graph(graph: ImportedGraph) -> frozenset[str]:
 
 
 def join(found: Knowledge, graph: ImportedGraph) -> Knowledge:
-    """Return what the documents and the graph say together, each list sorted by id."""
+    """Return the merged knowledge of the documents and the graph, each list sorted by id."""
     keys = [entity_key(name) for name in graph.names]
     ids = [short_id("entity", key) for key in keys]
     relations = _relations(found.relations, graph, keys, ids)
@@ -64,7 +64,7 @@ def _relations(
 
 
 def _stated_too(stated: Relation, brought: Relation) -> Relation:
-    """Return a relation of the documents that is one of the graph's too."""
+    """Return a relation that both the documents and the graph have."""
     return replace(
         stated,
         description=" ".join(filter(None, (brought.description, stated.description))),
@@ -100,14 +100,14 @@ def _entities(found: Knowledge, graph: ImportedGraph, ids: Sequence[str]) -> lis
 
 
 def _told_too(entity: Entity, told: ThingAttributes | None) -> Entity:
-    """Return an entity of the documents that is one of the graph's too."""
+    """Return an entity that both the documents and the graph have."""
     brought = told.types if told else ()
     types = tuple(dict.fromkeys([*_types(entity.types, brought), *brought]))
     return replace(entity, type=types[0], types=types, description=told.description if told else entity.description)
 
 
 def _told_alone(entity: Entity, told: ThingAttributes | None) -> Entity:
-    """Return an entity of the graph alone."""
+    """Return an entity that only the graph has."""
     if told is None:
         return entity
     types = told.types or entity.types

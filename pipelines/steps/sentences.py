@@ -1,4 +1,4 @@
-"""The sentences of the corpus as tf-idf rows: what extractive descriptions and reports choose from."""
+"""Index the sentences of the corpus as tf-idf rows, the candidates of extractive descriptions and reports."""
 
 from bisect import bisect_right
 from collections import Counter, defaultdict

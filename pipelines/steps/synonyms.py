@@ -1,4 +1,4 @@
-"""Synonyms: pairs of entities whose names mean nearly the same, by the cosine of their vectors.
+"""Find synonyms: pairs of entities whose names have similar embeddings by cosine.
 
 HippoRAG joins phrases above a cosine of 0.8 (Gutiérrez et al., NeurIPS 2024, section 2.3). Whether two
 names are joined depends on the two names alone, but for the limit on neighbours, so that adding a
@@ -33,9 +33,9 @@ _PAIRS_AT_ONCE = 1 << 20
 
 
 def synonyms_of(entities: Sequence[Entity], vectors: Windows, settings: SynonymSettings, seed: int) -> list[Synonym]:
-    """Return the near names among the entities of the documents, given the vectors of entities by their rows.
+    """Return the synonyms among the entities of the documents, given the vectors of entities by row.
 
-    Those of an imported graph alone are left out: a graph says itself which of its things are one.
+    Entities that only an imported graph has are left out: the graph already distinguishes them.
     """
     rows = np.unique(vectors.rows).tolist()
     places = [place for place, row in enumerate(rows) if entities[row].frequency]

@@ -1,6 +1,6 @@
-"""Texts to vectors, remembered by text: a vector depends on its own text and the model only.
+"""Embed texts, with a cache by text: a vector depends only on its own text and the model.
 
-No server promises that much. There the memo does: a text that was embedded once keeps its vector, bit for bit.
+Servers do not guarantee that. The cache does: a text that was embedded once keeps its vector, bit for bit.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _ROUNDS_A_SHARD = 4
 
 
 def vector_kind(embedder: str) -> str:
-    """Return the kind under which the memo has the vectors of an embedder, given its name."""
+    """Return the cache kind of an embedder's vectors, given its name."""
     return f"{STAGE} {embedder}"
 
 
@@ -40,7 +40,7 @@ def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> list[int]:
 
 
 def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
-    """Return what is embedded and searched for each chunk: its text under its document's title."""
+    """Return the text that is embedded and searched for each chunk: its text under its document's title."""
     document_of = {document.id: document for document in documents}
     return [chunk_text(chunk, document_of[chunk.document_id]) for chunk in chunks]
 
@@ -63,7 +63,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Embedding:
-    """What embeds the texts of a build, and where results are remembered and work is run."""
+    """Embeds the texts of a build with its cache and runner."""
 
     model: EmbeddingSettings
     server: EmbeddingServerSettings
@@ -79,7 +79,7 @@ class Embedding:
         pieces = [embedder.windows(text) for text in texts]
         rows = np.repeat(np.arange(len(texts), dtype=np.int64), [len(piece) for piece in pieces])
         flat = [piece for item in pieces for piece in item]
-        # Where there is no text, the empty one tells how long a vector is.
+        # Without texts, the empty text is embedded to learn the dimension.
         return Windows(self._embed(flat or [""], embedder.name, step)[: len(flat)], rows)
 
     def first_windows(self, texts: Sequence[str], step: str) -> Vectors:

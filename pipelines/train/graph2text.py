@@ -1,4 +1,4 @@
-"""Training graph-to-text: a T5 learns to say triples (FastToG, Liang and Gu 2025, appendix B).
+"""Train a graph-to-text T5 model that verbalises triples (FastToG, Liang and Gu 2025, appendix B).
 
 The paper's values are the defaults: learning rate 1e-5, 2 epochs, 10 % of the pairs for validation, and of the epochs
 the one of the best ROUGE-1 is kept. The starting model is a folder on this machine, of any size.
@@ -67,7 +67,7 @@ class Graph2TextEpoch:
 
 @dataclass(frozen=True, slots=True)
 class Graph2TextTraining:
-    """What training came to. `before` is the starting model, `written` the text of people, by the same measures.
+    """The result of training. `before` has the metrics of the initial model, `written` those of human references.
 
     `by_size` has the quality of the kept model's texts for lists of 1, 2, 3-4, 5-8 and more triples.
     """

@@ -1,4 +1,4 @@
-"""Pairs of triples and the text that says them: what graph-to-text is trained on."""
+"""Training data of graph-to-text: pairs of triples and a text that verbalises them."""
 
 import random
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 @dataclass(frozen=True, slots=True)
 class TrainingPair:
-    """Triples, and a text that says them."""
+    """Triples, and a text that verbalises them."""
 
     triples: tuple[Triple, ...]
     text: str

@@ -1,4 +1,4 @@
-"""What a text says beyond its triples, counted by rule.
+"""Rule-based measures of unsupported content in verbalised triples.
 
 FastToG (Liang and Gu 2025, appendix B) counts by hand two kinds of hallucination in texts made of communities:
 factual (names and numbers that the triples lack) and relational (things put together that no triple joins).

@@ -1,1 +1,1 @@
-"""Prompts fitted to a corpus: a sample of it, what a model makes of the sample, and the files that this becomes."""
+"""Tune the prompts of indexing to a corpus from a sample of its texts."""

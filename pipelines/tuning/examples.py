@@ -1,4 +1,4 @@
-"""Examples for extraction that a model writes on texts of the corpus, each read with our own reader before it is kept.
+"""Few-shot extraction examples that a model writes for corpus texts, each validated by our own parser.
 
 What is kept is written anew from the records that were read, so that an example is of the right format whatever the
 reply looked like, and only from records that keep the rules that the examples are to teach.

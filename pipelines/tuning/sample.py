@@ -1,4 +1,4 @@
-"""A small sample that stands for a corpus: from many documents, and as different as the corpus is.
+"""Select a small, diverse sample that represents a corpus.
 
 The passages are chosen greedily, each as the one that brings the passages of the corpus nearest to what is chosen
 already (facility location; Lin and Bilmes 2011, section 3): the first is the most typical, and the odd ones that are

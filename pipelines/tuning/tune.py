@@ -1,4 +1,4 @@
-"""From documents to the texts that fit the prompts of indexing to them, with a language model.
+"""Tune the prompts of indexing to documents with a language model.
 
 A model says of a sample what the documents are and in which language; from that, who it is to be; which kinds of
 entities there are; and it writes examples of extraction on texts of the sample (the prompt tuning of GraphRAG; Edge et

@@ -116,9 +116,9 @@ class GraphragBackend:
 
     def describe(
         self,
-        documents: Sequence[Document],
-        chunks: Sequence[Chunk],
-        extraction: Extraction,  # noqa: ARG002  (the protocol's)
+        documents: Sequence[Document],  # noqa: ARG002  (the protocol's)
+        chunks: Sequence[Chunk],  # noqa: ARG002  (the protocol's)
+        extraction: Extraction,
     ) -> Ready[Descriptions]:
         """Return the descriptions of the tables."""
         return Ready(Descriptions(extraction.knowledge.entities, extraction.knowledge.relations, []))

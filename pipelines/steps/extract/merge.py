@@ -1,4 +1,4 @@
-"""Sightings and triples merged into entities, relations and the mentions that tie both to text.
+"""Merge name mentions and triples of all chunks into entities, relations and mentions.
 
 An entity's key is its NFKC, case-folded name, not its type: one name is one node. Its display name is the most
 frequent surface and its type the majority, ties in alphabetical order. Two mentions with one span of one document
@@ -22,7 +22,7 @@ from conspectus.storage.text.normalise import entity_key
 
 @dataclass(frozen=True, slots=True)
 class Knowledge:
-    """What the documents say, each list sorted by id. Descriptions of entities come in a later step."""
+    """The entities, relations and mentions of a corpus, each sorted by id. Descriptions are added in a later step."""
 
     entities: list[Entity]
     relations: list[Relation]
@@ -46,7 +46,7 @@ def merge(
 
 
 def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["StatedTriple"]) -> Knowledge:
-    """Return the entities that were seen, what is stated of those worth a node, and the mentions of both."""
+    """Return the entities, the relations between retained entities, and the mentions of both."""
     kept = _kept_keys(sightings, stated)
     relations, relation_mentions = _relations(stated, kept)
     entities, entity_mentions = entities_of((sighting for sighting in sightings if sighting.key in kept), relations)
@@ -57,7 +57,7 @@ def knowledge_of(sightings: Sequence[Sighting], stated: Sequence["StatedTriple"]
 class StatedTriple:
     """A triple of one chunk between entity keys; [start, end) is its sentence, in document offsets.
 
-    Where no sentence is known both are None, and `told` are the words of the triple.
+    If the sentence is unknown both are None, and `told` has the words of the triple.
     """
 
     chunk: Chunk
@@ -70,19 +70,19 @@ class StatedTriple:
 
     @property
     def sentence(self) -> str:
-        """The words that state it; "" where no sentence is known."""
+        """The text of the sentence; "" if unknown."""
         if self.start is None or self.end is None:
             return ""
         return self.chunk.text[self.start - self.chunk.start : self.end - self.chunk.start]
 
     @property
     def place(self) -> tuple[str, int | None, int | None]:
-        """Where it is stated: two statements of one place count once."""
+        """The location of the statement: two statements at one location count once."""
         return (self.chunk.document_id if self.start is not None else self.chunk.id, self.start, self.end)
 
 
 def statements(seen: Sequence[ChunkSightings], annotations: Sequence[Annotation]) -> Iterable[StatedTriple]:
-    """Yield the triples of annotated chunks between what their phrases stand for."""
+    """Yield the triples of annotated chunks between the entities that their phrases refer to."""
     for one, annotation in zip(seen, annotations, strict=True):
         for triple in annotation.triples:
             statement = _statement(one, triple)
@@ -104,7 +104,7 @@ def _statement(one: ChunkSightings, triple: Triple) -> StatedTriple:
 
 
 def _kept_keys(sightings: Iterable[Sighting], stated: Iterable[StatedTriple]) -> set[str]:
-    """Return the keys worth a node: all names, and noun phrases that a statement or a second place uses."""
+    """Return the keys that become entities: all names, and noun phrases with a relation or a second mention."""
     names: set[str] = set()
     places: defaultdict[str, set[tuple[str, int | None]]] = defaultdict(set)
     for sighting in sightings:
@@ -117,7 +117,7 @@ def _kept_keys(sightings: Iterable[Sighting], stated: Iterable[StatedTriple]) ->
 
 @dataclass(slots=True)
 class _Votes:
-    """What the sightings of one key say."""
+    """Counts of surfaces and types over the sightings of one key."""
 
     surfaces: Counter[str] = field(default_factory=Counter)
     types: Counter[str] = field(default_factory=Counter)
@@ -127,7 +127,7 @@ class _Votes:
 def entities_of(
     sightings: Iterable[Sighting], relations: Iterable[Relation], untyped: Callable[[str], str] = lambda _: TITLE
 ) -> tuple[list[Entity], list[Mention]]:
-    """Return the entities that were seen, sorted by id, and their mentions, each once.
+    """Return the entities, sorted by id, and their mentions without repeats.
 
     `untyped` gives the type of a key that no sighting has a type for.
     """
@@ -205,7 +205,7 @@ def _relation_mention(relation_id: str, each: StatedTriple) -> Mention:
 
 
 def with_descriptions(entities: Iterable[Entity], descriptions: dict[str, str]) -> list[Entity]:
-    """Return the entities with their descriptions (by entity id) filled in, after what a graph says of them."""
+    """Return the entities with descriptions (by entity id) appended to those of an imported graph."""
     return [
         replace(entity, description=" ".join(filter(None, (entity.description, descriptions.get(entity.id, "")))))
         for entity in entities

@@ -1,5 +1,4 @@
-"""What a language model found in each chunk, merged into entities, relations, claims and the mentions that tie them
-to text.
+"""Merge a language model's extractions from all chunks into entities, relations, claims and mentions.
 
 Identities are those of the way without a model (see merge.py): an entity is its NFKC, case-folded name, and all
 names and titles are looked for in all chunks. Of what a model states nothing is dropped in silence: an end of a
@@ -41,7 +40,7 @@ from conspectus.storage.text.sentences import sentence_spans
 
 @dataclass(frozen=True, slots=True)
 class ModelKnowledge:
-    """What a model says that the documents say.
+    """The merged extractions of a model.
 
     The descriptions are those of the single instances by the id of the entity or relation, sorted and each once; in
     `knowledge` they stand joined until a later step sums them up. `claims` and `failures` are sorted like tables.
@@ -131,7 +130,7 @@ def _stated(chunk: Chunk, extraction: ChunkExtraction) -> _Stated:
 
 
 def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
-    """Return where known names stand in a chunk, and for each of its own names at least that it is of this chunk."""
+    """Return the sightings of known names in a chunk; each name extracted from the chunk has at least one."""
     found = list(see(one.chunk, Annotation((), ()), matcher).sightings)
     first: dict[str, Sighting] = {}
     for sighting in found:
@@ -143,7 +142,7 @@ def _seen(one: _Stated, matcher: NameMatcher[KnownName]) -> list[Sighting]:
             own = list(own_sightings(one.chunk, key, name, folded))
             found += own
             first[key] = own[0]
-    # A second sighting at the same place counts no second time: it only brings the type.
+    # A second sighting at the same span does not count again; it only adds the type.
     return found + [replace(first[key], type=kind) for key, kind in one.types if kind]
 
 
@@ -183,7 +182,7 @@ def _instances(one: _Stated, seen: Sequence[Sighting]) -> Iterator[_Instance]:
 
 
 def _best(chunk: Chunk, spans: Sequence[tuple[int, int]], description: str) -> tuple[int, int]:
-    """Return the sentence that shares most words with what is stated, the first of those that share as many."""
+    """Return the sentence that shares most words with the description; ties go to the first."""
     if len(spans) == 1:
         return spans[0]
     wanted = {word.key for word in words(description)}
@@ -223,7 +222,7 @@ def _relation(id_: str, group: Sequence[_Instance], descriptions: Sequence[str])
 
 
 def _weight(group: Iterable[_Instance]) -> int:
-    """Return the number of instances; of one sentence that several chunks hold, the most that one of them states."""
+    """Return the number of instances; for a sentence in several chunks, the maximum over these chunks."""
     of_place: defaultdict[tuple[str, int | None, int | None], defaultdict[str, set[str]]]
     of_place = defaultdict(lambda: defaultdict(set))
     for instance in group:
@@ -245,7 +244,7 @@ def _relation_mention(relation_id: str, each: _Instance) -> Mention:
 
 
 def _with_descriptions(mentions: Iterable[Mention], stated: Iterable[_Stated]) -> list[Mention]:
-    """Return the mentions, the first of an entity in a chunk with what that chunk's records say of it, one a line."""
+    """Return the mentions; the first of an entity in a chunk gets the chunk's descriptions of it, one per line."""
     told: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for one in stated:
         for key, description in one.descriptions:
@@ -296,7 +295,7 @@ def _claim(chunk: Chunk, record: ClaimRecord) -> Claim:
 
 
 def _quoted(chunk: Chunk, quote: str) -> tuple[int, int] | None:
-    """Return where a quotation stands in a document: letter by letter, or but for spaces and marks between words."""
+    """Locate a quotation in a document: exactly, or ignoring spaces and punctuation between words."""
     at = chunk.text.find(quote)
     if quote and at >= 0:
         return chunk.start + at, chunk.start + at + len(quote)

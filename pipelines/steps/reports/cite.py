@@ -14,11 +14,11 @@ from pydantic import BaseModel, Field, field_validator
 _LABEL = re.compile(r"\b[SERC]\d+(?:\.\d+)?\b")
 _LABELS = re.compile(rf"\s*[\[(]\s*({_LABEL.pattern}(?:(?:\s*[,;]\s*|\s+(?:and\s+)?){_LABEL.pattern})*)\s*[\])]")
 _SPANS_A_RECORD = 3
-"""Places of a record that a finding cites; an entity may stand in hundreds."""
+"""Most spans that a finding cites per record; an entity may have hundreds."""
 
 
 class FindingAnswer(BaseModel):
-    """A finding as a model states it; `records` are numbers of the prompt's records."""
+    """A finding as a model writes it; `records` are numbers of the prompt's records."""
 
     summary: str
     explanation: str
@@ -47,7 +47,7 @@ class ReportAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Supported:
-    """The findings that rest on records; the numbers that no record has; the findings that rest on nothing."""
+    """The findings supported by records, the unknown record numbers, and the unsupported findings."""
 
     findings: tuple[Finding, ...]
     unknown: tuple[str, ...]

@@ -38,13 +38,13 @@ from conspectus.storage.text.tokens import count_tokens
 STAGE = "report"
 
 StandIn = Callable[[Community], Report | None]
-"""Makes a community's report without a model."""
+"""Writes a community's report without a model."""
 
 Ready = Callable[[Sequence[str]], Awaitable[None]]
-"""Waits until entities and relations, given by their ids, have their descriptions."""
+"""Waits until the entities and relations with the given ids have descriptions."""
 
 _Answered = tuple[ReportAnswer, Supported, list[Failure]]
-"""A reply, its findings that rest on records, and what of it does not."""
+"""A reply, its supported findings, and failures for the others."""
 
 
 async def write_reports(

@@ -1,4 +1,4 @@
-"""How a soft graph prompt is trained, and what that comes to."""
+"""Hyperparameters and results of soft-prompt training."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

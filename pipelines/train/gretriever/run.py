@@ -1,4 +1,4 @@
-"""One seed of a training: a soft graph prompt learns, epoch by epoch, and can be stopped and gone on with."""
+"""Train a soft graph prompt for one seed, with a checkpoint after each epoch to resume from."""
 
 import json
 import random

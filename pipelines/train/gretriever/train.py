@@ -1,4 +1,4 @@
-"""Training a soft graph prompt over a frozen causal model (G-Retriever, He et al. 2024), once for each seed.
+"""Train a soft graph prompt for a frozen causal language model (G-Retriever, He et al. 2024), once per seed.
 
 A folder holds `learned.safetensors` (the kept seed's parts), `gretriever.json` (what they belong to, and the report),
 and below `seeds/` what each seed came to. Started again on the same folder, a training goes on where it was stopped.
