@@ -1,4 +1,4 @@
-"""How often a question that the documents answer is answered, and one that they do not is not: global search offline.
+"""Measure false abstention and false answers of offline global search on answerable and unanswerable questions.
 
     python benchmarks/abstention.py --suite QMSUM --books BOOK.txt [BOOK.txt ...] [--foreign SUITE ...] [--sweep]
 

@@ -1,4 +1,4 @@
-"""How often an answer is given where there is one, and withheld where there is none.
+"""Measure how often methods answer answerable questions and abstain from unanswerable ones.
 
     python benchmarks/answers.py SUITE SUITE [SUITE ...] [--questions 60]
 

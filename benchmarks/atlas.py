@@ -1,4 +1,4 @@
-"""How long a map takes to make, and how fast it is in a browser.
+"""Time to build a map, and its speed in a browser.
 
     python -m benchmarks.atlas [--entities 10000] [--size 1440x900]
     python -m benchmarks.atlas --index DIR

@@ -1,4 +1,4 @@
-"""How well the check of citations tells true pairs of sentence and source from swapped ones.
+"""How well citation verification separates true pairs of sentence and source from swapped ones.
 
 A true pair is what a suite's question and answer state (or, where it has no question, the fact itself) with what
 supports it: of each supporting document the sentence that shares most with it, found as a reader's citation is. The

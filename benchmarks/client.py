@@ -1,4 +1,4 @@
-"""What the model client costs, how busy it keeps a server, and how it lives with limits.
+"""Overhead of the model client, its utilisation of a server, and its behaviour under rate limits.
 
     python benchmarks/client.py              two minutes
     python benchmarks/client.py --minute 60 --minutes 2.5    limits in real minutes, not in such of six seconds: ten

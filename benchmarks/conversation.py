@@ -1,4 +1,4 @@
-"""Whether follow-up questions find what they mean, and whether questions that stand alone are left in peace.
+"""Accuracy of question rewriting in conversations: follow-ups are resolved, standalone questions stay unchanged.
 
     python benchmarks/conversation.py SUITE [SUITE ...] [--method ppr] [--names 1,2,3] [--questions 60] [--answers]
 

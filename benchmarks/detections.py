@@ -1,4 +1,4 @@
-"""FastToG without a model by each detection, and by chance: what communities are worth as steps.
+"""Compare FastToG's community detections, and random communities, without a model.
 
     OMP_NUM_THREADS=1 python benchmarks/detections.py SUITE [--index FOLDER] [--questions 100] [--set fasttog.KEY=VALUE]
 

@@ -1,4 +1,4 @@
-"""Whether `conspectus index --estimate` tells what indexing takes.
+"""Compare the predictions of `conspectus index --estimate` with real builds.
 
     python benchmarks/estimate.py metered ../shared/data [--models recorded rules] [--again] [--steps]
     python benchmarks/estimate.py prior ../shared/data

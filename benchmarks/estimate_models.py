@@ -1,4 +1,4 @@
-"""The models of benchmarks/estimate.py: none of them is known to the estimator.
+"""The simulated models of benchmarks/estimate.py; the estimator knows none of them.
 
 `recorded` writes replies as long as those recorded of GPT-4o, whatever the length of the text; it says yes to every
 other gleaning. `proportional` writes in proportion to the text, and never misses anything. `rules` is the model of

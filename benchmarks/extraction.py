@@ -1,4 +1,4 @@
-"""How much of what texts say their graphs hold: facts of essays, and annotated triples.
+"""Recall of extraction: facts of essays, and annotated triples, found in the extracted graphs.
 
     python benchmarks/extraction.py --facts MINE --triples FILE [FILE ...] [--all]
 

@@ -1,4 +1,4 @@
-"""A model's server that fails: what is lost, whether each loss is a row, and whether asking again heals it.
+"""Indexing with a failing model server: what is lost, whether each loss is recorded, and whether a retry repairs it.
 
     python -m benchmarks.faults CORPUS.jsonl                     the first 300 passages
     python -m benchmarks.faults CORPUS.jsonl --passages 60 --errors 0.1 --malformed 0.1

@@ -1,4 +1,4 @@
-"""Fuzzing of everything that reads what somebody else made: documents, graphs, replies of models, files of an index.
+"""Fuzz all parsers of external data: documents, graphs, model replies, index files.
 
     python -m benchmarks.fuzzing                            10,000 cases of each, some hours
     python -m benchmarks.fuzzing --cases 500 --only read    of those whose name begins so

@@ -1,4 +1,4 @@
-"""The size of the house: files, lines, settings, and the files that a reader of a method opens.
+"""Size of the code base: files, lines, settings, and the files that a reader of a method opens.
 
     python -m benchmarks.house [--json FILE]
 

@@ -1,4 +1,4 @@
-"""Seconds and memory of building an index: from an empty memo, unchanged, and opened.
+"""Time and memory of indexing: with an empty cache, unchanged, and opening the index.
 
     python benchmarks/indexing.py INPUT [INPUT ...]
 

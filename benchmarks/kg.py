@@ -1,4 +1,4 @@
-"""How long a knowledge graph takes to import, end to end (reading, tables, vectors, communities, publishing).
+"""Time to import a knowledge graph, end to end (reading, tables, vectors, communities, publishing).
 
     python benchmarks/kg.py [--triples 1000000] [--things 300000] [--predicates 200] [--set SECTION.KEY=VALUE ...]
     python benchmarks/kg.py --file FILE

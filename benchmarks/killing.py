@@ -1,4 +1,4 @@
-"""Builds killed with kill -9 at random moments: what is lost, and what is paid twice.
+"""Kill builds with kill -9 at random moments: what is lost, and which calls are paid twice.
 
     python -m benchmarks.killing                   30 moments offline, and 30 with a model at 50 ms a reply
     python -m benchmarks.killing --moments 3 --mode model

@@ -1,4 +1,4 @@
-"""Personalised PageRank, measured: milliseconds a query, agreement with igraph, memory to open the graph.
+"""Personalised PageRank: milliseconds per query, agreement with igraph, memory to open the graph.
 
     OMP_NUM_THREADS=1 python benchmarks/ppr.py [--sizes 100000:500000,1000000:5000000]
 

@@ -1,4 +1,4 @@
-"""How fast each format is read, and in how much memory.
+"""Speed and memory of each format's reader.
 
     python benchmarks/reading.py [--megabytes 5] [--formats txt,pdf] [--split]
 

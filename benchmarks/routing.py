@@ -1,4 +1,4 @@
-"""Where `auto` sends the questions of a suite.
+"""Measure which method `auto` routes the questions of a suite to.
 
     python benchmarks/routing.py SUITE [SUITE ...]
 

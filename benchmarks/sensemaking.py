@@ -1,4 +1,4 @@
-"""What answering over reports saves against answering over all the text, and what it costs in quality.
+"""Cost and quality of answering from community reports, compared with answering from all the text.
 
     python benchmarks/sensemaking.py --books BOOK.txt [BOOK.txt ...] --suite QMSUM [--questions 60] [--together]
 

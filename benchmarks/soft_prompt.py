@@ -1,4 +1,4 @@
-"""What a graph token tells a frozen random model: G-Retriever's variants on ExplaGraphs.
+"""What a frozen random model learns from a graph token: G-Retriever's variants on ExplaGraphs.
 
     python -m benchmarks.soft_prompt EXPLAGRAPHS [--seeds 4] [--variants gretriever,prompt_tuning] [--out FOLDER]
 

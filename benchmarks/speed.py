@@ -1,4 +1,4 @@
-"""How busy indexing with a model keeps the server, and what it costs the machine that waits.
+"""Server utilisation of indexing with a model, and its cost on the client machine.
 
     python benchmarks/speed.py ../shared/data/hotpotqa/corpus.jsonl --passages 300 994
     python benchmarks/speed.py CORPUS --passages 300 --nano /path/to/venv/bin/python

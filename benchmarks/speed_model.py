@@ -1,4 +1,4 @@
-"""The model of benchmarks/speed.py: replies made by rule from the text, in the formats that each indexer asks for.
+"""The rule-based model of benchmarks/speed.py: replies made from the text, in each indexer's format.
 
     python benchmarks/speed_model.py LATENCY
 

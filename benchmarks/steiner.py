@@ -1,4 +1,4 @@
-"""Our prize-collecting Steiner trees against pcst_fast: profit on random graphs, and seconds.
+"""Compare our prize-collecting Steiner trees with pcst_fast: profit on random graphs, and time.
 
     python benchmarks/steiner.py [--reference PYTHON]
 

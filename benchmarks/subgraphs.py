@@ -1,4 +1,4 @@
-"""What subgraphs keep of a graph, and whether the answer is in them, against the nearest triples at equal tokens.
+"""Answer recall of retrieved subgraphs, compared with the nearest triples at equal tokens.
 
     python benchmarks/subgraphs.py SUITE --index INDEX [--exact [--vectors FILE]] [--topic linked] [--set KEY=VALUE ...]
 

@@ -1,4 +1,4 @@
-"""Synonym edges at 100,000 phrases: recall and CPU seconds beside HippoRAG's own search, on the same vectors.
+"""Synonym edges of 100,000 phrases: recall and CPU time, compared with HippoRAG's own search on the same vectors.
 
     OMP_NUM_THREADS=1 python benchmarks/synonyms.py NAMES.txt [--vectors NAMES.npy]
 

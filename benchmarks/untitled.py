@@ -1,4 +1,4 @@
-"""Retrieval over texts that have no titles: a question set whose titles are taken away, and two novels.
+"""Retrieval over untitled texts: a question set with its titles removed, and two novels.
 
     python benchmarks/untitled.py --suite SUITE [--suite SUITE ...] [--books FOLDER]
 

@@ -1,4 +1,4 @@
-"""What an update of one document changes: reports made again, modularity against a division anew, tables that differ.
+"""Effects of updating one document: regenerated reports, modularity against a rebuild, tables that differ.
 
     python benchmarks/updating.py CORPUS.jsonl [--steps 50] [--memo MEMO.sqlite] [--seed 1]
 

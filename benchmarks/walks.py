@@ -1,4 +1,4 @@
-"""Does a push find what the exact walk finds, on real questions over a real index?
+"""Compare forward push with the exact walk on real questions over a real index.
 
     OMP_NUM_THREADS=1 python benchmarks/walks.py SUITE [--index FOLDER] [--questions 100]
 

@@ -1,4 +1,4 @@
-"""Putting in its place what was written beside it: whole or not at all."""
+"""Write files atomically: to a temporary file, then renamed into place."""
 
 import os
 import tempfile

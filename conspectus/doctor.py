@@ -1,4 +1,4 @@
-"""What is configured and what of it works: a list of checks, none of which shows a secret."""
+"""Check the configuration and every configured service; secrets are never shown."""
 
 import asyncio
 import importlib.metadata

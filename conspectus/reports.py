@@ -1,4 +1,4 @@
-"""The reports of an index without a question: level by level, or one in full."""
+"""List the reports of an index: level by level, or one in full."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

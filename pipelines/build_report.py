@@ -1,4 +1,4 @@
-"""What a build did, and how much of it was lost. Importing this module is cheap."""
+"""The report of a build: its counts, notes and failures. Importing this module is cheap."""
 
 import time
 from collections import defaultdict

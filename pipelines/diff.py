@@ -1,4 +1,4 @@
-"""What an update of an index would redo."""
+"""Predict what an update of an index would rebuild."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,4 +1,4 @@
-"""Add documents to an index, remove some, or try again what failed, without the files it was made from.
+"""Add documents to an index, remove documents, or retry failures, without the original files.
 
 Each of these builds the index from the texts that the version in force contains.
 """

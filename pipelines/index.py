@@ -1,4 +1,4 @@
-"""The flow: documents in, a published index out. `index_steps` is its table of contents."""
+"""Build an index: documents in, a published version out. `index_steps` lists the steps in order."""
 
 import gc
 import time

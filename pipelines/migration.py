@@ -1,4 +1,4 @@
-"""Bring an index of an earlier format to the present one, without the files that it was made from."""
+"""Migrate an index from an earlier format without the original files."""
 
 import shutil
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What a build reads, and whether it changes anything: an index is a function of what its fingerprint covers."""
+"""Plan a build: its inputs, its fingerprint, and whether anything has changed."""
 
 import importlib.metadata
 import json

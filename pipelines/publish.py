@@ -1,4 +1,4 @@
-"""The files of a version: written one by one into a staging folder, then published together."""
+"""Write the files of a version into a staging folder and publish them together."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Delete everything that was made from texts which an index does not contain any more.
+"""Delete all data derived from texts that an index no longer contains.
 
 The version in force has nothing of them, because it is a build of the documents that are left. Older versions have, and
 so has the memo, which saves work. Both are purged here, and no byte of them stays in the files.

@@ -1,4 +1,4 @@
-"""How work is run: the shards of a step by a `Runner`, and whole steps beside a slow server by an `Overlap`.
+"""Run the shards of a step with a `Runner`, and overlap whole steps with a slow server by an `Overlap`.
 
 A step gives its shards to a `Runner` and does not know whether they run in this process or as Prefect tasks. The flow
 starts a step with an `Overlap` and passes on what the step will return.

@@ -1,4 +1,4 @@
-"""What the page tells, collected from an index: names and places in one part, texts in another, both as plain JSON.
+"""Collect the data of the page from an index: names and positions in one part, texts in another, both as JSON.
 
 Texts are cut to what a panel can show, and all together to what a browser opens at once. What is cut ends in "…", and
 notes on the page say what is not there.

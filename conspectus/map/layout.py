@@ -1,4 +1,4 @@
-"""Where everything stands on the map: entities packed in their region, regions in theirs, and these on the map."""
+"""Lay out the map: entities are packed into regions, regions into their parents, and these into the map."""
 
 from collections import defaultdict
 from collections.abc import Iterable

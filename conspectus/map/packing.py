@@ -1,4 +1,4 @@
-"""Circles packed side by side, and a circle around them.
+"""Pack circles side by side, and compute their enclosing circle.
 
 Front-chain packing: Wang, Wang, Dai and Wang 2006, "Visualization of Large Hierarchical Data by Circle Packing",
 section 3. Ours differs in the order (largest first) and in where on the front a circle goes: near the middle, but

@@ -1,4 +1,4 @@
-"""One file of HTML that holds a map of an index, and asks nobody for anything.
+"""Write the map of an index as one self-contained HTML file that makes no requests.
 
 What comes from documents is in it as JSON only, in which no sign can end the element that it stands in; the script puts
 it on the page as text. A content security policy allows this script and this style sheet, by their hashes, and nothing

@@ -1,4 +1,4 @@
-"""The reports of the regions with what they cite, and the documents of the entities."""
+"""The regions' reports with their citations, and the entities' documents."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Texts as the page tells them: on one line, nothing in them steers what shows them, and no more than there is room."""
+"""Sanitise texts for the page: one line, no control characters, limited length."""
 
 import re
 from math import isfinite

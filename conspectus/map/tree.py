@@ -1,4 +1,4 @@
-"""The communities that are drawn, as a tree: each entity in the deepest that holds it."""
+"""The drawn communities as a tree: each entity is in the deepest community that contains it."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set

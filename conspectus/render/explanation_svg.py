@@ -1,4 +1,4 @@
-"""A picture of how the walk came to passages, as SVG: the question, its seeds, and hop by hop what they lead to.
+"""Draw how retrieval reached passages as SVG: the question, its seeds, and the nodes reached hop by hop.
 
 Written by hand: for each passage a panel with a column for each hop, boxes for passages, round ones for entities, and
 lines as thick as the mass that went along them. The same explanation gives the same bytes.

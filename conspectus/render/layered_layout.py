@@ -1,4 +1,4 @@
-"""Where the nodes of a layered graph stand: a column for each layer, and room for edges that pass a column by.
+"""Lay out layered graphs: one column per layer, with room for edges that cross a column.
 
 The method of Sugiyama, Tagawa and Toda (1981) in its simplest form: an edge that skips layers takes a place in each of
 them, and a column is ordered by where its nodes' neighbours stand in the column before, once from left to right.

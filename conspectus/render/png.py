@@ -1,4 +1,4 @@
-"""A drawing as PNG, by resvg (the extra `png`)."""
+"""Convert an SVG drawing to PNG with resvg (the extra `png`)."""
 
 from conspectus.storage.errors import MissingPart
 

@@ -1,4 +1,4 @@
-"""A picture of the subgraph that an answer was made from, as SVG or as a page of HTML that holds it.
+"""Draw the subgraph behind an answer, as SVG or as an HTML page that contains it.
 
 Nodes stand in columns by how many edges they are from the node of most prize, answers told apart by
 colour, and on each line stands what it says. Written by hand; the same subgraph gives the same bytes.

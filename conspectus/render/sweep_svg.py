@@ -1,4 +1,4 @@
-"""A picture of a sweep, as SVG: a panel for each metric, a line for each method, its 95 % interval around it.
+"""Plot a sweep as SVG: one panel per metric, one line per method, with its 95 % confidence interval.
 
 Written by hand, like the other pictures: the same result gives the same bytes.
 """

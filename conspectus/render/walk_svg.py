@@ -1,4 +1,4 @@
-"""A picture of a walk over the graph, as SVG: its chains side by side, what each step holds, and what joins them.
+"""Draw a walk over the graph as SVG: its chains side by side, the nodes of each step, and the edges between them.
 
 Each chain is a row of frames from left to right, each frame a community (an entity, where the walk goes by entities)
 with its members, and the relations inside it below them; lines between frames are the relations walked. What the walk

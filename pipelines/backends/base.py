@@ -1,4 +1,4 @@
-"""The steps that need judgement, behind one Protocol: without a language model, with one, or from files."""
+"""The Protocol of a backend: the steps that differ with a language model, without one, or from files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

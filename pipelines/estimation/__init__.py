@@ -1,1 +1,1 @@
-"""What indexing will take, before any server is asked: the steps of a build, run with a model that only counts."""
+"""Estimate the cost of indexing without a server: run the steps with a model that only counts."""

@@ -1,4 +1,4 @@
-"""What an estimate runs the steps with: a model and an embedding that send nothing and count, and a writer of nothing.
+"""The counting stand-ins of an estimate: a model and an embedder that send nothing, and a writer that writes nothing.
 
 Both find what is remembered exactly as a build does, under the same keys.
 """

@@ -1,4 +1,4 @@
-"""What indexing will take: no server is asked and nothing is written.
+"""Estimate calls, tokens, cost and time of indexing; no server is called and nothing is written.
 
 The steps of a build (`index_steps`) run with a model and an embedding that only count. Prompts are counted exactly, as
 far as they do not hold replies; replies have the expected length (see replies.py). Of a large corpus a sample is run,

@@ -1,4 +1,4 @@
-"""What a model is expected to reply: how many records, and how many tokens, learned from remembered replies.
+"""Predict the records and tokens of a model's replies from cached replies.
 
 The figures known beforehand are those of 84 recorded extractions of GPT-4o, two to each of 42 chunks of a story with
 1,195 tokens on average (`python benchmarks/estimate.py prior` measures them again). A chunk of a quarter of the tokens

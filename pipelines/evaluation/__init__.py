@@ -1,1 +1,1 @@
-"""Measuring methods on question sets."""
+"""Evaluate methods on question sets."""

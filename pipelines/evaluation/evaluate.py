@@ -1,4 +1,4 @@
-"""Every method on every question of a suite, over the same index.
+"""Evaluate methods on the questions of a suite over one index.
 
 Retrieval is measured on the questions that name supporting documents, answers on those that have accepted ones. Over
 a graph, answers are the things they name; claims have verdicts (see graph_answers.py).

@@ -1,4 +1,4 @@
-"""The graph of one text, by whatever extractor: what extraction is measured on."""
+"""Build the graph of a single text with any extractor, to evaluate extraction."""
 
 import re
 from collections.abc import Callable, Sequence

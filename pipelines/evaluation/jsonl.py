@@ -1,4 +1,4 @@
-"""Files of one JSON value a line."""
+"""Read and write JSON Lines files."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Question sets over knowledge graphs, read as they were published.
+"""Read question sets over knowledge graphs in their published formats.
 
     MetaQA            question with its [topic] in brackets, a tab, the answers with | between (qa_test.txt)
     WebQSP            {"Questions": [{"RawQuestion", "Parses": [{"TopicEntityName", "Answers"}]}]}

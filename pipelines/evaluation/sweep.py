@@ -1,4 +1,4 @@
-"""The same measurement with each value of a setting."""
+"""Repeat an evaluation for each value of a setting."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,1 +1,1 @@
-"""Exchange."""
+"""Import and export: GraphRAG tables, knowledge graphs, OpenIE results, CSV, GraphML and N-Triples."""

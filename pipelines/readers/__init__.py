@@ -1,1 +1,1 @@
-"""What people have on disk, read as rows of text: a format a file, and the guards around them."""
+"""Read input files as rows of text: one module per format, and guards against hostile files."""

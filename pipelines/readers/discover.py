@@ -1,4 +1,4 @@
-"""Find the files that an input names, and give them their names.
+"""Find the files of an input and assign their names.
 
 A file's name (`uri`) is its path below the input that it was found under, so that an index does not depend on
 where the folder lies: for a folder below it, for a glob below its part without wildcards, for a file its own

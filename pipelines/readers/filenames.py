@@ -1,4 +1,4 @@
-"""Names of files: how they are stored, and which files are skipped."""
+"""File names: how they are stored, and which files are skipped."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The one table of input formats: for every suffix the reader of the format. A new format is a row of `READERS`.
+"""The table of input formats: the reader for each suffix. A new format is a row of `READERS`.
 
 A module is imported when the first file of its format is read."""
 

@@ -1,1 +1,1 @@
-"""The steps of indexing: plain functions, one file each, named for what they make."""
+"""The steps of indexing: plain functions, one file each."""

@@ -1,4 +1,4 @@
-"""Chunks: runs of whole sentences, short enough for a model to read closely, that overlap.
+"""Split documents into chunks: overlapping runs of whole sentences with a limited number of tokens.
 
 Smaller chunks lose fewer entities (GraphRAG, arXiv 2404.16130, section 3.1.1: 600 tokens find nearly twice
 the references that 2,400 do), and sentences that stand on both sides of a cut keep what it would tear apart.

@@ -1,4 +1,4 @@
-"""Documents: what the input files say, each text once, under an identity that lasts.
+"""Collect the input texts as documents: without duplicates, with stable ids.
 
 A document's id is the one that its row supplies, else the short hash of its uri; its uri is the file's path
 below the input (with /member for what an archive or a message holds, and #row for a row of a table), so that

@@ -1,1 +1,1 @@
-"""Graphqa."""
+"""The GraphQA benchmark: ExplaGraphs, scene graphs and WebQSP."""

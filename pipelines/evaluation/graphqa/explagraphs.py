@@ -1,4 +1,4 @@
-"""ExplaGraphs (Saha et al. 2021): two arguments, the graph that explains one by the other, support or counter.
+"""Read ExplaGraphs (Saha et al. 2021): two arguments, an explanation graph, and the stance support or counter.
 
 Lines of four fields with tabs between: argument 1, argument 2, the stance, `(head; relation; tail)(...)`. As the labels
 of its test set are not published, all files of a folder are pooled and divided 6 : 2 : 2.

@@ -1,4 +1,4 @@
-"""GraphQA: questions that each come with a graph, in one form (He et al. 2024, section 4 and appendix C).
+"""Read GraphQA, questions with one graph each, in a common form (He et al. 2024, section 4 and appendix C).
 
     ExplaGraphs    do two arguments support or counter each other?     accuracy    6:2:2
     scene graphs   what is in an image, from its objects (GQA)         accuracy    6:2:2

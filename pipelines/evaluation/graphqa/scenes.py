@@ -1,4 +1,4 @@
-"""Scene graphs of GQA (Hudson and Manning 2019): objects of an image, their places and how they stand to each other.
+"""Read the scene graphs of GQA (Hudson and Manning 2019): the objects of an image, their positions and relations.
 
 A folder with `*sceneGraphs.json`, {image: {"objects": {id: {"name", "x", "y", "w", "h", "attributes", "relations":
 [{"name", "object"}]}}}}, and `*questions.json`, {id: {"imageId", "question", "answer"}}. Questions about images whose

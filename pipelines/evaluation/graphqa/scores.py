@@ -1,4 +1,4 @@
-"""Whether what a model wrote answers a question of GraphQA: strictly, and as the authors' own code counts.
+"""Score answers to GraphQA: strictly, and as the authors' own code does.
 
 He et al. 2024, section 4: accuracy, and for several answers Hit@1, "the precision of the top returned answer". Their
 code (github.com/XiaoxinHe/G-Retriever, src/utils/evaluate.py) counts more as right, so that its figures are higher;

@@ -1,4 +1,4 @@
-"""WebQSP (Yih et al. 2016) with a graph for each question: as RoG published it, or as a suite over one graph.
+"""Read WebQSP (Yih et al. 2016) with a graph per question, as published by RoG, or as a suite over one graph.
 
 RoG's lines bring their graphs, in `train`, `validation` (or `dev`, `val`) and `test` .jsonl; that division is kept. A
 suite's `kg.tsv` is one graph for all: a question's is what lies within two hops of its `entities`, at most 20,000 edges

@@ -1,1 +1,1 @@
-"""Graphrag."""
+"""Import from and export to the tables of Microsoft GraphRAG."""

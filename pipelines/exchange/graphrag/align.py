@@ -1,4 +1,4 @@
-"""Text units found again in the text of their document.
+"""Locate text units in the text of their document.
 
 A unit is not always a run of the document's characters: metadata may stand before it ("key: value" lines,
 `prepend_metadata`), blanks and the forms of letters may have been changed on the way, and a cut between tokens may have

@@ -1,1 +1,1 @@
-"""Kg."""
+"""Import knowledge graphs from RDF, GraphML, Wikidata and triple files."""

@@ -1,1 +1,1 @@
-"""Openie."""
+"""Import and export open information extraction results."""

@@ -1,4 +1,4 @@
-"""Join printed lines to flowing text: hyphenated words and broken sentences are rejoined.
+"""Reflow printed lines: hyphenated words and broken sentences are rejoined.
 
 A page of a PDF is lines as they were set. Sentences run over lines and pages, and words are divided. Nothing here
 needs the page's geometry: only the lines, in reading order.

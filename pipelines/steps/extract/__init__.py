@@ -1,1 +1,1 @@
-"""Chunks to entities, relations and claims: by an NLP pipeline, a language model, or open information extraction."""
+"""Extract entities, relations and claims by an NLP pipeline, a language model, or open information extraction."""

@@ -1,4 +1,4 @@
-"""Chunks to the entities, relationships and claims that a language model finds in them.
+"""Extract entities, relationships and claims from chunks with a language model.
 
 The element instances of GraphRAG (Edge et al. 2024, sections 3.1.2 and A.1): one prompt for entities and relationships;
 then, up to `extraction.max_gleanings` times, a forced yes or no to the question whether any were missed and, on yes, a

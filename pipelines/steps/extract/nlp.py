@@ -1,4 +1,4 @@
-"""Chunks to what stands in them, without a language model: remembered by text, worked on in shards."""
+"""Annotate chunks with an NLP pipeline instead of a language model, cached by text and run in shards."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Which of a model's records can be used: what a record is about must have a name that can be seen."""
+"""Select the usable records of a model: the subject of a record must have a visible name."""
 
 from conspectus.prompts.replies.records import ClaimRecord, EntityRecord, RelationRecord
 from conspectus.storage.text.normalise import entity_key

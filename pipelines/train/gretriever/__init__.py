@@ -1,1 +1,1 @@
-"""Gretriever."""
+"""Train G-Retriever's soft graph prompt."""
