@@ -74,10 +74,25 @@ def evaluate(
     answers: bool = False,
     topic: Topic = "given",
 ) -> dict[str, MethodScores]:
-    """Return the scores of each method.
+    """Evaluate methods on the questions of a suite.
 
-    Recall is measured of methods that find passages, answers of all methods where `answers` asks for it, over a graph,
-    and always of methods that find no passages. InputError where no question can be measured so.
+    Recall is measured for methods that retrieve passages. Answers are measured for all methods if `answers` is set or
+    the suite has a graph, and always for methods that retrieve no passages.
+
+    Args:
+        suite: The question set.
+        context: The index of the suite, with models and settings.
+        methods: The names of the methods.
+        ks: The cut-offs k of recall@k.
+        progress: Called with the progress of each method.
+        answers: Whether to measure answers as well as recall.
+        topic: How the topic entities of a question over a graph are determined.
+
+    Returns:
+        The scores by method name.
+
+    Raises:
+        InputError: No question of the suite can be measured in this way.
     """
     answers = answers or suite.kg is not None
     chosen = {name: find_method(name) for name in methods}
@@ -182,9 +197,9 @@ async def _answered(
         remembered += answer.usage.remembered
     progress(label, len(questions), len(questions))
     n = len(questions)
-    told = {metric for metric, value in values.items() if metric not in _MAY_BE_NOTHING or any(value)}
+    measured = {metric for metric, value in values.items() if metric not in _MAY_BE_NOTHING or any(value)}
     return MethodScores(
-        {metric: bootstrap(value) for metric, value in values.items() if metric in told},
+        {metric: bootstrap(value) for metric, value in values.items() if metric in measured},
         sum(seconds) / n,
         calls / n,
         tokens / n,
@@ -192,14 +207,14 @@ async def _answered(
         failures,
         median(seconds),
         {
-            hops: {metric: bootstrap(result) for metric, result in found.items() if metric in told}
+            hops: {metric: bootstrap(result) for metric, result in found.items() if metric in measured}
             for hops, found in sorted(far.items())
         },
     )
 
 
 _MAY_BE_NOTHING = frozenset({"depth", "calls", "recall@1"})
-"""Metrics that are told only where some answer has them."""
+"""Metrics that are measured only where some answer has them."""
 
 
 @dataclass(frozen=True, slots=True)

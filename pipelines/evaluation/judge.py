@@ -144,11 +144,20 @@ async def judge(
     texts: Mapping[tuple[str, str], JudgedAnswer],
     repeats: int,
 ) -> Judgement:
-    """Return the judgement over the questions that both methods of a pair answered.
+    """Judge every pair of methods on the questions that both answered.
 
-    Each pair is judged by each criterion in both orders `repeats` times: questions x pairs x 4 x 2 x repeats calls,
-    less those for answers that are the same, which tie. A verdict that could not be had is a Failure, and takes that
-    of the other order with it, so that no order counts more.
+    Each pair is judged by each criterion in both orders: questions x pairs x 4 x 2 x repeats calls. Identical answers
+    tie without a call. If a verdict fails, that of the other order is dropped too, so that neither order counts more.
+
+    Args:
+        model: The judge.
+        questions: The questions.
+        methods: The names of the methods to compare.
+        texts: The answers by (method, question id).
+        repeats: How often each pair is judged in each order.
+
+    Returns:
+        The win rates by criterion, and a Failure for each missing verdict.
     """
     matches, failures = await compare(model, questions, methods, texts, repeats)
     criteria = tuple(summed_up(criterion, methods, matches) for criterion in CRITERIA)

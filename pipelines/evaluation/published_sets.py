@@ -138,12 +138,12 @@ def _webqsp(row: dict[str, Any]) -> Published:
 
 
 def _cwq(row: dict[str, Any]) -> Published:
-    answers = [item["answer"] for item in row.get("answers", ())] or _said(row.get("answer"))
+    answers = [item["answer"] for item in row.get("answers", ())] or _answer_list(row.get("answer"))
     return Published(str(row["ID"]), row["question"], _each(answers), _topics(row))
 
 
 def _named(row: dict[str, Any]) -> Published:
-    return Published(str(row["id"]), row["question"], _each(_said(row["answer"])), _topics(row))
+    return Published(str(row["id"]), row["question"], _each(_answer_list(row["answer"])), _topics(row))
 
 
 def _rog(row: dict[str, Any]) -> Published:
@@ -164,7 +164,7 @@ def _qald(row: dict[str, Any]) -> Published:
 
 def _kilt(row: dict[str, Any]) -> Published:
     subject, separator, relation = (part.strip() for part in row["input"].partition(_SEPARATOR))
-    answers = _each([item.get("answer") or "" for item in row.get("output") or ()] or _said(row.get("answer")))
+    answers = _each([item.get("answer") or "" for item in row.get("output") or ()] or _answer_list(row.get("answer")))
     if not separator:
         return Published(str(row["id"]), row["input"], answers, _topics(row))
     worded = row.get("template_questions") or (row.get("meta") or {}).get("template_questions")
@@ -189,7 +189,7 @@ def _topics(row: dict[str, Any]) -> tuple[str, ...]:
     return _each(list(found.values()))
 
 
-def _said(answer: Any) -> list[Any]:  # noqa: ANN401
+def _answer_list(answer: Any) -> list[Any]:  # noqa: ANN401
     """Return the answers that stand in one field: one, a list, or a mapping from ids to names."""
     if isinstance(answer, dict):
         return list(answer.values())

@@ -101,11 +101,16 @@ def sources_of_reports(context: Context, reports: Sequence[Report]) -> tuple[str
 
 
 async def generate(model: LanguageModel, about: Description, users: int, tasks: int, questions: int) -> Generated:
-    """Return up to `users` x `tasks` x `questions` questions, no two alike but for capitals and spaces.
+    """Generate up to `users` x `tasks` x `questions` questions without repeats (ignoring case and spaces).
 
-    The people come in one call, then the tasks of all at once, then the questions of all tasks at once. What the
-    model answers too much is left out. A failed call is a Failure, as is a list that is too short; ModelError only
-    where no people could be had or no question at all.
+    One call generates the users; the calls for all tasks then run concurrently, and after them those for all questions.
+    Surplus items of a reply are ignored.
+
+    Returns:
+        The questions, and a Failure for each failed call and each list that is too short.
+
+    Raises:
+        ModelError: No users, or no question at all, could be generated.
     """
     asked = _request(about, "users", users)
     people = (await ask_for(model, asked, People)).people[:users]

@@ -83,10 +83,17 @@ CORPUS, GRAPH, QUESTIONS = "corpus.jsonl", "kg.tsv", "questions.jsonl"
 
 
 def read_suite(place: Path) -> Suite:
-    """Return the suite in a folder, or that of a file of questions in its folder.
+    """Read the suite in a folder, or that of a question file in its folder.
 
-    InputError names the file and line that is wrong. A file whose questions bring their own graphs (see
-    published.py) needs no `kg.tsv`.
+    Args:
+        place: The folder, or the file of questions. A file whose questions contain their own graphs (see
+            published_sets.py) needs no `kg.tsv`.
+
+    Returns:
+        The suite with its questions and the paths of its corpus and graph.
+
+    Raises:
+        InputError: A file is missing or malformed; the message names the file and line.
     """
     folder = place.parent if place.is_file() else place
     corpus, file = folder / CORPUS, questions_file(place)
@@ -149,9 +156,9 @@ def _question(where: str, row: Any) -> Question:  # noqa: ANN401  (any JSON valu
         answers=_listed(where, row, "answers"),
         supporting=_listed(where, row, "supporting"),
         entities=_listed(where, row, "entities"),
-        label=_told(where, row, "label"),
+        label=_optional_text(where, row, "label"),
         hops=_counted(where, row, "hops"),
-        slot=_told(where, row, "slot"),
+        slot=_optional_text(where, row, "slot"),
     )
 
 
@@ -162,7 +169,7 @@ def _listed(where: str, row: dict[str, Any], key: str) -> tuple[str, ...]:
     return tuple(str(result) for result in found)
 
 
-def _told(where: str, row: dict[str, Any], key: str) -> str:
+def _optional_text(where: str, row: dict[str, Any], key: str) -> str:
     found = row.get(key)
     if isinstance(found, list | dict):
         raise InputError(f"{where}: {key} must be a text, not {found!r}")

@@ -207,7 +207,7 @@ def _response(url: str) -> Iterator["httpx.Response"]:
 
 def _fsspec_files(url: str) -> Iterator[RemoteFile | Unlisted]:
     system, root = _file_system(url)
-    with _told(url):
+    with _readable_errors(url):
         system.invalidate_cache()
         names = _names(system, root, url)
     if not names:
@@ -228,7 +228,7 @@ def _file_system(url: str) -> tuple[Any, str]:
 
     protocol = re.split(r"::|://", url, maxsplit=1)[0]
     try:
-        with _told(url):
+        with _readable_errors(url):
             system, root = url_to_fs(url)
     except ImportError as error:
         chain = [re.split("://", link, maxsplit=1)[0] for link in url.split("::")]
@@ -278,7 +278,7 @@ def _fsspec_blocks(system: Any, name: str) -> Iterator[bytes]:  # noqa: ANN401  
 
 
 @contextmanager
-def _told(url: str) -> Iterator[None]:
+def _readable_errors(url: str) -> Iterator[None]:
     """Turn an error of a file system about a whole input into an InputError that names the input."""
     try:
         with _Library():

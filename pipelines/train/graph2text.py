@@ -85,10 +85,23 @@ class Graph2TextTraining:
 def train_graph2text(
     pairs: Sequence[TrainingPair], model: Path, out: Path, plan: Graph2TextPlan, tell: Tell
 ) -> Graph2TextTraining:
-    """Train, keep the best epoch in `out` (safetensors, the tokenizer, and the report), and return the report.
+    """Train a graph-to-text model and save the best epoch.
 
-    The same pairs, model, plan and machine give the same model. MissingPart where the folder of the starting model
-    holds none in safetensors; InputError where the pairs cannot be divided.
+    Training is deterministic for the same pairs, model, plan and machine.
+
+    Args:
+        pairs: The training data.
+        model: The folder of the initial T5 model.
+        out: The folder for the safetensors, the tokenizer and the report.
+        plan: The hyperparameters.
+        tell: Called with a line of progress.
+
+    Returns:
+        The report: losses by epoch, and the quality before and after.
+
+    Raises:
+        MissingPart: The folder of the initial model contains no safetensors.
+        InputError: The pairs cannot be split into training and validation.
     """
     learn, held_out = divided(pairs, plan.validation, plan.seed)
     run = _Run(model, plan)

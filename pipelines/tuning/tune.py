@@ -137,10 +137,22 @@ class Tuning:
 def tune(
     inputs: Sequence[str | Path], settings: Settings, count: int = CHUNKS, progress: Progress = no_progress
 ) -> Tuning:
-    """Return what a model makes of a sample of `count` chunks.
+    """Tune the prompts to a sample of `count` chunks with a language model; nothing is written.
 
-    Nothing is written. NeedsModel without one, before anything is read; InputError where there is no text; ModelError
-    where the model gives no domain, persona or types; BudgetReached as everywhere. An example that fails is only told.
+    Args:
+        inputs: Files, folders or URLs of the documents.
+        settings: The settings, with the model.
+        count: The number of chunks in the sample.
+        progress: Called with the progress of each phase.
+
+    Returns:
+        The tuned prompts; an example that fails is reported in it.
+
+    Raises:
+        NeedsModel: No model is configured; raised before anything is read.
+        InputError: The documents contain no text.
+        ModelError: The model returned no domain, persona or types.
+        BudgetReached: The budget of the model is spent.
     """
     if settings.extraction.method == "nlp":
         raise UsageError("extraction.method is `nlp`: no model would read the prompts that were tuned")

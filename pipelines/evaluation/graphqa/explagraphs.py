@@ -68,16 +68,16 @@ def _question(id_: str, fields: Sequence[str]) -> CutQuestion:
     """Return what a line says; ValueError where it is none."""
     if len(fields) != 4:
         raise ValueError(f"{len(fields)} fields, not argument 1, argument 2, stance and graph")
-    first, second, stance, told = fields
+    first, second, stance, graph_text = fields
     if stance not in STANCES:
         raise ValueError(f"the stance is {stance[:80]!r}, not `support` or `counter`")
-    graph = _graph(told)
+    graph = _graph(graph_text)
     question = f"Argument 1: {first}\nArgument 2: {second}\n{_ASKED}"
     return CutQuestion(GraphQuestion(id_, graph, question, (stance,)), graph, (graph.nodes, graph.edges))
 
 
-def _graph(told: str) -> TextualGraph:
-    triples = [(head.strip(), said.strip(), tail.strip()) for head, said, tail in _TRIPLE.findall(told)]
-    if not triples or not all(part for triple in triples for part in triple) or _TRIPLE.sub("", told).strip():
-        raise ValueError(f"the graph is no row of triples (head; relation; tail): {told[:80]!r}")
+def _graph(graph_text: str) -> TextualGraph:
+    triples = [(head.strip(), relation.strip(), tail.strip()) for head, relation, tail in _TRIPLE.findall(graph_text)]
+    if not triples or not all(part for triple in triples for part in triple) or _TRIPLE.sub("", graph_text).strip():
+        raise ValueError(f"the graph is no row of triples (head; relation; tail): {graph_text[:80]!r}")
     return graph_of(triples)

@@ -126,10 +126,10 @@ def _graph(value: Any) -> TextualGraph | str:  # noqa: ANN401  (any JSON value m
             if relation.object not in number:
                 return f"a relation of object {id_} names {relation.object[:80]!r}, which is none"
             edges.append(TextualEdge(number[id_], clean(relation.name), number[relation.object]))
-    return TextualGraph(tuple(clean(_told(item)) for item in scene.objects.values()), tuple(edges))
+    return TextualGraph(tuple(clean(_object_text(item)) for item in scene.objects.values()), tuple(edges))
 
 
-def _told(thing: _Object) -> str:
+def _object_text(thing: _Object) -> str:
     """Return an object as the paper has it (table 9)."""
     attributes = f"; attribute: {', '.join(thing.attributes)}" if thing.attributes else ""
     return f"name: {thing.name}{attributes}; (x,y,w,h): ({thing.x}, {thing.y}, {thing.w}, {thing.h})"

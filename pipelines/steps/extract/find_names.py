@@ -1,4 +1,4 @@
-"""Known names found in every chunk: one chunk's entity is another chunk's text.
+"""Find all known names in every chunk: an entity of one chunk may be mentioned in another.
 
 A recogniser that reads one chunk at a time misses a name here that it found there. So every name known anywhere
 (a document's title, with and without its trailing parenthesis, and every recognised name) is looked for in all

@@ -158,10 +158,16 @@ def train_gretriever(
     out: Path,
     tell: Tell,
 ) -> SoftPromptTraining:
-    """Train with every seed, keep in `out` the one of the least validation loss, and return the report.
+    """Train with every seed and save the run with the lowest validation loss in `out`.
 
-    `open_model` loads the frozen model, for each seed anew. MissingPart where the extra is not installed, UsageError
-    where `out` holds a training of something else.
+    `open_model` loads the frozen model; it is called once per seed.
+
+    Returns:
+        The report over all seeds.
+
+    Raises:
+        MissingPart: The extra is not installed.
+        UsageError: `out` contains a training with other data or settings.
     """
     need("torch_geometric", *(["peft"] if shape.lora else []))
     ready = [open_model()]
