@@ -139,7 +139,7 @@ def test_the_python_of_models_runs(snippet: str, tmp_path: Path) -> None:
         assert "200" in done.stdout
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "DECISIONS.md"], ids=lambda path: path.name)
 def test_every_file_that_a_page_leads_to_exists(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page(path)):
         assert (path.parent / target).exists(), target
