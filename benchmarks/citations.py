@@ -19,7 +19,7 @@ import numpy as np
 from conspectus.pipelines.evaluation.suites import Question, read_questions
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.citations.alignment import aligned_span
-from conspectus.query.citations.entailment import Source, closeness, missing, quotes
+from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
 from conspectus.query.types import Passage
 from conspectus.storage.settings import CitationSettings, EmbeddingServerSettings, EmbeddingSettings
 from conspectus.storage.text.bm25 import Bm25
@@ -35,7 +35,7 @@ class Pair:
     """A statement, what is cited for it, and whether that is its own source."""
 
     statement: str
-    sources: tuple[Source, ...]
+    sources: tuple[CitedText, ...]
     true: bool
 
 
@@ -66,14 +66,14 @@ class Corpus:
         embedder = open_embedder(EmbeddingSettings(), EmbeddingServerSettings())
         self._vectors = embedder.embed([embedder.windows(text)[0] for text in texts])
 
-    def source(self, statement: str, row: int) -> tuple[Source, float]:
+    def source(self, statement: str, row: int) -> tuple[CitedText, float]:
         """Return the sentence of a document that is cited for a statement, and the weight of the words they share."""
         passage = self.passages[row]
         span = aligned_span(statement, passage, self._weigh)
         quote = passage.text[span.start : span.end]
-        return Source(quote, passage.title), len(set(statement.lower().split()) & set(quote.lower().split()))
+        return CitedText(quote, passage.title), len(set(statement.lower().split()) & set(quote.lower().split()))
 
-    def others(self, rows: Sequence[int], statement: str) -> list[Source]:
+    def others(self, rows: Sequence[int], statement: str) -> list[CitedText]:
         """Return as many sources for a statement from other documents of the topic: those that share most with it."""
         near = np.argsort(-(self._vectors @ self._vectors[rows[0]]), kind="stable").tolist()
         found = [self.source(statement, row) for row in near if row not in rows][:NEAREST]

@@ -20,8 +20,7 @@ from conspectus.pipelines.evaluation.metrics import answered, bootstrap, set_qua
 from conspectus.pipelines.evaluation.suites import Question, read_suite, sampled, suite_index
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import FastToG
-from conspectus.query.methods.fasttog.local_search import Candidate, LocalSearch, Members, Searched
-from conspectus.query.walk.graph import KnowledgeGraph
+from conspectus.query.methods.fasttog.local_search import Candidate, CommunitySearch, Members, Searched
 from conspectus.storage.index import Index
 from conspectus.storage.settings import load_settings, parse_override
 
@@ -29,14 +28,14 @@ DETECTIONS = ("louvain", "girvan_newman", "agglomerative", "spectral", "hierarch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Noted(LocalSearch):
+class Noted(CommunitySearch):
     """A search that notes which communities the coarse pruning kept."""
 
     kept: list[Candidate] = field(default_factory=list)
 
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
         """Return what is found, and note it."""
-        found = LocalSearch.around(self, origin, visited)
+        found = CommunitySearch.around(self, origin, visited)
         self.kept.extend(found.kept)
         return found
 
@@ -48,8 +47,8 @@ class Watched(FastToG):
         super().__init__("fasttog", context, None)
         self.kept: list[Candidate] = []
 
-    def _search(self, graph: KnowledgeGraph, question: str) -> LocalSearch:
-        made = super()._search(graph, question)
+    def _search(self, question: str) -> CommunitySearch:
+        made = super()._search(question)
         return Noted(made.graph, made.settings, made.closeness, made.hierarchy, self.kept)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.dynamic import Hierarchy, hierarchy_of
+from conspectus.query.methods.graphrag.dynamic import ReportHierarchy, hierarchy_of
 from conspectus.query.types import Citation
 from conspectus.render.answers import citation_lines
 from conspectus.storage.community_level import level_name, level_number
@@ -121,7 +121,7 @@ def full_json(report: Opened) -> dict[str, Any]:
     }
 
 
-def _entry(community: Community, reports: Mapping[str, Report], hierarchy: Hierarchy) -> Entry:
+def _entry(community: Community, reports: Mapping[str, Report], hierarchy: ReportHierarchy) -> Entry:
     id_ = community.same_as or community.id
     above = hierarchy.parent[id_]
     while above is not None and above not in reports:

@@ -1,4 +1,4 @@
-"""What every method asks with: one open index, the encoder that made its vectors, and the settings."""
+"""The context of a method: one open index, its embedder, the language model and the settings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,14 +32,14 @@ class Context:
 
     @property
     def embedder(self) -> Embedder:
-        """What made the index's vectors (not what today's settings name); a server is asked where it is today."""
+        """The embedder of the index's vectors (not the one in the current settings); a server's address is current."""
         manifest = self.index.manifest
         made_with = EmbeddingSettings.model_validate(manifest.settings["embedding"])
         return open_embedder(made_with, self.settings.embedding_server, int(manifest.models["dimension"]))
 
     @property
     def model(self) -> LanguageModel | None:
-        """The language model of the settings, None where there is none; its replies are remembered with the index."""
+        """The language model of the settings, or None; its replies are cached with the index."""
         if not self.settings.llm.model:
             return None
         return open_client(self.settings.llm, self.index.root / "cache" / "memo.sqlite")
@@ -66,7 +66,7 @@ class Context:
         return {chunk.id: row for row, chunk in enumerate(self.chunks)}
 
     def sources(self, chunk_ids: Iterable[str]) -> tuple[str, ...]:
-        """Return the hashes of chunks, each once, sorted: what a model's reply over them depends on."""
+        """Return the sorted distinct hashes of chunks; a model's reply over them depends on these."""
         hashes = self._chunk_hashes
         wanted = set(chunk_ids)
         for id_ in wanted - hashes.keys():

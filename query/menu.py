@@ -151,7 +151,7 @@ _MENU = (
                          "(prize-collecting Steiner tree)",
            "gretriever.gretriever:GRetrieverRetriever", "gretriever.gretriever:open_gretriever"),
     Method("triples", "the triples nearest to the question, each by itself: what subgraphs are compared with",
-           "gretriever.triples:TriplesRetriever", "gretriever.triples:Triples"),
+           "gretriever.triples:TriplesRetriever", "gretriever.triples:TriplesBaseline"),
     Method("kaping", "the triples around what the question names that are nearest to it",
            None, "one_step:open_kaping"),
     Method("kgp", "groups of neighbours of what the question names, and of these the nearest",

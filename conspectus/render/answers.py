@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from conspectus.query.explain.types import Explained, Explanation, Node, Path, path_graph
+from conspectus.query.explain.types import Explained, Explanation, Path, PathNode, path_graph
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
 from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, spoken
@@ -174,7 +174,7 @@ def _path(path: Path) -> list[str]:
     return [*lines, *(f"           {hop.edge} -> {_node(hop.node)}" for hop in rest)]
 
 
-def _node(node: Node) -> str:
+def _node(node: PathNode) -> str:
     name = " ".join(node.name.split())
     return name if node.kind == "passage" else f'the name "{name}"'
 

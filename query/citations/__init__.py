@@ -1,1 +1,1 @@
-"""Citations."""
+"""Citations: marks, numbering, alignment with source sentences, and entailment checks."""

@@ -1,4 +1,4 @@
-"""Which sentence of a source a sentence of an answer rests on.
+"""Alignment of answer sentences with the source sentences that support them.
 
 A model cites passages by number. The citation that a reader wants is narrower: the sentence of the passage that
 shares most with the answer's sentence, by words weighted with their inverse document frequency.

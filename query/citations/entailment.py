@@ -1,7 +1,7 @@
-"""Whether what is cited supports a sentence: its names and numbers stand there, and both mean nearly the same.
+"""Entailment of a sentence by its citations: shared names and numbers, and cosine similarity.
 
-A sentence that says more than its source, or cites the wrong one, mostly names something that the source does not; one
-that names nothing is far from it in meaning. The threshold is measured by benchmarks/citations.py.
+A sentence that goes beyond its source, or cites the wrong one, usually contains a name that the source lacks; without
+names, its embedding is far from the source's. benchmarks/citations.py measures the threshold.
 """
 
 from collections.abc import Sequence
@@ -32,18 +32,18 @@ _ANNOTATOR = RegexAnnotator()
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What a citation points at: its words, and the title and headings above them, which say what they are about."""
+class CitedText:
+    """The text of a citation, with the title and the headings above it as context."""
 
     quote: str
     above: str = ""
 
 
-def missing(sentence: str, sources: Sequence[Source]) -> tuple[str, ...]:
-    """Return the names and numbers of a sentence that stand in no source, in its order.
+def missing(sentence: str, sources: Sequence[CitedText]) -> tuple[str, ...]:
+    """Return the names and numbers of a sentence that occur in no source, in order.
 
-    A name stands there where each of its words does, in whatever order and number (singular or plural); a number where
-    the same value does. Accents may be left out, and small numbers be words in the source.
+    A name occurs if all of its words do, in any order, singular or plural. A number occurs if the same value does.
+    Accents are ignored, and small numbers may be spelled out in the source.
     """
     text = " ".join(f"{source.above} {source.quote}" for source in sources)
     held = {_folded(word.key) for word in words(text)}
@@ -62,7 +62,7 @@ def _without_opener(name: str) -> str:
 
 
 def _lacks(name: str, held: set[str]) -> bool:
-    """Return whether a word of a name is not held; small words, and numbers, which are looked at apart, need not be."""
+    """Return whether a word of a name is missing; function words and numbers (checked separately) are exempt."""
     keys = [word.key for word in words(name)]
     return any(
         _folded(key) not in held for key in keys if key not in FUNCTION_WORDS and key != "'s" and not key.isdigit()
@@ -78,8 +78,8 @@ def _value(number: str) -> float:
     return float(number.replace(",", ""))
 
 
-def quotes(sentence: str, sources: Sequence[Source]) -> bool:
-    """Return whether a sentence is made of a source's own words, in their order."""
+def quotes(sentence: str, sources: Sequence[CitedText]) -> bool:
+    """Return whether a sentence quotes a source: its words, in their order."""
     wanted = " ".join(word.key for word in words(sentence))
     return any(f" {wanted} " in f" {' '.join(word.key for word in words(source.quote))} " for source in sources)
 
@@ -98,11 +98,11 @@ def names_alone(sentence: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found) if {word.key for word in words(sentence)} <= {"and", "or"} else ()
 
 
-def closeness(sentence: str, sources: Sequence[Source], question: str = "") -> float:
-    """Return the cosine of a sentence with the nearest of its sources, of a sentence of theirs, or of all together.
+def closeness(sentence: str, sources: Sequence[CitedText], question: str = "") -> float:
+    """Return the highest cosine of a sentence with a source, a sentence of one, or all sources together.
 
-    A sentence of few words is read with its question. The packaged encoder compares them, whatever made the index's
-    vectors: the threshold is measured with it.
+    A short sentence is embedded with its question. The packaged encoder is always used, even if the index has another
+    embedder, because the threshold was measured with it.
     """
     if question and len(words(sentence)) < _FEW_WORDS:
         sentence = f"{question} {sentence}"
@@ -116,7 +116,7 @@ def closeness(sentence: str, sources: Sequence[Source], question: str = "") -> f
 _MOST_SENTENCES = 20
 
 
-def _texts(source: Source) -> list[str]:
+def _texts(source: CitedText) -> list[str]:
     spans = sentence_spans(source.quote)[:_MOST_SENTENCES]
     alone = [source.quote[start:end] for start, end in spans]
     titled = [f"{source.above}: {item}" for item in (alone or [source.quote])] if source.above else []

@@ -27,7 +27,7 @@ NOTHING_SUPPORTED = "Nothing that this answer cites supports it."
 """The last line of an answer none of whose cited sentences is supported."""
 
 
-class Mark(NamedTuple):
+class CitationMark(NamedTuple):
     """A mark at [start, end) of a text with the white space before it, and its numbers, each once."""
 
     start: int
@@ -64,14 +64,14 @@ def written(numbers: Iterable[int]) -> str:
     return "".join(f"[{number}]" for number in numbers)
 
 
-def first_mark(text: str) -> Mark | None:
+def first_mark(text: str) -> CitationMark | None:
     """Return the first mark in a text, None where there is none.
 
     >>> first_mark("So [1, 3].")
-    Mark(start=2, end=9, space=' ', numbers=(1, 3))
+    CitationMark(start=2, end=9, space=' ', numbers=(1, 3))
     """
     found = _MARK.search(text)
-    return Mark(found.start(), found.end(), found[1], _numbers(found[2])) if found else None
+    return CitationMark(found.start(), found.end(), found[1], _numbers(found[2])) if found else None
 
 
 def unfinished_mark(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Numbered citations that resolve: every quote is the document's own text at its span."""
+"""Numbered citations: each quotes the document's own text at its span."""
 
 from conspectus.query.context import Context
 from conspectus.query.types import Citation
@@ -8,7 +8,7 @@ from conspectus.storage.records import Document, Span
 
 
 class Citations:
-    """The citations of one answer, numbered from 1 in the order they are first made unless their numbers are given."""
+    """The citations of one answer, numbered from 1 in order of first use unless numbers are given."""
 
     def __init__(self, context: Context) -> None:
         self._documents = documents_by_id(context)
@@ -49,7 +49,7 @@ class Citations:
         return self._made[span].number
 
     def made(self) -> tuple[Citation, ...]:
-        """Return the citations made so far, by number."""
+        """Return the citations so far, in order of their numbers."""
         return tuple(self._made.values())
 
 

@@ -1,9 +1,9 @@
-"""Citations made while an answer streams: marks with the numbers of sources become marks with numbers of citations."""
+"""Streaming citations: source numbers in a streamed answer become citation numbers as the text arrives."""
 
 from collections.abc import Callable, Sequence
 
 from conspectus.query.abstention import SEPARATORS, abstention, may_abstain
-from conspectus.query.citations.marks import Mark, first_mark, unfinished_mark, written
+from conspectus.query.citations.marks import CitationMark, first_mark, unfinished_mark, written
 from conspectus.storage.text.sentences import sentence_spans
 
 Cite = Callable[[str, int], Sequence[int]]
@@ -11,11 +11,11 @@ Cite = Callable[[str, int], Sequence[int]]
 
 
 class Citing:
-    """Takes an answer piece by piece and gives it back with its citations, as soon as each is certain.
+    """Rewrites the citation marks of an answer piece by piece and returns text as soon as it is final.
 
-    A sentence is cited by what stands before its marks, which may be before or behind the full stop. What is dropped
-    leaves no empty mark. Of a reply that begins with the word for nothing what stands behind it
-    is given back, and `is_nothing` tells so.
+    The sentence before a mark is aligned with its source; marks may precede or follow the full stop. A dropped citation
+    leaves no empty mark. If a reply begins with the abstention word, the text after it is returned and `is_nothing` is
+    set.
     """
 
     def __init__(self, cite: Cite) -> None:
@@ -31,7 +31,7 @@ class Citing:
         self._told = False
 
     def take(self, piece: str) -> str:
-        """Return what of the answer is certain with this piece."""
+        """Return the text that is final after this piece."""
         self._waiting += piece
         if not self._begun:
             self._waiting = self._waiting.lstrip()
@@ -53,7 +53,7 @@ class Citing:
         return "".join(ready)
 
     def end(self) -> str:
-        """Return what was held back, now that nothing more comes."""
+        """Return the rest of the text at the end of the stream."""
         if not self._begun and abstention(self._waiting) is not None:
             self.is_nothing = True
             self._waiting = ""
@@ -67,7 +67,7 @@ class Citing:
             self._space = ""
         return text
 
-    def _mark(self, mark: Mark) -> str:
+    def _mark(self, mark: CitationMark) -> str:
         if self._passage.strip():
             spans = sentence_spans(self._passage)
             self._sentence = self._passage[spans[-1][0] :].strip() if spans else self._passage.strip()

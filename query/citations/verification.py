@@ -1,7 +1,7 @@
-"""Answers with their citations checked: what a sentence cites must support it.
+"""Citation verification: every cited sentence must be supported by its citations.
 
-Every method's answer comes through here, so that what *supports* means is the same for all: each name and number of
-the sentence stands in what it cites, and their cosine is at least `citations.threshold`, or a model says so.
+Every method's answer passes through here, so support means the same for all: the cited text contains each name and
+number of the sentence, and their cosine is at least `citations.threshold`; or a model judges the sentence supported.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_choice
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answering import measured
-from conspectus.query.citations.entailment import Source, closeness, missing, names_alone, quotes
+from conspectus.query.citations.entailment import CitedText, closeness, missing, names_alone, quotes
 from conspectus.query.citations.marks import NOTHING_SUPPORTED, UNVERIFIED, CitedSentence, cited_sentences
 from conspectus.query.context import Context
 from conspectus.query.types import Answer, Check, Citation, CitedTriple, Step
@@ -27,20 +27,20 @@ _BULLET_ALONE = regex.compile(r"[ \t]*(?:[-*•]|\d{1,3}[.)])?[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)
-class _Cited:
-    """A sentence of an answer, what of it is compared, and what it cites that resolves."""
+class _CitedSentence:
+    """A sentence of an answer, the text to compare, and its resolved citations."""
 
     place: CitedSentence
     sentence: str
-    sources: tuple[Source, ...]
+    sources: tuple[CitedText, ...]
 
 
 async def verified(context: Context, answer: Answer) -> Answer:
     """Return an answer whose cited sentences are checked: unsupported ones are treated as `citations.unsupported` says.
 
-    The checks stand in `checks`, their count in the trace. Where no sentence is left the answer is that nothing is
-    known; where all are marked, it says so. A model that is asked (`citations.ask_model`) adds to the usage; where it
-    gives no answer, the cosine decides.
+    `checks` lists the checks, and the trace their count. If no sentence remains, the answer becomes an abstention; if
+    all are marked, the answer says so. With `citations.ask_model` a model decides, which adds to the usage; if it gives
+    no verdict, the cosine decides.
     """
     cited = _sentences(answer)
     if not cited:
@@ -57,7 +57,7 @@ async def verified(context: Context, answer: Answer) -> Answer:
     return _without(answer, places) if mode == "drop" else _marked(answer, places)
 
 
-def _sentences(answer: Answer) -> list[_Cited]:
+def _sentences(answer: Answer) -> list[_CitedSentence]:
     cited: tuple[Citation | CitedTriple, ...] = (*answer.citations, *answer.triples)
     sources = {item.number: _source(item) for item in cited}
     found = []
@@ -65,18 +65,18 @@ def _sentences(answer: Answer) -> list[_Cited]:
         sentence = _BULLET.sub("", place.text)
         own = tuple(sources[number] for number in place.numbers if number in sources)
         if sentence and own:
-            found.append(_Cited(place, sentence, own))
+            found.append(_CitedSentence(place, sentence, own))
     return found
 
 
-def _source(cited: Citation | CitedTriple) -> Source:
+def _source(cited: Citation | CitedTriple) -> CitedText:
     if isinstance(cited, CitedTriple):
-        return Source(f"{cited.source} {predicate_words(cited.predicate)} {cited.target}")
-    return Source(cited.quote, " ".join(filter(None, (cited.title, *cited.headings))))
+        return CitedText(f"{cited.source} {predicate_words(cited.predicate)} {cited.target}")
+    return CitedText(cited.quote, " ".join(filter(None, (cited.title, *cited.headings))))
 
 
 async def _checked(
-    context: Context, answer: Answer, cited: Sequence[_Cited], model: LanguageModel | None
+    context: Context, answer: Answer, cited: Sequence[_CitedSentence], model: LanguageModel | None
 ) -> tuple[Check, ...]:
     lacking = [_lacking(item, answer.names) for item in cited]
     open_ = [place for place, lost in enumerate(lacking) if lost is None]
@@ -97,10 +97,10 @@ async def _checked(
     return tuple(checks)
 
 
-def _lacking(cited: _Cited, names: Sequence[str]) -> str | None:
-    """Return "" for a sentence that is quoted, what it names and its sources do not, or None where neither is so.
+def _lacking(cited: _CitedSentence, names: Sequence[str]) -> str | None:
+    """Return "" for a quotation, the names missing from the sources otherwise, or None if no name is missing.
 
-    Where a walk answers with a list of names, it is quoted where each of them is.
+    A walk's answer that is a list of names counts as a quotation if every name is quoted.
     """
     listed = names_alone(cited.sentence, names)
     if quotes(cited.sentence, cited.sources) or (listed and all(quotes(item, cited.sources) for item in listed)):
@@ -109,13 +109,13 @@ def _lacking(cited: _Cited, names: Sequence[str]) -> str | None:
     return f"not there: {', '.join(lost)}" if lost else None
 
 
-def _far(context: Context, answer: Answer, cited: _Cited) -> str:
+def _far(context: Context, answer: Answer, cited: _CitedSentence) -> str:
     least = context.settings.citations.threshold
     found = closeness(cited.sentence, cited.sources, answer.standalone or answer.question)
     return "" if found >= least else f"cosine {found:.2f}, the least is {least:g}"
 
 
-async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _Cited) -> str:
+async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: _CitedSentence) -> str:
     source = "\n\n".join("\n".join(filter(None, (source.above, source.quote))) for source in cited.sources)
     question = answer.standalone or answer.question
     prompt = render("query/verify_citation", source=source, question=question, sentence=cited.sentence)
@@ -126,7 +126,7 @@ async def _asked(context: Context, model: LanguageModel, answer: Answer, cited: 
 
 
 def _hashes(context: Context, document_ids: Sequence[str]) -> tuple[str, ...]:
-    """Return the hashes of the chunks of documents: what a reply over a quotation of them depends on."""
+    """Return the hashes of the chunks of documents; a verdict on their quotations depends on these."""
     wanted = set(document_ids)
     return context.sources(chunk.id for chunk in context.chunks if chunk.document_id in wanted)
 
@@ -163,7 +163,7 @@ def _without(answer: Answer, places: Sequence[CitedSentence]) -> Answer:
 
 
 def _cut(text: str, start: int, end: int) -> str:
-    """Return a text without a sentence, and without its line where nothing else but a bullet stands there."""
+    """Return a text without a sentence, and without its line if only a bullet remains there."""
     before, behind = text[:start].rstrip(" \t"), text[end:].lstrip(" \t")
     line = before.rpartition("\n")[2]
     if _BULLET_ALONE.fullmatch(line) and behind[:1] in {"", "\n"}:

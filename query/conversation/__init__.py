@@ -1,1 +1,1 @@
-"""Conversation."""
+"""Multi-turn questions: conversation history, follow-up detection and query rewriting."""

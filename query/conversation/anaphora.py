@@ -1,8 +1,8 @@
-"""What of a question tells something by itself, and what refers to something said before. No index is needed.
+"""Anaphora in questions: content words, and pronouns that refer to earlier turns. No index is needed.
 
-Words that refer (pronouns), go on ("and", "what about") or only hold a question together are listed by language in
-`query/follow_up_words.txt`. A question's language is the one whose lists hold most of its words. In a language that is
-not listed every word tells something, so that only the index can say that a question is not enough.
+`query/follow_up_words.txt` lists, by language, the pronouns, the continuations ("and", "what about") and the function
+words. The language of a question is the one whose lists contain most of its words. In an unlisted language every word
+counts as a content word, so only the index can show that a question is incomplete.
 """
 
 from collections.abc import Collection, Sequence
@@ -34,9 +34,12 @@ _MOST_IN_ALL = 8.0
 class Wording:
     """How a question is worded.
 
-    `telling` are the keys of the words that say what it is about and are no names; `named`: it holds a name.
-    `refers` is what its first pronoun stands for where nothing before that could be meant, None where there is none.
-    `goes_on`: it begins, or ends, as what carries on does; `asks`: it has a question word besides.
+    Attributes:
+        telling: The keys of the content words that are not names.
+        named: The question contains a name.
+        refers: The referent of the first pronoun that has no antecedent in the question, or None.
+        goes_on: The question begins or ends with a continuation ("and", "what about").
+        asks: The question also has a question word.
     """
 
     telling: tuple[str, ...]
@@ -47,7 +50,7 @@ class Wording:
 
     @property
     def weight(self) -> float:
-        """How many words tell something; signs of scripts without spaces count by the word."""
+        """The number of content words; characters of scripts without spaces are counted as words."""
         return _weight(self.telling)
 
 
@@ -76,7 +79,7 @@ def wording(question: str, names: Sequence[tuple[int, int]]) -> Wording:
 
 
 def telling_words(text: str, names: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the words of a text that tell something and are no part of a name, as they stand, each once."""
+    """Return the distinct content words of a text that belong to no name, as written."""
     parts = _parts(text, names, _language(text))
     return list(dict.fromkeys(text[part.start : part.end] for part in parts if part.kind == "telling"))
 
@@ -122,9 +125,9 @@ def _parts(text: str, names: Sequence[tuple[int, int]], language: str) -> list[_
 
 
 def _capitals_tell(text: str, language: str, listed: Collection[int]) -> bool:
-    """Return whether a capital inside a text says that a word is a name: not In a Title, and not where NOUNS HAVE IT.
+    """Return whether capitals mark names in this text: not In a Title, and not IN CAPITALS.
 
-    `listed` are the places of words that are no names.
+    `listed` are the positions of words that are not names.
     """
     if language in _NOUNS_HAVE_CAPITALS:
         return False
@@ -133,7 +136,7 @@ def _capitals_tell(text: str, language: str, listed: Collection[int]) -> bool:
 
 
 def _language(text: str) -> str:
-    """Return the language whose lists hold most words of a text, the first of equals; "" where none holds any."""
+    """Return the language whose lists contain most words of a text (the first on a tie), or "" if none matches."""
     counts = {
         language: sum(len(words(text[item.start : item.end])) for item in matcher.find(text))
         for language, matcher in _lists().items()
@@ -144,7 +147,7 @@ def _language(text: str) -> str:
 
 @cache
 def _lists() -> dict[str, NameMatcher[str]]:
-    """Return by language what finds its listed words, each with its kind."""
+    """Return, by language, the matcher of its listed words with their kinds."""
     found: dict[str, dict[str, str]] = {}
     language = ""
     for line in files("conspectus.query.conversation").joinpath("follow_up_words.txt").read_text("utf-8").splitlines():

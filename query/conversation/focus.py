@@ -1,4 +1,4 @@
-"""What a conversation has been about: the names that a follow-up question may mean without saying them."""
+"""Conversation focus: candidate antecedents of a follow-up question, from the names in earlier turns."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from itertools import chain, zip_longest
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.conversation.anaphora import Refers, wording
-from conspectus.query.conversation.history import Cited, Conversation, Turn
+from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.question.linking import Linker, NamedSpan, open_linker
 from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
@@ -33,11 +33,11 @@ class Topic:
 
 
 def topics_meant(context: Context, history: Conversation, question: str, refers: Refers, count: int) -> list[Topic]:
-    """Return up to `count` names that the last turn with fitting ones was about, likeliest first.
+    """Return up to `count` candidate antecedents from the last turn that has any, likeliest first.
 
-    Fitting are persons for "she" and what is not only a person for "it"; where no turn has any, all of the last turn
-    are. What the answer brought in and what its question named take turns; titles come first, since passages are about
-    them. What the question names itself is left out.
+    A pronoun restricts the candidates: "she" needs a person, "it" a name that is not only a person. If no turn has a
+    match, all names of the last turn are candidates. Names from the answer and from its question alternate; titles
+    come first, since passages are about them. Names in the question itself are excluded.
     """
     linker = open_linker(context.index)
     own = {_bare(mention.name) for mention in linker.mentions(question)}
@@ -56,7 +56,7 @@ def _titles_first(topics: Sequence[Topic]) -> list[Topic]:
 
 
 def topics_of(context: Context, linker: Linker, turn: Turn) -> list[Topic]:
-    """Return what a turn was about: by turns what its answer brought in and what its question named."""
+    """Return the topics of a turn: names from its answer and from its question, alternating."""
     asked = [_topic(mention) for mention in linker.mentions(turn.standalone)]
     told: list[Topic] = []
     if turn.citations:
@@ -68,8 +68,8 @@ def topics_of(context: Context, linker: Linker, turn: Turn) -> list[Topic]:
     return list(_distinct(item for item in mixed if _is_topic(item)))
 
 
-def cited_rows(context: Context, citations: Iterable[Cited]) -> Ints:
-    """Return the rows of the chunks that citations stand in, sorted; a citation that does not resolve has none."""
+def cited_rows(context: Context, citations: Iterable[CitedSpan]) -> Ints:
+    """Return the sorted rows of the cited chunks; citations that do not resolve are ignored."""
     rows = _rows_by_document(context)
     found = {
         row
@@ -88,8 +88,8 @@ def _rows_by_document(context: Context) -> dict[str, list[int]]:
     return found
 
 
-def _cited_titles(context: Context, linker: Linker, citations: Sequence[Cited]) -> Iterator[Topic]:
-    """Yield the titles of cited documents; that of a long one says too little about each of its passages."""
+def _cited_titles(context: Context, linker: Linker, citations: Sequence[CitedSpan]) -> Iterator[Topic]:
+    """Yield the titles of cited documents, except long ones, whose title says little about a single passage."""
     most = int(context.index.manifest.settings["walk_graph"]["most_owners"])
     names = _names_by_key(context)
     for document_id in dict.fromkeys(citation.document_id for citation in citations):
@@ -103,14 +103,14 @@ def _topic(named: NamedSpan) -> Topic:
 
 
 def _is_topic(topic: Topic) -> bool:
-    """Return whether a name can be what is asked about: no date is, nor "It", which begins sentences."""
+    """Return whether a name can be a topic: dates cannot, nor can "It", which begins sentences."""
     if topic.types and set(topic.types) <= _NOT_ASKED_ABOUT:
         return False
     return len(words(topic.name)) > 1 or bool(wording(topic.name, ()).telling)
 
 
 def _distinct(topics: Iterable[Topic]) -> Iterator[Topic]:
-    """Yield each name once, and none whose words another name before it holds ("Curie" after "Marie Curie")."""
+    """Yield distinct names, without those contained in an earlier name ("Curie" after "Marie Curie")."""
     seen: list[str] = []
     for topic in topics:
         keys = f" {' '.join(word.key for word in words(_bare(topic.name)))} "

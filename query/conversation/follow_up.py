@@ -1,9 +1,8 @@
-"""Follow-up questions: what the turns before a question add to it, before anything is looked up.
+"""Follow-up questions: rewriting a question with its conversation into a standalone one, before retrieval.
 
-Every method is asked the *standalone* question: it shapes what is found as well as what is answered. With a language
-model one call rewrites the question. Without one, a question that does not stand alone is given the names that the
-last turns were about, in brackets: "Who directed it? (Cold Harbour; Lanterns)". One that stands alone is not
-touched.
+Every method receives the *standalone* question, for retrieval as well as for the answer. With a language model, one
+call rewrites the question. Without one, the topics of the last turns are appended to an incomplete question in
+brackets: "Who directed it? (Cold Harbour; Lanterns)". A complete question is not changed.
 """
 
 import json
@@ -40,7 +39,7 @@ _LONGEST_REWRITE = 256
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """A question as it stands alone, and how it came about; it is the question itself where nothing was to add."""
+    """A standalone question and how it was derived; the question itself if nothing had to be added."""
 
     question: str
     standalone: str
@@ -49,14 +48,14 @@ class Shaped:
 
     @property
     def step(self) -> Step:
-        """What the trace says of it."""
+        """The step for the trace."""
         if self.standalone == self.question:
             return Step(STEP, f"asked as it is: {self.why}")
         return Step(STEP, f"asked as {self.standalone!r}: {self.why}")
 
 
 class ShapedAnswerer:
-    """Answers what a question means after the turns before it. The answer's `question` is what the user asked."""
+    """Answers questions in the context of earlier turns. The answer's `question` is the user's original."""
 
     def __init__(self, context: Context, answerer: Answerer, history: Conversation) -> None:
         self._context = context
@@ -64,7 +63,7 @@ class ShapedAnswerer:
         self._history = history
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer to the standalone question; the first step of the trace says what that is, and why."""
+        """Return the answer to the standalone question; the first step of the trace reports the rewriting."""
         with measured() as measure:
             shaped = await shape(self._context, self._history, question)
         shaping = measure.usage()
@@ -83,7 +82,7 @@ class ShapedAnswerer:
 
 
 class ShapedRetriever:
-    """Finds evidence for what a question means after the turns before it."""
+    """Retrieves evidence for questions in the context of earlier turns."""
 
     def __init__(self, context: Context, retriever: Retriever, history: Conversation) -> None:
         self._context = context
@@ -91,7 +90,7 @@ class ShapedRetriever:
         self._history = history
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return up to `k` passages; the first step of the trace says for what question."""
+        """Return up to `k` passages; the first step of the trace reports the standalone question."""
         shaped = await shape(self._context, self._history, question)
         found = await self._retriever.retrieve(shaped.standalone, k)
         return replace(found, trace=(shaped.step, *found.trace))
@@ -104,7 +103,7 @@ class _Rewritten(BaseModel):
 
 
 async def shape(context: Context, history: Conversation, question: str) -> Shaped:
-    """Return the question as it stands alone after the turns that `conversation.turns` and `.tokens` let it see."""
+    """Return the standalone question, given the turns that fit in `conversation.turns` and `.tokens`."""
     settings = context.settings.conversation
     seen = history.under(context.narrowed).latest(settings.turns, settings.tokens)
     if not seen.turns:
@@ -139,22 +138,22 @@ async def _rewritten(context: Context, model: LanguageModel, history: Conversati
 
 
 def _sources(context: Context, history: Conversation) -> tuple[str, ...]:
-    """Return the hashes of the chunks that the turns were made from: what a rewriting depends on."""
+    """Return the hashes of the chunks behind the turns; a rewriting depends on them."""
     read = {source for turn in history.turns for source in turn.sources}
     cited = {digest(context.chunks[row].text) for turn in history.turns for row in cited_rows(context, turn.citations)}
     return tuple(sorted(read | cited))
 
 
 def shape_offline(context: Context, history: Conversation, question: str) -> Shaped:
-    """Return the question with what the last turns were about in brackets, if it does not stand alone.
+    """Return the question, with the topics of the last turns in brackets if it is incomplete.
 
-    It does not stand alone where, naming nothing before, it
+    A question is incomplete if it names nothing before that point and
 
     - has a pronoun early on ("Who directed it?", "When did she marry Pierre Curie?");
-    - goes on with what was said ("And the budget?", "What about the second one?", "And Pierre Curie?");
-    - has no word that tells anything ("Why?");
-    - has one or two, which more passages hold than an answer is read from, one of them cited in the last turn
-      ("Which actors?"): the question does not say which passage is meant, and the last turn does.
+    - continues the previous turn ("And the budget?", "What about the second one?", "And Pierre Curie?");
+    - has no content word ("Why?");
+    - has one or two content words that occur in more passages than a reader takes, one of them cited in the last turn
+      ("Which actors?"): the question does not identify a passage, and the last turn does.
     """
     worded = wording(question, [(mention.start, mention.end) for mention in open_question(context, question).mentions])
     few = not worded.named and worded.weight <= _FEW_WORDS

@@ -1,4 +1,4 @@
-"""A conversation: questions and answers in order, and how much of it a further question is read with."""
+"""Conversation history: turns in order, and the part of them that fits into a follow-up question's budget."""
 
 from dataclasses import dataclass, replace
 
@@ -9,8 +9,8 @@ from conspectus.storage.text.tokens import count_tokens, token_spans
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
-    """Where an answer's citation stands: characters [start, end) of a document."""
+class CitedSpan:
+    """The span of a citation: characters [start, end) of a document."""
 
     document_id: str
     start: int
@@ -21,16 +21,19 @@ class Cited:
 class Turn:
     """A question and its answer.
 
-    `question` is what was asked, `standalone` what was answered: the same, with what the conversation adds to it.
-    `citations` are what the answer rests on, none where nothing supports one; `sources` the hashes of the passages
-    that it was made from. `narrowed` is what the index was narrowed to, in words.
+    Attributes:
+        question: The question as the user asked it.
+        standalone: The question that was answered: the same, completed from the conversation.
+        citations: The spans that support the answer; empty if there is no support.
+        sources: The hashes of the passages that the answer depends on.
+        narrowed: The filter that restricted the index, in words.
     """
 
     question: str
     standalone: str
     answer: str
     method: str
-    citations: tuple[Cited, ...] = ()
+    citations: tuple[CitedSpan, ...] = ()
     sources: tuple[str, ...] = ()
     narrowed: str = ""
     kept: CarriedPrizes = NO_PRIZES
@@ -56,9 +59,9 @@ class Conversation:
         return Conversation((*self.turns, turn_of(answer)))
 
     def under(self, narrowed: str) -> "Conversation":
-        """Return the turns that were answered from an index narrowed to the same: others may tell of other documents.
+        """Return the turns answered under the same filter; other turns may reveal other documents.
 
-        All of them where it is whole.
+        All turns are returned if there is no filter.
         """
         return Conversation(tuple(turn for turn in self.turns if turn.narrowed == narrowed)) if narrowed else self
 
@@ -80,14 +83,16 @@ class Conversation:
 
 
 def turn_of(answer: Answer) -> Turn:
-    """Return what a conversation keeps of an answer."""
+    """Return the turn that records an answer."""
     return Turn(
         answer.question,
         answer.standalone or answer.question,
         answer.text,
         answer.method,
         tuple(
-            dict.fromkeys(Cited(citation.document_id, citation.start, citation.end) for citation in answer.citations)
+            dict.fromkeys(
+                CitedSpan(citation.document_id, citation.start, citation.end) for citation in answer.citations
+            )
         ),
         tuple(sorted({digest(passage.text) for passage in answer.evidence.passages})),
         answer.narrowed,

@@ -1,6 +1,6 @@
-"""A conversation as a file: one turn a line, as JSON. What stands in it is untrusted.
+"""Session files: a conversation as JSON Lines, one turn per line. The content is untrusted.
 
-A file is replaced as a whole, so that it never holds half a turn, and two processes may append at once.
+A file is replaced atomically, so that it never contains half a turn, and two processes may append at once.
 """
 
 import os
@@ -11,7 +11,7 @@ from json import dumps
 from pathlib import Path
 from typing import Annotated
 
-from conspectus.query.conversation.history import Cited, Conversation, Turn
+from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.methods.gretriever.carry_over import MOST
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes
 from conspectus.storage.errors import InputError, UsageError
@@ -28,7 +28,7 @@ _MOST_CITATIONS = 1_000
 def read_session(path: Path) -> Conversation:
     """Return the conversation of a file, an empty one where there is no file yet.
 
-    Raises InputError, with the line, where the file is none; UsageError where it could not be written later.
+    Raises InputError, with the line, if the file is not a session; UsageError if it could not be written later.
     """
     if not path.parent.is_dir():
         raise UsageError(f"--session {path}: there is no folder {path.parent}")
@@ -37,9 +37,9 @@ def read_session(path: Path) -> Conversation:
 
 
 def append_turn(path: Path, turn: Turn) -> None:
-    """Add a turn to a file, which is made if missing, readable by its owner only; what it held stays as it is.
+    """Append a turn to a file. A missing file is created, readable by its owner only.
 
-    Where the file would pass MOST_BYTES its oldest turns are left out.
+    The oldest turns are dropped if the file would exceed MOST_BYTES.
     """
     path = path.resolve()  # a link stays a link
     line = _line(turn)
@@ -50,7 +50,7 @@ def append_turn(path: Path, turn: Turn) -> None:
         _replace(path, b"".join(line + b"\n" for line in lines))
 
 
-_Part = tuple[Annotated[str, Field(max_length=10_000)], Annotated[float, Field(gt=0, le=1_000)]]
+_Prize = tuple[Annotated[str, Field(max_length=10_000)], Annotated[float, Field(gt=0, le=1_000)]]
 """An id and its prize."""
 
 
@@ -58,25 +58,25 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-class _Cited(_Strict):
+class _CitedSpanLine(_Strict):
     document_id: Annotated[str, Field(max_length=10_000)]
     start: Annotated[int, Field(ge=0)]
     end: Annotated[int, Field(ge=0)]
 
 
 class _Kept(_Strict):
-    nodes: Annotated[list[_Part], Field(max_length=MOST)] = []
-    relations: Annotated[list[_Part], Field(max_length=MOST)] = []
+    nodes: Annotated[list[_Prize], Field(max_length=MOST)] = []
+    relations: Annotated[list[_Prize], Field(max_length=MOST)] = []
 
 
 class _Turn(_Strict):
-    """What a line holds."""
+    """The schema of a line."""
 
     question: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
     standalone: Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
     answer: Annotated[str, Field(max_length=MOST_CHARACTERS)]
     method: Annotated[str, Field(max_length=1_000)]
-    citations: Annotated[list[_Cited], Field(max_length=_MOST_CITATIONS)]
+    citations: Annotated[list[_CitedSpanLine], Field(max_length=_MOST_CITATIONS)]
     sources: Annotated[list[Annotated[str, Field(pattern="^[0-9a-f]{64}$")]], Field(max_length=_MOST_CITATIONS)]
     narrowed: Annotated[str, Field(max_length=MOST_CHARACTERS)] = ""
     kept: _Kept = _Kept()
@@ -106,7 +106,7 @@ def _turn(path: Path, number: int, line: bytes) -> Turn:
             f"{path}, line {number}, is no turn of a conversation: {f'{where}: ' if where else ''}{first['msg']}; "
             f"name another file with --session, or take the line out"
         ) from error
-    citations = tuple(Cited(citation.document_id, citation.start, citation.end) for citation in read.citations)
+    citations = tuple(CitedSpan(citation.document_id, citation.start, citation.end) for citation in read.citations)
     return Turn(
         read.question,
         read.standalone,

@@ -1,1 +1,1 @@
-"""Why a method found what it found: a question, an index and a method in, what carried each passage up out."""
+"""Explanations of retrieval results: score parts for every passage, and paths for graph walks."""

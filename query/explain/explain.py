@@ -1,4 +1,4 @@
-"""Explaining a result: for each passage what its score is made of, and for walks the paths that led to it."""
+"""Explain a retrieval result: the parts of each passage's score and, for graph walks, the paths to it."""
 
 import asyncio
 from collections import Counter
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from conspectus.query.context import Context
 from conspectus.query.explain.hipporag import MemoryExplainer, open_memory_walk
 from conspectus.query.explain.ppr import WalkExplainer, open_walk
-from conspectus.query.explain.types import Explained, Explanation, Part
+from conspectus.query.explain.types import Explained, Explanation, ScorePart
 from conspectus.query.menu import DEFAULT_RETRIEVER, find_method
 from conspectus.query.methods.baselines import RRF_CONSTANT, RRF_DEPTH, Bm25Retriever, DenseRetriever, HybridRetriever
 from conspectus.query.question.question import open_question
@@ -32,8 +32,8 @@ async def explain(
 ) -> Explanation:
     """Return why a method found its `k` best passages, at most `paths` paths for each.
 
-    `passage` asks for the one of that rank only, `chunk` for the one with that chunk id. With a walk (`ppr` and its
-    variants) that may be any chunk: one that was not found is told with what of the walk reached it.
+    `passage` selects a single rank, `chunk` a single chunk id. With a walk (`ppr` and its variants) any chunk can be
+    explained, including one that was not retrieved.
 
     UnknownMethod for a name that is none; UsageError for a method that cannot be explained, both `passage` and
     `chunk`, a rank beyond `k`, or a chunk that is not in the index or not in the result.
@@ -93,43 +93,44 @@ def _chosen(found: Sequence[Explained], passage: int | None, chunk: str | None) 
 
 
 async def _by_words(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
-    """Return what BM25 finds; the parts of a score are those of the question's words."""
+    """Explain BM25: the parts of a score are the question's words."""
     found = await Bm25Retriever(context).retrieve(question, k)
     counts = Counter(open_question(context, question).content_words.split())
     scores = {word: context.bm25.scores(word) * count for word, count in counts.items()}
 
-    def parts(passage: Passage) -> tuple[Part, ...]:
+    def parts(passage: Passage) -> tuple[ScorePart, ...]:
         row = context.chunk_rows[passage.chunk_id]
         held = sorted(((float(score[row]), word) for word, score in scores.items() if score[row] > 0), reverse=True)
-        return tuple(Part(word, value, "a word of the question") for value, word in held)
+        return tuple(ScorePart(word, value, "a word of the question") for value, word in held)
 
     return found, _ranked(found, {passage.chunk_id: parts(passage) for passage in found.passages})
 
 
 async def _by_meaning(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
-    """Return what dense retrieval finds; a score is a cosine."""
+    """Explain dense retrieval: a score is a cosine."""
     found = await DenseRetriever(context).retrieve(question, k)
     return found, _ranked(
-        found, {passage.chunk_id: (Part("cosine", passage.score, "with the question"),) for passage in found.passages}
+        found,
+        {passage.chunk_id: (ScorePart("cosine", passage.score, "with the question"),) for passage in found.passages},
     )
 
 
 async def _by_ranks(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
-    """Return what both together find; the parts of a score are those of the two ranks."""
+    """Explain reciprocal rank fusion: the parts of a score come from the two ranks."""
     found, words, meaning = await asyncio.gather(
         HybridRetriever(context).retrieve(question, k),
         Bm25Retriever(context).retrieve(question, max(k, RRF_DEPTH)),
         DenseRetriever(context).retrieve(question, max(k, RRF_DEPTH)),
     )
-    parts: dict[str, list[Part]] = {}
+    parts: dict[str, list[ScorePart]] = {}
     for name, ranking in (("bm25", words), ("dense", meaning)):
         for rank, passage in enumerate(ranking.passages, start=1):
-            part = Part(name, 1 / (RRF_CONSTANT + rank), f"rank {rank}, with score {passage.score:.4f}")
+            part = ScorePart(name, 1 / (RRF_CONSTANT + rank), f"rank {rank}, with score {passage.score:.4f}")
             parts.setdefault(passage.chunk_id, []).append(part)
     return found, _ranked(found, {id_: tuple(part) for id_, part in parts.items()})
 
 
-def _ranked(found: Evidence, parts: dict[str, tuple[Part, ...]]) -> list[Explained]:
+def _ranked(found: Evidence, parts: dict[str, tuple[ScorePart, ...]]) -> list[Explained]:
     return [Explained(rank, passage, parts[passage.chunk_id]) for rank, passage in enumerate(found.passages, start=1)]
 
 

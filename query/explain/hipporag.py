@@ -1,4 +1,4 @@
-"""Why HippoRAG and HippoRAG 2 found a passage: the paths over phrases, triples and synonyms that led to it."""
+"""Explanations for HippoRAG and HippoRAG 2: the paths to a passage over phrases, triples and synonyms."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.explain.labels import Naming
-from conspectus.query.explain.types import Explained, Hop, Node, Part, Path
+from conspectus.query.explain.types import Explained, Path, PathHop, PathNode, ScorePart
 from conspectus.query.methods.hipporag.graph import Memory, open_memory
 from conspectus.query.methods.hipporag.hipporag import HippoRag1, HippoRag2, MemoryRanking
 from conspectus.query.methods.hipporag.query_nodes import fact_sentences
@@ -40,7 +40,7 @@ class MemoryExplainer:
 
     @property
     def formula(self) -> str:
-        """How a score is made of its parts."""
+        """The formula that combines the parts of a score."""
         return _FORMULAS[self.method]
 
     def best(self, k: int) -> list[int]:
@@ -49,7 +49,7 @@ class MemoryExplainer:
         return [int(row) for row in order if self.found.scores[row] > 0]
 
     def explained(self, row: int) -> Explained:
-        """Return what carried a chunk up."""
+        """Return the explanation of a chunk."""
         score = float(self.found.scores[row])
         rank = (
             1 + int((self.found.scores > score).sum() + (self.found.scores[:row] == score).sum()) if score > 0 else None
@@ -72,27 +72,27 @@ class MemoryExplainer:
 
     @property
     def _over_passages(self) -> bool:
-        """Whether the walk itself comes to passages (HippoRAG 2); otherwise it ends at the phrases that they hold."""
+        """Whether the walk visits passages (HippoRAG 2); otherwise it ends at the phrases they contain."""
         return self.method == "ppr:hipporag2"
 
     def _held(self, row: int) -> list[tuple[int, float, float]]:
-        """Return the phrases of a passage that bring it most: row, what it brings, how often it stands there."""
+        """Return the phrases that contribute most to a passage: row, contribution, number of occurrences."""
         column = self._memory.counts[:, [row]].tocoo()
         phrases, counts = column.coords[0].astype(np.int64), column.data
         brought = self.found.walk.dense(self._memory.n_phrases)[phrases] * counts
         order = np.lexsort((phrases, -brought))[:_MOST_PHRASES]
         return [(int(phrases[i]), float(brought[i]), float(counts[i])) for i in order if brought[i] > 0]
 
-    def _parts(self, row: int, score: float) -> tuple[Part, ...]:
+    def _parts(self, row: int, score: float) -> tuple[ScorePart, ...]:
         if self._over_passages:
-            return (Part("walk", score, "mass that the walk brought here"),)
+            return (ScorePart("walk", score, "mass that the walk brought here"),)
         held = self._held(row)
         parts = [
-            Part(self._node(phrase).name, brought, f"stands here {count:.0f} x, walk {brought / count:.4g}")
+            ScorePart(self._node(phrase).name, brought, f"stands here {count:.0f} x, walk {brought / count:.4g}")
             for phrase, brought, count in held
         ]
         rest = score - sum(part.value for part in parts)
-        return (*parts, Part("others", rest, "its other phrases")) if rest > 1e-12 * score else tuple(parts)
+        return (*parts, ScorePart("others", rest, "its other phrases")) if rest > 1e-12 * score else tuple(parts)
 
     def _paths(self, row: int, score: float) -> list[MassPath]:
         if self._over_passages:
@@ -112,16 +112,16 @@ class MemoryExplainer:
 
     def _path(self, path: MassPath, row: int, share: float) -> Path:
         graph = self.found.graph
-        hops = [Hop(self._node(path.nodes[0]), "", 1.0)]
+        hops = [PathHop(self._node(path.nodes[0]), "", 1.0)]
         for source, end in pairwise(path.nodes):
             passed = edge_weight(graph, source, end) / float(graph.strength[source])
-            hops.append(Hop(self._node(end), self._edge(source, end), passed))
+            hops.append(PathHop(self._node(end), self._edge(source, end), passed))
         if not self._over_passages:
-            hops.append(Hop(Naming(self.context).node(row), "is mentioned in", 1.0))
+            hops.append(PathHop(Naming(self.context).node(row), "is mentioned in", 1.0))
         return Path(self._why(path.nodes[0]), tuple(hops), share)
 
-    def _node(self, number: int) -> Node:
-        """Return a node of the memory, whose phrases come first, where those of `ppr` come after the passages."""
+    def _node(self, number: int) -> PathNode:
+        """Return a node of the memory graph. Here phrases precede passages, unlike in `ppr`."""
         n_phrases, n_chunks = self._memory.n_phrases, len(self.context.chunks)
         return Naming(self.context).node(number - n_phrases if number >= n_phrases else number + n_chunks)
 
@@ -134,7 +134,7 @@ class MemoryExplainer:
         return f"near to the question: {'; '.join(fact_sentences(self.context, of_seed))}"
 
     def _edge(self, source: int, end: int) -> str:
-        """Return what joins two neighbours, as a verb from the first to the second."""
+        """Return the label of an edge, as a verb from the first node to the second."""
         n_phrases = self._memory.n_phrases
         if source >= n_phrases or end >= n_phrases:
             return "mentions" if source >= n_phrases else "is mentioned in"
@@ -158,6 +158,6 @@ def _synonym_pairs(context: Context) -> set[frozenset[str]]:
 async def open_memory_walk(
     context: Context, method: str, question: str, k: int, most_paths: int
 ) -> MemoryExplainer | Evidence:
-    """Return what explains a ranking of HippoRAG, or what was found instead where nothing seeds its walk."""
+    """Return the explainer of a HippoRAG ranking, or the fallback's evidence if the walk has no seed."""
     found = await _OF_METHOD[method](context).rank(question, k)
     return found if isinstance(found, Evidence) else MemoryExplainer(context, method, found, most_paths)

@@ -1,10 +1,10 @@
-"""What nodes and edges of the walk's graph are called, and why the walk begins at a seed."""
+"""Labels for explanations: names of graph nodes and edges, and the reasons for seeds."""
 
 from collections import Counter
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.explain.types import Node
+from conspectus.query.explain.types import PathNode
 from conspectus.query.methods.ppr.ppr import PprRanking
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question
@@ -27,16 +27,16 @@ class Naming:
         self._n_chunks = len(context.chunks)
         self._most_owners = int(context.index.manifest.settings["walk_graph"]["most_owners"])
 
-    def node(self, number: int) -> Node:
+    def node(self, number: int) -> PathNode:
         """Return a node by its number: the chunks come first, then the entities."""
         if number < self._n_chunks:
             chunk = self._context.chunks[number]
-            return Node("passage", chunk.id, self._passage(chunk))
+            return PathNode("passage", chunk.id, self._passage(chunk))
         entity = self._context.index.rows(Entity)[number - self._n_chunks]
-        return Node("entity", entity.id, entity.name)
+        return PathNode("entity", entity.id, entity.name)
 
     def edge(self, source: int, end: int) -> str:
-        """Return what joins two neighbours, as a verb from the first to the second."""
+        """Return the label of an edge, as a verb from the first node to the second."""
         from_passage, to_passage = source < self._n_chunks, end < self._n_chunks
         if from_passage != to_passage:
             return "mentions" if from_passage else "is mentioned in"
@@ -63,7 +63,7 @@ class Naming:
         return f"cosine {cosine:.2f}" + (f", shares {_listed(shared)}" if shared else "")
 
     def shared_words(self, row: int, question: str) -> list[str]:
-        """Return the question's telling words that a chunk or its title holds, the rarest first."""
+        """Return the question's content words in a chunk or its title, rarest first."""
         chunk = self._context.chunks[row]
         held = {word.key for word in words(f"{self._context.titles[chunk.document_id]} {chunk.text}")}
         shared = dict.fromkeys(
@@ -72,7 +72,7 @@ class Naming:
         return sorted(shared, key=lambda word: (-self._context.bm25.inverse_document_frequency(word), word))
 
     def _names_of(self, holder: int, owner: int) -> list[str]:
-        """Return the names in one chunk's text that stand for another chunk."""
+        """Return the names in one chunk's text that refer to another chunk."""
         id_ = self._context.chunks[owner].id
         held = open_linker(self._context.index).titles_in(self._context.chunks[holder].text)
         return [item.name for item in dict.fromkeys(held) if self._joins(item) and id_ in item.chunk_ids]

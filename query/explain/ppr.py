@@ -1,4 +1,4 @@
-"""Why `ppr` found a passage: the paths that carried the walk's mass to it, and what pairs and a second hop added."""
+"""Explanations for `ppr`: the paths that carry PageRank mass to a passage, and the shares of pairs and second hop."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.explain.labels import Naming
-from conspectus.query.explain.types import Explained, Hop, Part, Path
+from conspectus.query.explain.types import Explained, Path, PathHop, ScorePart
 from conspectus.query.methods.ppr.ppr import FORMULA, PprRanking, rank_passages
 from conspectus.query.types import Step
 from conspectus.storage.graph.ppr_paths import MassPath, edge_weight, top_paths
@@ -28,7 +28,7 @@ class WalkExplainer:
 
     @property
     def formula(self) -> str:
-        """How a score is made of its parts."""
+        """The formula that combines the parts of a score."""
         return FORMULA
 
     def best(self, k: int) -> list[int]:
@@ -36,7 +36,7 @@ class WalkExplainer:
         return [int(row) for row in self.found.candidates.rows[self.found.order()[:k]]]
 
     def explained(self, row: int) -> Explained:
-        """Return what carried a chunk up, or what kept it from being ranked."""
+        """Return the explanation of a chunk, or the reason why it was not ranked."""
         walk = self.found.walk
         at = np.flatnonzero(walk.nodes == row)
         mass = float(walk.scores[at[0]]) if len(at) else 0.0
@@ -48,7 +48,7 @@ class WalkExplainer:
         return Explained(
             rank=rank,
             passage=self.context.passage(row, float(self.found.scores[place[0]]) if ranked else 0.0),
-            parts=self._parts(int(place[0]), mass) if ranked else (Part("walk", mass, _WALK),),
+            parts=self._parts(int(place[0]), mass) if ranked else (ScorePart("walk", mass, _WALK),),
             mass=mass,
             told=min(sum(shares), 1.0),
             paths=tuple(self._path(path, share) for path, share in zip(paths, shares, strict=True)),
@@ -68,13 +68,13 @@ class WalkExplainer:
 
     def _path(self, path: MassPath, share: float) -> Path:
         graph, naming = self.context.index.graph(), self.naming
-        hops = [Hop(naming.node(path.nodes[0]), "", 1.0)]
+        hops = [PathHop(naming.node(path.nodes[0]), "", 1.0)]
         for source, end in pairwise(path.nodes):
             passed = edge_weight(graph, source, end) / float(graph.strength[source])
-            hops.append(Hop(naming.node(end), naming.edge(source, end), passed))
+            hops.append(PathHop(naming.node(end), naming.edge(source, end), passed))
         return Path(naming.why(path.nodes[0], self.question, self.found), tuple(hops), share)
 
-    def _parts(self, place: int, mass: float) -> tuple[Part, ...]:
+    def _parts(self, place: int, mass: float) -> tuple[ScorePart, ...]:
         """Return the terms of FORMULA for one candidate."""
         ranking, candidates, hop = self.found, self.found.candidates, self.found.hop
         pairs = candidates.pairs
@@ -84,15 +84,19 @@ class WalkExplainer:
         text = float(candidates.prior[place]) - mass
         no_titles = "not counted, or joined with none"
         return (
-            Part("walk", mass, _WALK),
-            Part("text", text, "a small share for passages near in words and meaning"),
-            Part("hop", float(ranking.hop_prior[place]), f"where the second hop leads{rewritten}"),
-            Part("closeness", float(candidates.closeness[place]), "cosine with the question"),
-            Part("gain", gain, f"closer to it{rewritten}" if gain > 0 else "no rewritten question is closer to it"),
-            Part("joint", joint, f"the question's share in it and {partner}" if joint > 0 else "linked with no other"),
-            Part("alone", float(pairs.alone[place]), "the question's share in it alone"),
-            Part("titles", titles, f"a title joins it with {joined}" if titles > 0 else no_titles),
-            Part("words", float(candidates.words[place]), "BM25 to the best, where the question names no title"),
+            ScorePart("walk", mass, _WALK),
+            ScorePart("text", text, "a small share for passages near in words and meaning"),
+            ScorePart("hop", float(ranking.hop_prior[place]), f"where the second hop leads{rewritten}"),
+            ScorePart("closeness", float(candidates.closeness[place]), "cosine with the question"),
+            ScorePart(
+                "gain", gain, f"closer to it{rewritten}" if gain > 0 else "no rewritten question is closer to it"
+            ),
+            ScorePart(
+                "joint", joint, f"the question's share in it and {partner}" if joint > 0 else "linked with no other"
+            ),
+            ScorePart("alone", float(pairs.alone[place]), "the question's share in it alone"),
+            ScorePart("titles", titles, f"a title joins it with {joined}" if titles > 0 else no_titles),
+            ScorePart("words", float(candidates.words[place]), "BM25 to the best, where the question names no title"),
         )
 
     def _rewritten(self, number: int) -> str:
@@ -112,7 +116,7 @@ _WALK = "mass that the walk brought here"
 
 
 def open_walk(context: Context, question: str, k: int, most_paths: int) -> WalkExplainer | Step:
-    """Return what explains the ranking of `ppr` for a question, or the step that says why there is none."""
+    """Return the explainer of the `ppr` ranking for a question, or a step with the reason why there is none."""
     ranking = rank_passages(context, question, k)
     if isinstance(ranking, Step):
         return ranking

@@ -1,4 +1,4 @@
-"""What an explanation consists of, and the graph that its paths show."""
+"""Explanation types: score parts, paths, and the layered graph that the paths form."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from conspectus.query.types import Passage, Step
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One number that goes into a score, under the name that it has in the formula, and what it stands for."""
+class ScorePart:
+    """One term of a score: its name in the formula, its value and its meaning."""
 
     name: str
     value: float
@@ -17,8 +17,8 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A node of the graph: a passage or an entity, its id (that of its chunk, or its own) and what to call it."""
+class PathNode:
+    """A node of the graph: a passage (with its chunk id) or an entity (with its own id), and its label."""
 
     kind: Literal["passage", "entity"]
     id: str
@@ -26,13 +26,13 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Hop:
-    """A node on a path. `edge` says how it is joined with the one before; `share` of that one's mass came here.
+class PathHop:
+    """A node on a path. `edge` labels the edge from the previous node, `share` is the fraction of that node's mass.
 
     For the first node they are "" and 1.
     """
 
-    node: Node
+    node: PathNode
     edge: str
     share: float
 
@@ -42,7 +42,7 @@ class Path:
     """A path that carried mass to a passage: why it begins where it does, its nodes, and its share of that mass."""
 
     why: str
-    hops: tuple[Hop, ...]
+    hops: tuple[PathHop, ...]
     share: float
 
 
@@ -50,13 +50,13 @@ class Path:
 class Explained:
     """One passage. `rank` counts from 1, and is None where the passage was not ranked at all (`note` says why).
 
-    `parts` are what its score is made of. `mass` is what the walk brought to it and `paths` the ways by which most of
-    that came, which carry `told` of it together; without a walk there are none, and the numbers are 0.
+    `parts` are the terms of its score. `mass` is its PageRank mass, `paths` are the paths that contribute most of it,
+    and `told` is the mass that these paths carry together. Without a walk there are no paths and both numbers are 0.
     """
 
     rank: int | None
     passage: Passage
-    parts: tuple[Part, ...]
+    parts: tuple[ScorePart, ...]
     mass: float = 0.0
     told: float = 0.0
     paths: tuple[Path, ...] = ()
@@ -65,7 +65,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a method found these passages. `formula` says how the parts of each make its score."""
+    """The explanation of a ranking. `formula` states how the parts of a score combine."""
 
     question: str
     method: str
@@ -76,12 +76,12 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True)
 class LayeredNode:
-    """A node of paths: the most hops that it is from a seed, and the mass of the paths through it.
+    """A node on paths: its greatest distance from a seed in hops, and the mass of the paths through it.
 
-    `why` says why the walk begins there, "" where no path does. The passage that is explained comes last of all.
+    `why` is the reason for a seed, "" for other nodes. The explained passage comes last.
     """
 
-    node: Node
+    node: PathNode
     layer: int
     mass: float
     why: str
@@ -107,11 +107,11 @@ class PathGraph:
 
 def path_graph(passage: Explained) -> PathGraph:
     """Return the part of the graph that the paths to one passage show, in layers."""
-    layer: dict[Node, int] = {}
-    mass: defaultdict[Node, float] = defaultdict(float)
-    why: dict[Node, str] = {}
-    flows: defaultdict[tuple[Node, Node], float] = defaultdict(float)
-    verbs: dict[tuple[Node, Node], str] = {}
+    layer: dict[PathNode, int] = {}
+    mass: defaultdict[PathNode, float] = defaultdict(float)
+    why: dict[PathNode, str] = {}
+    flows: defaultdict[tuple[PathNode, PathNode], float] = defaultdict(float)
+    verbs: dict[tuple[PathNode, PathNode], str] = {}
     for path in passage.paths:
         carried = path.share * passage.mass
         why.setdefault(path.hops[0].node, path.why)

@@ -1,1 +1,1 @@
-"""Filter."""
+"""Metadata filters and access control: expressions, and filtered views of an index."""

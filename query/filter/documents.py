@@ -1,4 +1,4 @@
-"""The documents that a question may be answered from: those that a filter is true of and whose tags are held."""
+"""Permitted documents: those that match the filter and whose access tags the caller has."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

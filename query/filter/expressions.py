@@ -1,4 +1,4 @@
-"""What a filter says of a document, and whether that is so.
+"""Filter expressions and their evaluation on a document's metadata.
 
 A filter is true, false or unknown of a document (Kleene's three values): a key that the document lacks, or a value that
 is not of the kind that it is compared with, is unknown, and so is its negation. Only what is true is permitted.

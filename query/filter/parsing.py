@@ -1,4 +1,4 @@
-"""Filters as people write them: `year >= 2020 and (lang = "en" or not topic in (war, "civil war"))`.
+"""Parser for filter expressions: `year >= 2020 and (lang = "en" or not topic in (war, "civil war"))`.
 
     filter      and-terms joined by `or`
     and-term    terms joined by `and`

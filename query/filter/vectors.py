@@ -1,4 +1,4 @@
-"""Vectors of a filtered view: those of the whole index where the text is the same, new ones where it differs."""
+"""Vectors of a filtered view: reused from the whole index if the text is the same, otherwise computed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,9 +1,9 @@
-"""Retrieval interleaved with a chain of thought: each sentence of reasoning asks for the passages of the next.
+"""IRCoT: retrieval interleaved with chain-of-thought reasoning; each thought is the next retrieval query.
 
 Trivedi et al. 2023, "Interleaving Retrieval with Chain-of-Thought Reasoning for Knowledge-Intensive Multi-Step
-Questions" (arXiv 2212.10509, section 3), over any retriever of ours. As there, what a model says is cut to its first
-sentence, which is the next question. What differs: passages are kept by the best score that any of the questions gave
-them, and not all in the order of their coming, so that the best ones of all questions are read.
+Questions" (arXiv 2212.10509, section 3), over any retriever. As in the paper, the first sentence of a reply is the next
+query. One difference: passages are ranked by their best score over all queries, not collected in order of retrieval, so
+that the reader sees the best passages of all queries.
 """
 
 import re
@@ -42,7 +42,7 @@ class IrcotRetriever:
         self._settings = context.settings.ircot
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` passages of the highest score, and the thoughts as steps of the trace.
+        """Return the `k` passages with the highest scores, and the thoughts as steps of the trace.
 
         A passage's score is the best that the question or a thought gave it, where the best passage of each has 1.
         The walk ends with the thought that says the answer, after `ircot.max_steps` thoughts, or, with a reason in the
@@ -122,7 +122,7 @@ def thinking(question: str, passages: Sequence[Passage], thoughts: Sequence[str]
 
 
 def first_sentence(reply: str) -> str:
-    """Return the first sentence of a reply without a label before it; "" where it holds no word.
+    """Return the first sentence of a reply without a leading label; "" if it contains no word.
 
     >>> first_sentence("Thought 2: The bridge crosses the Aar. The Aar rises in Bern.")
     'The bridge crosses the Aar.'
@@ -134,7 +134,7 @@ def first_sentence(reply: str) -> str:
 
 
 def concludes(thought: str) -> bool:
-    """Tell whether a thought says the answer, in the words that the prompt asks for.
+    """Return whether a thought states the answer in the form that the prompt requests.
 
     >>> concludes("So the answer is: Bern."), concludes("The Aar flows through Bern.")
     (True, False)
@@ -162,7 +162,7 @@ def open_ircot_retriever(context: Context) -> IrcotRetriever:
 
 
 def open_ircot(name: str, context: Context, model: LanguageModel) -> Answerer:
-    """Return the reader of the passages that the thoughts find.
+    """Return the answerer that reads the passages retrieved by the thoughts.
 
     As in the paper the answer is read from the passages: the thoughts only find them, so that nothing is said which no
     passage supports. The calls are at most `ircot.max_steps` thoughts and 1 answer.

@@ -1,11 +1,11 @@
-"""Methods that look around the topics once: what walks of several steps are measured against.
+"""One-step baselines: KAPING, KGP and CoK retrieve facts around the topic entities once, without a walk.
 
     kaping  the nearest triples within a few hops (1-d 1-w; Baek, Aji and Saffari 2023)
-    kgp     groups of neighbours by Louvain's method, the nearest of them (1-d n-w; Wang et al. 2024 as FastToG has it)
-    cok     the nearest triples and the nearest passages, loosely joined (Li et al. 2024); with a model only
+    kgp     the nearest Louvain communities of neighbours (1-d n-w; Wang et al. 2024, as described by FastToG)
+    cok     the nearest triples and the nearest passages together (Li et al. 2024); needs a model
 
-With a model it is asked once, and answers from the facts it is shown; without one the nearest triple answers, with
-those that say the same of the same thing.
+With a model, one call answers from the numbered facts. Without one, the nearest triple answers, together with triples
+that share its predicate, direction and near end.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ from pydantic import BaseModel
 STEP = "facts"
 
 
-class Said(BaseModel):
+class FactsReply(BaseModel):
     """A model's answer, or "Unknown"."""
 
     answer: str
@@ -50,8 +50,8 @@ class Said(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The facts that were found around the topics, best first, and how that was decided."""
+class RetrievedFacts:
+    """The facts retrieved around the topics, best first, and the decisions for the trace."""
 
     triples: tuple[NearTriple, ...]
     decisions: tuple[Decision, ...]
@@ -60,25 +60,27 @@ class Found:
 class Finder(Protocol):
     """Finds facts around topics."""
 
-    def __call__(self, context: Context, question: str, topics: Sequence[int]) -> Found:
-        """Return the facts that bear on a question."""
+    def __call__(self, context: Context, question: str, topics: Sequence[int]) -> RetrievedFacts:
+        """Return the facts around `topics` (entity rows) that are relevant to a question."""
         ...
 
 
-def nearest_triples(context: Context, question: str, topics: Sequence[int]) -> Found:
+def nearest_triples(context: Context, question: str, topics: Sequence[int]) -> RetrievedFacts:
     """Return the `kaping.triples` nearest triples within `kaping.hops`."""
     chosen = context.settings.kaping
     relations, distance = around(open_graph(context), topics, chosen.hops)
     found = nearest(context, question, relations, distance, most=chosen.triples, candidates=chosen.candidates)
     outcome = f"{len(found)} nearest of {len(relations)} triples within {chosen.hops} hops"
-    return Found(tuple(found), (Decision("triples", 1, _names(context, topics), (), outcome),) if topics else ())
+    return RetrievedFacts(
+        tuple(found), (Decision("triples", 1, _names(context, topics), (), outcome),) if topics else ()
+    )
 
 
-def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> Found:
-    """Return the triples of the `kgp.groups` groups of neighbours that hold the nearest triples."""
+def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> RetrievedFacts:
+    """Return the triples of the `kgp.groups` groups of neighbours with the nearest triples."""
     chosen, graph = context.settings.kgp, open_graph(context)
     if not topics:
-        return Found((), ())
+        return RetrievedFacts((), ())
     sampled = neighbourhood(
         graph, tuple(topics), rho=1.0, max_hops=chosen.hops, max_nodes=chosen.max_nodes, seed=chosen.seed
     )
@@ -100,17 +102,17 @@ def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> Fo
     )
     group_of = {int(outside[node]): number for number, nodes in enumerate(groups) for node in nodes}
     kept: dict[int, list[NearTriple]] = {}
-    for item in near:  # the best first: a group is as near as its best triple
-        number = group_of.get(item.far, group_of.get(item.near, -1))
+    for triple in near:  # best first: a group is as near as its best triple
+        number = group_of.get(triple.far, group_of.get(triple.near, -1))
         if number in kept or len(kept) < chosen.groups:
-            kept.setdefault(number, []).append(item)
+            kept.setdefault(number, []).append(triple)
     outcome = f"{len(kept)} of {len(groups)} groups of at most {chosen.max_community_size} neighbours"
     decision = Decision("communities", 1, _names(context, topics), (), outcome)
-    return Found(tuple(triple for triples in kept.values() for triple in triples), (decision,))
+    return RetrievedFacts(tuple(triple for triples in kept.values() for triple in triples), (decision,))
 
 
 class OneStep:
-    """Answers from the facts that a finder finds around the topics; with or without a language model."""
+    """Answers from the facts that `find` retrieves around the topics, with or without a language model."""
 
     def __init__(self, name: str, context: Context, find: Finder, model: LanguageModel | None) -> None:
         self._name = name
@@ -119,14 +121,14 @@ class OneStep:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer from around what the question names."""
+        """Return the answer from facts around the entities linked to the question."""
         with assembling(question, self._name) as assembly:
             topics = link_topics(self._context, question)
             assembly.step("topics", f"names of the graph in the question: {_names(self._context, topics) or 'none'}")
             return await self._answered(assembly, topics, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer from around the entities of these names."""
+        """Return the answer from facts around the entities with these names."""
         with assembling(question, self._name) as assembly:
             rows, missing = rows_of(self._context, topics)
             lacks = f"; the graph lacks {', '.join(missing)}" if missing else ""
@@ -141,22 +143,22 @@ class OneStep:
         assembly.depth = 1 if found.triples else 0
         return assembly.adopt(made)
 
-    async def _made(self, question: str, found: Found) -> Answer:
+    async def _made(self, question: str, found: RetrievedFacts) -> Answer:
         if self._model is None:
             return self._nearest(question, found)
         return await self._read(question, found, self._model)
 
-    def _nearest(self, question: str, found: Found) -> Answer:
-        """Return the far ends of the best triple and of those that say the same of the same thing."""
+    def _nearest(self, question: str, found: RetrievedFacts) -> Answer:
+        """Return the far ends of the best triple and of the triples alike it (see `alike`)."""
         graph = open_graph(self._context)
         kept = alike(graph, found.triples)
-        names = tuple(dict.fromkeys(graph.names[item.far] for item in kept))
+        names = tuple(dict.fromkeys(graph.names[triple.far] for triple in kept))
         text = f"{', '.join(map(spoken, names))} {numbers_of(len(kept))}" if kept else NO_ANSWER
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), ", ".join(names))
         return self._answer(question, text, names, kept, found, decision, Step("answer", "the nearest triple answers"))
 
-    async def _read(self, question: str, found: Found, model: LanguageModel) -> Answer:
-        """Return what the model reads in the facts: one call, whatever comes of it."""
+    async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
+        """Return the model's answer from the facts, in one call without a retry."""
         graph = open_graph(self._context)
         prompt = render(
             self._prompt("query/answer_from_facts"), question=question, facts=_numbered_facts(graph, found.triples)
@@ -172,9 +174,9 @@ class OneStep:
         return prompt_for(self._context.settings.tog.task, name)
 
     async def _asked(
-        self, prompt: str, found: Found, passages: Sequence[Passage], model: LanguageModel
-    ) -> tuple[Said, str]:
-        """Return what the model says, and why that is no answer; "" where it is one."""
+        self, prompt: str, found: RetrievedFacts, passages: Sequence[Passage], model: LanguageModel
+    ) -> tuple[FactsReply, str]:
+        """Return the model's reply, and the reason why it is no answer ("" if it is one)."""
         grounds = open_grounds(self._context)
         sources = (
             *grounds.sources([triple.relation for triple in found.triples]),
@@ -182,13 +184,13 @@ class OneStep:
         )
         request = Request((Message("user", prompt),), STEP, sources=tuple(dict.fromkeys(sources)))
         try:
-            said = await ask_for(model, request, Said, again=0)
+            said = await ask_for(model, request, FactsReply, again=0)
         except BadAnswer as error:
-            return Said(answer=""), f"the reply cannot be used ({error.reason})"
+            return FactsReply(answer=""), f"the reply cannot be used ({error.reason})"
         except ModelError as error:
-            return Said(answer=""), f"no reply ({error})"
+            return FactsReply(answer=""), f"no reply ({error})"
         if is_unknown(said.answer):
-            return Said(answer=""), "the model does not know"
+            return FactsReply(answer=""), "the model does not know"
         return said, ""
 
     def _answer(
@@ -197,15 +199,15 @@ class OneStep:
         text: str,
         names: tuple[str, ...],
         kept: Sequence[NearTriple],
-        found: Found,
+        found: RetrievedFacts,
         decision: Decision,
         step: Step,
         passages: Sequence[Passage] = (),
         more: Sequence[Citation] = (),
     ) -> Answer:
         grounds = open_grounds(self._context)
-        rows = [item.relation for item in kept]
-        chains = tuple(Chain(((item.near,), (item.far,)), (item.hop,)) for item in kept)
+        rows = [triple.relation for triple in kept]
+        chains = tuple(Chain(((triple.near,), (triple.far,)), (triple.hop,)) for triple in kept)
         return Answer(
             question=question,
             method=self._name,
@@ -224,7 +226,7 @@ class Cok(OneStep):
     def __init__(self, name: str, context: Context, model: LanguageModel) -> None:
         super().__init__(name, context, nearest_triples, model)
 
-    async def _read(self, question: str, found: Found, model: LanguageModel) -> Answer:
+    async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
         graph = open_graph(self._context)
         evidence = await DenseRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
         passages = "\n\n".join(
@@ -240,8 +242,8 @@ class Cok(OneStep):
         kept = _chosen(found.triples, said.facts)
         citations = Citations(self._context)
         read = _chosen(evidence.passages, said.passages)
-        for number, item in enumerate(read, start=len(kept) + 1):
-            citations.number(Span(item.document_id, item.chunk_id, item.start, item.end), number)
+        for number, passage in enumerate(read, start=len(kept) + 1):
+            citations.number(Span(passage.document_id, passage.chunk_id, passage.start, passage.end), number)
         text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read))}".strip() if not why else NO_ANSWER
         names = _as_written(graph, said.names, found.triples)
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
@@ -262,7 +264,7 @@ def _chosen(items: Sequence[Item], numbers: Sequence[int]) -> list[Item]:
 
 
 def _as_written(graph: KnowledgeGraph, names: Sequence[str], triples: Sequence[NearTriple]) -> tuple[str, ...]:
-    """Return names as the graph writes them where it does, each once."""
+    """Return the distinct names, in the graph's spelling where it has them."""
     ends = sorted({end for triple in triples for end in (triple.near, triple.far)})
     written = {entity_key(spoken(graph.names[end])): graph.names[end] for end in ends}
     found = (written.get(entity_key(spoken(name)), name.strip()) for name in names if name.strip())

@@ -1,1 +1,1 @@
-"""Question."""
+"""The question: terms, entity links, topics and scope."""

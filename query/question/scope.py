@@ -1,4 +1,4 @@
-"""What a question is about, before it is answered: the corpus as a whole, something in it, or nothing in it."""
+"""Question scope: about the corpus as a whole, about something in it, or out of domain."""
 
 from importlib.resources import files
 

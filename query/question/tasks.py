@@ -1,4 +1,4 @@
-"""What is asked of a model: questions, claims to be checked, or slots to be filled, each with prompts of its own."""
+"""Task types with their own prompts: questions, fact verification and slot filling."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""What a question asks about, word by word: its terms and phrases, their weights, and which chunks contain them."""
+"""Question terms and phrases: their weights, and the chunks that contain them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The vocabulary of asking: what a method takes, what it returns, and the protocols that it implements.
+"""Types of the query layer: evidence, answers, traces, and the protocols that methods implement.
 
 answer          passages, evidence, citations, usage and the answer itself
 protocols       Retriever and Answerer, and what a method can do besides

@@ -1,4 +1,4 @@
-"""What a method implements: a retriever, an answerer, and what they can do besides."""
+"""Protocols of methods: retrievers, answerers and their optional capabilities."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable

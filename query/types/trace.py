@@ -1,4 +1,4 @@
-"""The trace of a walk over the graph: each decision with what was considered, retained and pruned, and why."""
+"""The trace of a graph walk: each decision with its candidates, the retained and pruned ones, and the reason."""
 
 from dataclasses import dataclass
 

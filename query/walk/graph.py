@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)[\p{Ll}\d._/-]+)")
 
 
-class Edges(NamedTuple):
+class IncidentEdges(NamedTuple):
     """Edges as arrays of one length: `at` the entity that each stands at, and what KnowledgeGraph has of it."""
 
     at: Ints
@@ -67,11 +67,11 @@ class KnowledgeGraph:
         """Return the number of edges at each entity, int64 (n,)."""
         return np.diff(self.indptr)
 
-    def edges_of(self, entities: Sequence[int] | Ints) -> Edges:
+    def edges_of(self, entities: Sequence[int] | Ints) -> IncidentEdges:
         """Return the edges at some entities, entity after entity in the order given."""
         rows = np.asarray(entities, dtype=np.int64)
         counts, entries = gather(self.indptr, rows)
-        return Edges(
+        return IncidentEdges(
             np.repeat(rows, counts),
             self.neighbours[entries],
             self.predicate[entries],

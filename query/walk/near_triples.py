@@ -1,4 +1,4 @@
-"""The triples around some entities that are nearest to a question in meaning: what KAPING is made of.
+"""Triple retrieval by embedding similarity around topic entities (KAPING).
 
 Baek, Aji and Saffari 2023, "Knowledge-Augmented Language Model Prompting for Zero-Shot Knowledge Graph Question
 Answering", section 3.2: the triples within one or two hops of the question's entities are put into words, and those
@@ -17,7 +17,7 @@ from conspectus.storage.arrays import Ints
 
 @dataclass(frozen=True, slots=True)
 class NearTriple:
-    """A relation (its row), its cosine with the question, and its ends: `near` is no farther from the topics."""
+    """A relation (its row), its cosine with the question, and its ends; `near` is the end closer to the topics."""
 
     relation: int
     cosine: float
@@ -37,7 +37,7 @@ def nearest(
 ) -> list[NearTriple]:
     """Return the `most` relations whose sentences are nearest to the question, ties by their rows.
 
-    Of more than `candidates` those are looked at whose predicates are nearest, then those nearest to the topics.
+    If there are more than `candidates`, only those with the nearest predicates are compared, ties by topic distance.
     """
     graph = open_graph(context)
     if not len(relations):
@@ -71,7 +71,7 @@ def considered(
 
 
 def alike(graph: KnowledgeGraph, triples: Sequence[NearTriple]) -> list[NearTriple]:
-    """Return the best triple and those that say the same of the same thing: its predicate, direction and near end."""
+    """Return the best triple and those with the same predicate, direction and near end."""
     if not triples:
         return []
     best = triples[0]
@@ -91,6 +91,6 @@ def _near(graph: KnowledgeGraph, relation: int, cosine: float, distance: Ints) -
 
 
 def _far(distance: Ints, rows: Ints) -> Ints:
-    """Return distances, what is out of reach as farther than all."""
+    """Return the distances, with unreachable entities farther than all others."""
     found: Ints = np.where(distance[rows] < 0, np.iinfo(np.int64).max, distance[rows])
     return found

@@ -1,4 +1,4 @@
-"""What relations of a walk rest on: citable triples, and where the documents state them."""
+"""Provenance of relations: citable triples, and the spans of the documents that state them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grounds:
-    """The relations of an index and their mentions, of which only those that are asked for are read."""
+    """The relations of an index and their mentions, read on demand."""
 
     context: Context
     graph: KnowledgeGraph
@@ -31,9 +31,9 @@ class Grounds:
         return tuple(cited(self.graph, number, row) for number, row in enumerate(relations, start=1))
 
     def citations(self, relations: Sequence[int]) -> tuple[Citation, ...]:
-        """Return where documents state relations, numbered as the triples are; only the first place of each.
+        """Return a citation of the first mention of each relation, numbered like the triples.
 
-        A relation that no document states has none, so that numbers may be left out.
+        Relations without a mention in a document are skipped, so numbers may have gaps.
         """
         made = Citations(self.context)
         for number, row in enumerate(relations, start=1):
@@ -51,7 +51,7 @@ class Grounds:
         return tuple(sorted(found, key=lambda result: (result.document_id, result.start, result.end)))
 
     def sources(self, relations: Sequence[int]) -> tuple[str, ...]:
-        """Return the hashes of the chunks that state relations: what a reply over them depends on."""
+        """Return the hashes of the chunks that state relations; a model's reply over them depends on these."""
         return self.context.sources(id_ for row in relations for id_ in self._chunk_ids[row].as_py())
 
 

@@ -1,4 +1,4 @@
-"""Which words of a question a walk's relations match, in what order, and what the question asks for: without a model.
+"""Matching of relations with the words of a question without a model: which words, in what order, and the target.
 
 The question is read beside its topics. A step along a predicate matches one span of one to four words that no earlier
 step matched, as well as the cosine of the two, or a common stem, says so; compared with the predicate of the graph that

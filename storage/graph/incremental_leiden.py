@@ -66,7 +66,7 @@ def updated_leiden(
         seed, max_cluster_size, resolution: as for `hierarchical_leiden`.
     """
     scaled = edges.weights.astype(np.float64)
-    whole = _Part(np.arange(edges.n_nodes), edges.lower, edges.upper, scaled)
+    whole = _Subgraph(np.arange(edges.n_nodes), edges.lower, edges.upper, scaled)
     sizes = [np.bincount(item[item >= 0]) for item in before]
     dividing = _Dividing(before, sizes, changed, seed, max_cluster_size, resolution)
     labels = [dividing.first(whole)]
@@ -113,7 +113,7 @@ def behind(fresh: Hierarchy, updated: Hierarchy, edges: Edges, resolution: float
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _Subgraph:
     """A part of the graph: which nodes (ascending), and the edges among them by their places in it."""
 
     nodes: Labels
@@ -133,12 +133,12 @@ class _Dividing:
     max_cluster_size: int
     resolution: float
 
-    def first(self, whole: _Part) -> Labels:
+    def first(self, whole: _Subgraph) -> Labels:
         """Return the communities of the coarsest level."""
         new = self.before[0] < 0
         return self._moved(whole, _apart(self.before[0], new), new | self.changed)
 
-    def divided(self, part: _Part, level: int) -> Labels | None:
+    def divided(self, part: _Subgraph, level: int) -> Labels | None:
         """Return the communities within one of a level, 0, 1, ..., by its places; None where it is not split."""
         nodes = part.nodes
         deepest = len(self.before) - 1
@@ -156,7 +156,7 @@ class _Dividing:
             found = self._moved(part, np.arange(len(nodes)), np.ones(len(nodes), bool))
         return found if found.any() else None
 
-    def _moved(self, part: _Part, labels: Labels, free: Bools) -> Labels:
+    def _moved(self, part: _Subgraph, labels: Labels, free: Bools) -> Labels:
         """Return connected communities after the free nodes have moved to where the modularity is highest."""
         start = _connected(part, labels)
         if not free.any():
@@ -177,7 +177,7 @@ class _Dividing:
         return _connected(part, np.asarray(partition.membership, np.int64))
 
 
-def _parts(whole: _Part, labels: Labels, settled: Bools) -> Iterator[_Part]:
+def _parts(whole: _Subgraph, labels: Labels, settled: Bools) -> Iterator[_Subgraph]:
     """Yield the communities that may still be split, each with the edges within it."""
     within = np.flatnonzero(labels[whole.lower] == labels[whole.upper])
     within = within[np.argsort(labels[whole.lower[within]], kind="stable")]
@@ -189,10 +189,10 @@ def _parts(whole: _Part, labels: Labels, settled: Bools) -> Iterator[_Part]:
         first, last = np.searchsorted(label_of_edge, [labels[nodes[0]], labels[nodes[0]] + 1])
         own = within[first:last]
         place[nodes] = np.arange(len(nodes))
-        yield _Part(nodes, place[whole.lower[own]], place[whole.upper[own]], whole.weights[own])
+        yield _Subgraph(nodes, place[whole.lower[own]], place[whole.upper[own]], whole.weights[own])
 
 
-def _connected(part: _Part, labels: Labels) -> Labels:
+def _connected(part: _Subgraph, labels: Labels) -> Labels:
     """Return labels 0, 1, ... of the connected pieces of each community, by their smallest place."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

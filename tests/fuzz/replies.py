@@ -45,7 +45,7 @@ FORMS: Mapping[type[BaseModel], object] = {
     fasttog_model.SubjectReply: {"subjects": ["Ada"]},
     fasttog_model.PickReply: {"picks": ["A"]},
     fasttog_model.AnswerReply: {"answer": "Ada", "names": ["Ada"], "facts": [1]},
-    one_step.Said: {"answer": "Ada", "names": ["Ada"], "facts": [1], "passages": [2]},
+    one_step.FactsReply: {"answer": "Ada", "names": ["Ada"], "facts": [1], "passages": [2]},
 }  # fmt: skip
 """Every form that a model is asked for, and a good reply."""
 

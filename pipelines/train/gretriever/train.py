@@ -22,7 +22,7 @@ from conspectus.pipelines.train.gretriever.plan import (
 )
 from conspectus.pipelines.train.gretriever.run import STATE, write_json
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, SoftShape, as_rows
+from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, PromptMetadata, SoftShape, as_rows
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, need, open_frozen
 from conspectus.query.methods.gretriever.soft.given_graph import Cutting, cut
 from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings, texts_of
@@ -38,7 +38,7 @@ BEGUN = "training.json"
 _MOST_NAMED = 3
 
 
-def begin(out: Path, made: Made, plan: SoftPromptPlan, data: GraphQa) -> None:
+def begin(out: Path, made: PromptMetadata, plan: SoftPromptPlan, data: GraphQa) -> None:
     """Write down what is trained in a folder; UsageError names what was otherwise where another training is there."""
     questions = digest(
         *(
@@ -171,7 +171,7 @@ def train_gretriever(
     """
     need("torch_geometric", *(["peft"] if shape.lora else []))
     ready = [open_model()]
-    made = Made(ready[0].name, ready[0].signature, encodings.name, encodings.width, shape)
+    made = PromptMetadata(ready[0].name, ready[0].signature, encodings.name, encodings.width, shape)
     begin(out, made, plan, data)
     encodings.prepare(texts_of(question.graph for question in data.questions))
     runs = []

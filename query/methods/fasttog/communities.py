@@ -1,4 +1,4 @@
-"""Community detection in the small graphs that a local community search looks at.
+"""Community detection for small subgraphs: Louvain, Girvan-Newman, hierarchical, spectral and random.
 
 FastToG (Liang and Gu 2025) uses Louvain's method and compares it with Girvan and Newman's, hierarchical and spectral
 clustering, and random groups. A bound on the size of communities takes the coarsest state of an algorithm's own history
@@ -152,7 +152,7 @@ def louvain(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Pa
 
 
 def _moved(level: _Level, sizes: list[int], total: float, most: int, order: random.Random) -> list[int]:
-    """Return the community of each node when no single move gains any more."""
+    """Return the community of each node after local moving has converged."""
     degree = [sum(item.values()) for item in level]
     of = list(range(len(level)))
     degrees, held = degree[:], sizes[:]
@@ -199,7 +199,7 @@ def _aggregated(level: _Level, sizes: list[int], of: list[int], count: int) -> t
 
 
 def girvan_newman(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:  # noqa: ARG001  (all detections share it)
-    """Return the first split none of whose communities has more than `max_size` nodes.
+    """Return the first split in which no community has more than `max_size` nodes.
 
     Without a bound it is the split of highest modularity. Nothing is drawn, so that every `seed` gives the same.
     """
@@ -209,7 +209,7 @@ def girvan_newman(graph: SmallGraph, max_size: int | None = None, seed: int = 7)
 
 
 def splits(graph: SmallGraph) -> Iterator[Partition]:
-    """Yield the connected components, and again each time that an edge's removal divides one, to the last edge."""
+    """Yield the connected components, first of the graph, then after every edge removal that splits one."""
     weights = graph.adjacency()
     links = (weights > 0).astype(np.float64)
     crossed = np.zeros_like(links)
@@ -300,7 +300,7 @@ _ROUNDS = 20
 
 
 def spectral(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:
-    """Return the clusters for the smallest k none of whose clusters has more than `max_size` nodes.
+    """Return the clusters for the smallest k at which no cluster has more than `max_size` nodes.
 
     Without a bound it is the k of highest modularity.
     """

@@ -24,7 +24,7 @@ import numpy as np
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.local_search import Candidate, Closeness, LocalSearch, Members, Searched
+from conspectus.query.methods.fasttog.local_search import Candidate, Closeness, CommunitySearch, Members, Searched
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
@@ -90,7 +90,7 @@ class CommunityPolicy(Protocol):
 class CommunityWalk:
     """One walk: W chains of communities, each grown from its last one (algorithm 1)."""
 
-    search: LocalSearch
+    search: CommunitySearch
     policy: CommunityPolicy
     subjects: tuple[int, ...]
     log: WalkLog = field(default_factory=WalkLog)
@@ -278,10 +278,10 @@ class FastToG:
         say(answer.text)
         return answer
 
-    def _search(self, question: str) -> LocalSearch:
+    def _search(self, question: str) -> CommunitySearch:
         closeness = _closeness(self._context, question) if self._settings.semantic_weight else None
         hierarchy = finest_communities(self._context) if self._settings.detection == "hierarchy" else None
-        return LocalSearch(open_graph(self._context), self._settings, closeness, hierarchy)
+        return CommunitySearch(open_graph(self._context), self._settings, closeness, hierarchy)
 
     def _policy(self, question: str, subjects: tuple[int, ...]) -> CommunityPolicy:
         if self._model is None:

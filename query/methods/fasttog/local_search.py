@@ -1,7 +1,7 @@
-"""Local community search: the communities around a community, few enough to choose from.
+"""Local community search (FastToG, Liang and Gu 2025, algorithm 2): candidate communities around a community.
 
-FastToG (Liang and Gu 2025), algorithm 2 without its choice: a sampled subgraph, detection in it without the community
-itself, and coarse pruning by modularity.
+It samples a subgraph, detects communities in it without the origin itself, and prunes them by modularity. The choice
+among the candidates is made by the policies.
 """
 
 from collections.abc import Callable, Sequence, Set
@@ -39,9 +39,9 @@ _SMALL = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A community that a chain may step to: the rows of its relations, and of those that join it to where it came from.
+    """A community that a chain may step to: the rows of its inner relations and of those to the origin.
 
-    `modularity` is its Q(c) in the subgraph that was searched, `origin` the community that the search began at.
+    `modularity` is its Q(c) in the sampled subgraph, `origin` the community that the search started from.
     """
 
     nodes: Members
@@ -52,15 +52,15 @@ class Candidate:
 
     @property
     def relations(self) -> tuple[int, ...]:
-        """The relations that its text is made of, those to its origin first."""
+        """The relations that its text states, those to its origin first."""
         return (*self.bridges, *self.inside)
 
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a local search found: candidates, best first, those that were pruned, and what the subgraph had.
+    """The result of a local search: candidates (best first), pruned communities, and counts of the subgraph.
 
-    `seen` counts communities that were visited before, `apart` those without an edge to the origin.
+    `seen` counts communities visited before, `apart` those without an edge to the origin.
     """
 
     kept: tuple[Candidate, ...]
@@ -72,7 +72,7 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LocalSearch:
+class CommunitySearch:
     """Searches one graph under one group of settings.
 
     `hierarchy` numbers for each entity its finest community of the index (negative where it has none); it is needed
@@ -85,7 +85,7 @@ class LocalSearch:
     hierarchy: Ints | None = None
 
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
-        """Return the candidates around a community; those in `visited` are left out.
+        """Return the candidates around a community, except those in `visited`.
 
         Coarse pruning keeps the `coarse_k` of highest Q(c), ties by their members. With a semantic weight w an edge
         weighs 1 + w times its closeness in the detection and in Q(c), and w times the closeness of a candidate's best
@@ -140,7 +140,7 @@ class LocalSearch:
 
 
 def _relations_of(ends: Ints, outside: Ints, partition: Partition) -> list[tuple[Ints, Ints]]:
-    """Return for each community the places of the relations inside it, and of those that join it to the origin.
+    """Return for each community the positions of its inner relations and of its relations to the origin.
 
     `ends` (2, e) are the entities of the relations; those that are not `outside` are the origin's.
     """
@@ -156,7 +156,7 @@ def _relations_of(ends: Ints, outside: Ints, partition: Partition) -> list[tuple
 
 
 def within_groups(groups: Ints) -> Detection:
-    """Return a detection that keeps given groups of nodes, and divides those that are too large by Louvain's method."""
+    """Return a detection that uses given groups of nodes and splits oversized ones with Louvain's method."""
 
     def detect(graph: SmallGraph, max_size: int | None, seed: int) -> Partition:
         found = np.zeros(graph.n_nodes, np.int64)
@@ -198,12 +198,12 @@ class Neighbourhood:
 def neighbourhood(
     graph: KnowledgeGraph, community: tuple[int, ...], *, rho: float, max_hops: int, max_nodes: int, seed: int
 ) -> Neighbourhood:
-    """Return the subgraph around a community, which itself is not counted among the `max_nodes`.
+    """Return the sampled subgraph around a community; its own nodes do not count towards `max_nodes`.
 
-    A node n hops away is kept with probability `rho` ** (n - 1): it has one draw, the same in every search of a seed.
-    Distances are those over kept nodes, so that what is cut off falls away. Of a hop for which there is no room the
-    relations are taken in turn, of each the node with the smallest draw first, so that every relation is seen before
-    one is seen again. (FastToG, Liang and Gu 2025, "Community Detection on Subgraph".)
+    A node n hops away is sampled with probability `rho` ** (n - 1), by one draw that depends only on the seed.
+    Distances run over sampled nodes, so unreachable nodes are dropped. If a hop exceeds `max_nodes`, its relations take
+    turns, each with its smallest draw first, so that every relation is represented before one repeats. (FastToG, Liang
+    and Gu 2025, "Community Detection on Subgraph".)
     """
     nodes = np.array(sorted(community), np.int64)
     hops = np.zeros(len(nodes), np.int64)
@@ -227,7 +227,7 @@ def neighbourhood(
 
 
 def _first(at: Ints, neighbours: Ints, kinds: Ints, draws: Floats, room: int) -> Ints:
-    """Return the different neighbours, or so many of them, taken from the relations in turn."""
+    """Return up to `room` distinct neighbours, taken from the relations in turn."""
     found = np.unique(neighbours)
     if len(found) <= room:
         return found
@@ -257,9 +257,9 @@ def _edges(graph: KnowledgeGraph, rows: Ints, seed: int) -> tuple[Ints, Ints, In
 
 
 def _places(graph: KnowledgeGraph, row: int, seed: int) -> Ints:
-    """Return places of edges at an entity with very many: of each predicate as many, evenly over all that it has.
+    """Return positions of edges at a hub: equally many of each predicate, evenly spaced.
 
-    The edges are sorted by predicate, so that where each ends is found without reading them.
+    The edges are sorted by predicate, so binary search finds the boundaries.
     """
     start, end = int(graph.indptr[row]), int(graph.indptr[row + 1])
     bounds = [start]
@@ -284,7 +284,7 @@ def _among(rows: Ints, nodes: Ints) -> Bools:
 
 
 def _draws(rows: Ints, seed: int) -> Floats:
-    """Return a number in [0, 1) for each row: the same row and seed give the same one (SplitMix64)."""
+    """Return a hash of each row and the seed as a number in [0, 1) (SplitMix64)."""
     state = rows.astype(np.uint64) + np.uint64(seed % 2**32) * np.uint64(0x9E3779B97F4A7C15 % 2**63)
     state = state + np.uint64(0x9E3779B97F4A7C15)
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -10,7 +10,7 @@ from conspectus.query.abstention import is_unknown
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
 from conspectus.query.methods.fasttog.local_search import Candidate
-from conspectus.query.methods.fasttog.text import Statement, join_statements, open_community_text
+from conspectus.query.methods.fasttog.text import CommunityStatement, join_statements, open_community_text
 from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.walk.graph import names_as_written, open_graph, spoken
 from conspectus.query.walk.log import failure_reason
@@ -104,7 +104,7 @@ class LlmCommunityPolicy:
 
     async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
         """Return the model's answer over all chains, ended ones too; every fact is numbered once."""
-        facts: list[Statement] = []
+        facts: list[CommunityStatement] = []
         numbers: dict[str, int] = {}
         blocks: list[str] = []
         for number, chain in enumerate(chains, start=1):

@@ -1,7 +1,7 @@
-"""Communities as text, for a model to choose from and to answer from (FastToG, "Community-to-Text").
+"""Community-to-text (FastToG, Liang and Gu 2025): Triple2Text by rules, Graph2Text with a fine-tuned T5.
 
-T2T states every relation by rule. G2T is a T5 that `conspectus train graph2text` fine-tuned on triples and texts: what
-it writes may go beyond the triples, and pipelines/train/text_quality.py measures how often.
+Graph2Text uses a model from `conspectus train graph2text`. Its text may contain statements that the triples do not
+support; pipelines/train/text_quality.py measures how often.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ Triple = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class CommunityStatement:
     """A piece of text, and the rows of the relations that it states."""
 
     text: str
@@ -35,43 +35,43 @@ class Statement:
 
 
 class CommunityText(Protocol):
-    """States what communities hold, and the relations that join them to their origin."""
+    """Writes communities as statements, including the relations to their origin."""
 
-    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[Statement, ...]]:
+    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[CommunityStatement, ...]]:
         """Return the statements of each community."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Triple2Text:
-    """T2T: every relation is a statement, by rule; those that join the communities come first."""
+    """Triple2Text: one rule-based statement per relation; relations to the origin come first."""
 
     graph: KnowledgeGraph
 
-    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[Statement, ...]]:
-        """Return the relations of each community; relations that read alike are one statement."""
+    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[CommunityStatement, ...]]:
+        """Return the statements of each community; relations with the same text share one."""
         return [(*self._stated(candidate.bridges), *self._stated(candidate.inside)) for candidate in candidates]
 
-    def _stated(self, relations: Sequence[int]) -> list[Statement]:
+    def _stated(self, relations: Sequence[int]) -> list[CommunityStatement]:
         found: dict[str, list[int]] = {}
         for row in relations:
             found.setdefault(sentence(self.graph, row), []).append(row)
-        return [Statement(text, tuple(found[text])) for text in sorted(found)]
+        return [CommunityStatement(text, tuple(found[text])) for text in sorted(found)]
 
 
 def open_community_text(graph: KnowledgeGraph, settings: FastTogSettings) -> CommunityText:
-    """Return what states communities as `fasttog.text` says."""
+    """Return the writer that `fasttog.text` selects."""
     return Triple2Text(graph) if settings.text == "t2t" else Graph2Text(graph, open_graph2text(settings.graph2text))
 
 
-def join_statements(statements: Sequence[Statement]) -> str:
+def join_statements(statements: Sequence[CommunityStatement]) -> str:
     """Return statements as one line."""
     texts = (statement.text for statement in statements)
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
 
 
 class GraphWriter(Protocol):
-    """Writes what triples say."""
+    """Writes triples as text."""
 
     def write(self, communities: Sequence[Sequence[Triple]]) -> list[str]:
         """Return a text for each list of triples."""
@@ -85,8 +85,8 @@ class Graph2Text:
     graph: KnowledgeGraph
     writer: GraphWriter
 
-    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[Statement, ...]]:
-        """Return one statement of all relations for each community, none where the model writes nothing."""
+    def statements(self, candidates: Sequence[Candidate]) -> list[tuple[CommunityStatement, ...]]:
+        """Return one statement for each community, or none if the model writes nothing."""
         graph = self.graph
         triples = [
             [
@@ -97,13 +97,13 @@ class Graph2Text:
         ]
         texts = self.writer.write(triples)
         return [
-            (Statement(text, candidate.relations),) if text else ()
+            (CommunityStatement(text, candidate.relations),) if text else ()
             for text, candidate in zip(texts, candidates, strict=True)
         ]
 
 
 def linearised(triples: Sequence[Triple]) -> str:
-    """Return triples as the model reads them, in training and in use: the task, then each in words.
+    """Return triples in the model's input format: the task prefix, then the triples in words.
 
     >>> linearised([("Ciudad_Ayala", "isPartOf", "Morelos")])
     'describe: Ciudad Ayala | is part of | Morelos'

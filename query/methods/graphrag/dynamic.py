@@ -25,7 +25,7 @@ from conspectus.storage.records import Community
 
 
 @dataclass(frozen=True, slots=True)
-class Hierarchy:
+class ReportHierarchy:
     """The communities by first level of appearance; a child lies within its parent, and siblings are disjoint."""
 
     parent: Mapping[str, str | None]
@@ -37,7 +37,7 @@ class Hierarchy:
         return tuple(id_ for id_, parent in self.parent.items() if parent is None)
 
 
-def hierarchy_of(communities: Sequence[Community]) -> Hierarchy:
+def hierarchy_of(communities: Sequence[Community]) -> ReportHierarchy:
     """Return the hierarchy of the community table, where an undivided community is repeated on every level."""
     first = {community.id: community.same_as or community.id for community in communities}
     parent = {
@@ -49,13 +49,13 @@ def hierarchy_of(communities: Sequence[Community]) -> Hierarchy:
     for id_, above in parent.items():
         if above is not None:
             children[above].append(id_)
-    return Hierarchy(parent, {id_: tuple(below) for id_, below in children.items()})
+    return ReportHierarchy(parent, {id_: tuple(below) for id_, below in children.items()})
 
 
 class Descent:
     """One descent from the roots. `frontier` are the communities to be rated next; it is empty at the end."""
 
-    def __init__(self, hierarchy: Hierarchy, reported: Collection[str]) -> None:
+    def __init__(self, hierarchy: ReportHierarchy, reported: Collection[str]) -> None:
         """Start at the roots; communities outside `reported` have no report and are passed through."""
         self._hierarchy = hierarchy
         self._reported = reported
@@ -201,5 +201,5 @@ class DynamicReports:
 
 
 @per_index
-def _hierarchy(context: Context) -> Hierarchy:
+def _hierarchy(context: Context) -> ReportHierarchy:
     return hierarchy_of(context.index.rows(Community))

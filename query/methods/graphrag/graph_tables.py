@@ -1,6 +1,6 @@
 """The records of the graph that local search reads: as arrays for fast look-ups, and as lines for a model.
 
-`Knowledge` joins entities, relations and claims with the chunks that state them. `RecordUnits` writes a record as a
+`GraphTables` joins entities, relations and claims with the chunks that state them. `RecordUnits` writes a record as a
 line and finds the sentences of the documents that state it.
 """
 
@@ -46,7 +46,7 @@ class Lists:
         return np.repeat(np.arange(len(owners)), counts), self.values[entries]
 
 
-class Knowledge:
+class GraphTables:
     """The entities, relations and claims of an index by row, joined with each other and with chunks."""
 
     def __init__(self, context: Context) -> None:
@@ -129,9 +129,9 @@ class Knowledge:
 
 
 @per_index
-def knowledge_of(context: Context) -> Knowledge:
+def knowledge_of(context: Context) -> GraphTables:
     """Return the joined tables of an index, read on first use."""
-    return Knowledge(context)
+    return GraphTables(context)
 
 
 def _lists(n_owners: int, pairs: Sequence[tuple[int, int]]) -> Lists:
@@ -166,7 +166,7 @@ _UNTYPED = frozenset({CONCEPT, "TITLE", "NAME"})
 class RecordUnits:
     """Makes units of records. `order` ranks passages: a record is cited from the first that state it."""
 
-    def __init__(self, context: Context, knowledge: Knowledge, order: Rows) -> None:
+    def __init__(self, context: Context, knowledge: GraphTables, order: Rows) -> None:
         self._context = context
         self._known = knowledge
         self._rank = {row: place for place, row in enumerate(order.tolist())}

@@ -29,7 +29,7 @@ _MOST_UNITS = 999
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class WindowSection:
     """One kind of material: the number of candidates, the number that fit, and the tokens of these."""
 
     name: str
@@ -45,7 +45,7 @@ class LocalContext:
     text: str
     n_tokens: int
     units: tuple[ScoredUnit, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[WindowSection, ...]
     trace: tuple[Step, ...]
 
 
@@ -92,7 +92,7 @@ class _Filling:
     def __init__(self) -> None:
         self.blocks: list[str] = []
         self.units: list[ScoredUnit] = []
-        self.sections: list[Section] = []
+        self.sections: list[WindowSection] = []
         self.n_tokens = 0
 
     def add(self, name: str, candidates: Sequence[_Candidate], limit: int, between: str) -> None:
@@ -109,7 +109,7 @@ class _Filling:
         if shown:
             self.blocks.append(f"{heading}{between}{between.join(shown)}")
             self.n_tokens += used
-            self.sections.append(Section(name, len(candidates), len(shown), used))
+            self.sections.append(WindowSection(name, len(candidates), len(shown), used))
 
     def shortened(self, name: str, candidate: _Candidate, limit: int) -> _Candidate:
         """Cut a candidate to what fits: the best passage is shown even if it is too long."""

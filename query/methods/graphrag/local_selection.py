@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.graph_tables import Knowledge, knowledge_of
+from conspectus.query.methods.graphrag.graph_tables import GraphTables, knowledge_of
 from conspectus.query.methods.ppr.seeds import text_scores
 from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Ints, Rows
@@ -45,7 +45,7 @@ class LocalSelection:
         self._settings: LocalSettings = context.settings.local_search
         self._question = open_question(context, question)
         self._vector = self._question.vector[np.newaxis]
-        self.knowledge: Knowledge = knowledge_of(context)
+        self.knowledge: GraphTables = knowledge_of(context)
 
     @cached_property
     def named(self) -> Rows:

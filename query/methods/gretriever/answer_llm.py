@@ -1,4 +1,4 @@
-"""An answer that a language model reads in a subgraph: one call, what it cites checked against the subgraph.
+"""G-Retriever's answer by a language model: one call over the subgraph, with its citations validated.
 
 The variants are those of He et al. 2024, table 4 (inference only): plain, "let's think step by step" (Kojima et al.
 2022), "let's construct a graph first" (CoT-BAG: Wang et al. 2023), and the question alone.
@@ -24,9 +24,9 @@ from pydantic import BaseModel
 
 @dataclass(frozen=True, slots=True)
 class CitedParts:
-    """The numbers of nodes and edges that are there, each once, and how many of each were cited.
+    """The valid cited node and edge numbers, each once, and how many of each were cited.
 
-    `nodes_cited` and `edges_cited` count every number that was given, once.
+    `nodes_cited` and `edges_cited` count distinct numbers, valid or not.
     """
 
     nodes: tuple[int, ...]
@@ -41,7 +41,7 @@ class CitedParts:
 
     @property
     def fully_valid(self) -> bool:
-        """Whether all that was cited is there, and something was."""
+        """Whether there are citations and all of them are valid."""
         return bool(self.nodes or self.edges) and not self.dropped
 
     def __str__(self) -> str:
@@ -52,7 +52,7 @@ class CitedParts:
 
 
 def cited_parts(graph: TextualGraph, nodes: Sequence[int], edges: Sequence[int]) -> CitedParts:
-    """Return what of the cited numbers is there: nodes and edges are numbered from 0, as the tables have them.
+    """Return the valid ones of the cited numbers. Nodes and edges are numbered from 0, as in the tables.
 
     >>> str(cited_parts(TextualGraph(("a",), ()), [0, 7], []))
     '1 of 2 cited nodes and 0 of 0 cited edges are valid; fully valid: no'
@@ -69,8 +69,8 @@ def cited_parts(graph: TextualGraph, nodes: Sequence[int], edges: Sequence[int])
 STEP = "subgraph"
 
 
-class Said(BaseModel):
-    """What a model says: its answer or "Unknown", the things that answer, and the numbers it rests on."""
+class SubgraphReply(BaseModel):
+    """A model's reply: its answer or "Unknown", the answer entities, and the cited node and edge numbers."""
 
     thoughts: str = ""
     answer: str
@@ -80,10 +80,10 @@ class Said(BaseModel):
 
 
 async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question: str, model: LanguageModel) -> Answer:
-    """Return what the model reads in a subgraph; without any node it is NO_ANSWER, and no model is asked.
+    """Return the model's answer from a subgraph; an empty subgraph gives NO_ANSWER without a call.
 
-    A number that is of no node or edge is dropped, and counted in `dropped_citations`; the last step of the trace has
-    the counts. `gretriever.prompt` says how it is asked: `question_only` asks without the subgraph whatever was found.
+    Numbers of no node or edge are dropped and counted in `dropped_citations`; the last step of the trace reports the
+    counts. `gretriever.prompt` selects the prompt; `question_only` omits the subgraph.
     """
     chosen = context.settings.gretriever
     alone = chosen.prompt == "question_only"
@@ -95,7 +95,7 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
     sources = () if alone else grounds.sources(subgraph.relations)
     request = Request((Message("user", prompt),), STEP, max_tokens=chosen.max_tokens, sources=sources)
     try:
-        said = await ask_for(model, request, Said, again=0)
+        said = await ask_for(model, request, SubgraphReply, again=0)
     except BadAnswer as error:
         return _nothing(f"the reply cannot be used ({error.reason})")
     except ModelError as error:
@@ -127,8 +127,8 @@ def _nothing(why: str) -> Answer:
     return Answer("", "", NO_ANSWER, trace=(Step("answer", why),))
 
 
-def _checked(context: Context, subgraph: RetrievedSubgraph, said: Said) -> Answer:
-    """Return the answer with what it cites and is there, the edges as numbered triples."""
+def _checked(context: Context, subgraph: RetrievedSubgraph, said: SubgraphReply) -> Answer:
+    """Return the answer with its valid citations, edges as numbered triples."""
     graph = open_graph(context)
     parts = cited_parts(subgraph.text, said.nodes, said.edges)
     rows = [subgraph.relations[edge] for edge in _edges(subgraph, parts)]

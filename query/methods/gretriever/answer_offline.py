@@ -1,4 +1,4 @@
-"""An answer from a subgraph without a language model: the best supported node, with its edges."""
+"""G-Retriever's answer without a language model: the best supported node, with its edges."""
 
 from collections.abc import Sequence
 
@@ -12,9 +12,9 @@ from conspectus.query.walk.provenance import numbers_of, open_grounds
 
 
 def best_supported(context: Context, found: Retrieved) -> Answer:
-    """Return the node that the edges around it speak for most, and those that are joined to the same by the same.
+    """Return the best supported node, and the nodes with the same relation to the same neighbour.
 
-    What the question is about is no answer to it, nor are things that have only ids.
+    Topics of the question and nodes with a bare id are no answers.
     """
     graph, subgraph = open_graph(context), found.subgraph
     ranked = supported(graph, subgraph, found.topics)
@@ -39,10 +39,10 @@ def best_supported(context: Context, found: Retrieved) -> Answer:
 
 
 def supported(graph: KnowledgeGraph, subgraph: RetrievedSubgraph, topics: Sequence[int]) -> list[int]:
-    """Return the nodes (their numbers in the subgraph) that edges of some prize lead to, the best supported first.
+    """Return the nodes (numbers in the subgraph) at the far ends of edges with a prize, best supported first.
 
-    An edge speaks by its prize for that of its ends which is farther from what the question is about. A node is as
-    well supported as its best edge; ties go to the nearer node, then to that with more such prizes together.
+    The prize of an edge supports its end that is farther from the topics. A node's support is its best edge; ties go to
+    the nearer node, then to the larger sum of prizes.
     """
     support: dict[int, list[float]] = {}
     far = _distances(subgraph, topics)
@@ -59,7 +59,7 @@ def supported(graph: KnowledgeGraph, subgraph: RetrievedSubgraph, topics: Sequen
 
 
 def _distances(subgraph: RetrievedSubgraph, topics: Sequence[int]) -> list[int]:
-    """Return how many edges each node is from the topics, or from the first node; the farthest are not reached."""
+    """Return each node's distance in edges from the topics, or else from the first node; unreachable ones last."""
     beside: dict[int, list[int]] = {}
     for edge in subgraph.text.edges:
         beside.setdefault(edge.source, []).append(edge.target)
@@ -75,7 +75,7 @@ def _distances(subgraph: RetrievedSubgraph, topics: Sequence[int]) -> list[int]:
 
 
 def _speaks_most(subgraph: RetrievedSubgraph, node: int, topics: Sequence[int]) -> int:
-    """Return the edge of a prize at a node that joins it to what the question is about, if there is one; the best."""
+    """Return the best edge with a prize that joins a node to a topic, or None."""
     at = [
         place
         for place, edge in enumerate(subgraph.text.edges)

@@ -1,4 +1,4 @@
-"""What a conversation keeps of a subgraph: the prizes of its parts, which fall from turn to turn."""
+"""Subgraph carry-over in a conversation: prizes of earlier turns, decayed from turn to turn."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -17,7 +17,7 @@ _NEGLIGIBLE = 0.01
 def kept_of(
     found: RetrievedSubgraph, entity_ids: Iterable[str], relation_ids: Iterable[str], answers: Iterable[str]
 ) -> CarriedPrizes:
-    """Return what is kept of a subgraph, whose nodes and edges have these ids; `answers` are names that answered."""
+    """Return the carry-over of a subgraph from the ids of its nodes and edges; `answers` are the answer entities."""
     answered = {answer.replace("_", " ").casefold() for answer in answers}
     nodes = []
     for id_, prize, name in zip(entity_ids, found.node_prizes, found.text.nodes, strict=True):
@@ -29,7 +29,7 @@ def kept_of(
 
 
 def decayed(turns: Iterable[CarriedPrizes], decay: float) -> CarriedPrizes:
-    """Return what turns, the oldest first, leave for the next: of each part its best prize, times `decay` a turn."""
+    """Return the carry-over of several turns (oldest first): the best prize of each part, times `decay` per turn."""
     nodes: dict[str, float] = {}
     relations: dict[str, float] = {}
     for age, kept in enumerate(reversed(list(turns)), start=1):
@@ -46,7 +46,7 @@ def _best(parts: Iterable[tuple[str, float]]) -> tuple[tuple[str, float], ...]:
 
 
 def with_kept(context: Context, subgraph: RetrievedSubgraph, answers: Iterable[str]) -> RetrievedSubgraph:
-    """Return a subgraph with what is kept of it for further questions; `answers` are the names that answered."""
+    """Return a subgraph with its carry-over for later questions; `answers` are the answer entities."""
     graph = open_graph(context)
     entities = [graph.entity_ids[row] for row in subgraph.nodes]
     relations = [graph.relation_ids[row] for row in subgraph.relations]

@@ -1,4 +1,4 @@
-"""G-Retriever over an index: the subgraph that a question calls for, the passages that mention it, and an answer.
+"""G-Retriever over an index: subgraph retrieval, the passages that mention it, and an answer.
 
 He et al. 2024, "G-Retriever: Retrieval-Augmented Generation for Textual Graph Understanding and Question Answering".
 Without a language model the best supported node answers, with its edges.
@@ -27,7 +27,7 @@ class GRetrieverRetriever:
         self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return up to `k` passages and the subgraph around what the question names."""
+        """Return up to `k` passages and the retrieved subgraph (He et al. 2024, sections 5.1 to 5.3)."""
         return _evidence(self._context, retrieve_subgraph(self._context, question), question, k)
 
     async def retrieve_about(self, question: str, topics: Sequence[str], k: int) -> Evidence:
@@ -44,7 +44,7 @@ class GRetriever:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer from the subgraph around what the question names."""
+        """Return the answer from the retrieved subgraph."""
         return await self._answered(question, None, NO_PRIZES, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
@@ -52,7 +52,7 @@ class GRetriever:
         return await self._answered(question, topics, NO_PRIZES, say)
 
     async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
-        """Return the answer to a further question: the subgraph grows from what earlier ones have kept."""
+        """Return the answer to a follow-up question; the subgraphs of earlier turns contribute decayed prizes."""
         return await self._answered(question, None, kept, say)
 
     async def _answered(self, question: str, topics: Sequence[str] | None, kept: CarriedPrizes, say: Say) -> Answer:

@@ -1,4 +1,4 @@
-"""Passages by a subgraph: those titled like its nodes, those the question names, and those near to the question."""
+"""Passages for a subgraph: ranked by titles equal to nodes, names in the question, and similarity to it."""
 
 from collections import defaultdict
 
@@ -18,7 +18,7 @@ nothing more there.
 
 
 def passages_of(context: Context, found: RetrievedSubgraph, question: str, k: int) -> tuple[Passage, ...]:
-    """Return the k best passages, ties by their row; none where the index holds a graph alone."""
+    """Return the k best passages, ties by row; none if the index contains only a graph."""
     if not has_documents(context):
         return ()
     chunks = open_entity_chunks(context)

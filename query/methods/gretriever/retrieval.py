@@ -1,8 +1,7 @@
-"""From a question to its subgraph: what is near to it, prizes by rank, and the connected part that is worth most.
+"""G-Retriever's subgraph retrieval: nearest nodes and edges, prizes by rank, prize-collecting Steiner tree.
 
-G-Retriever (He et al. 2024, sections 5.1 to 5.3). A graph here is one for all questions, so the part that a question
-can need is cut out first: what lies within `gretriever.hops` of what the question names, or of the nearest nodes where
-it names nothing, and there is no other part that could be joined to these.
+He et al. 2024, sections 5.1 to 5.3. All questions share one graph, so the candidate region is cut out first: everything
+within `gretriever.hops` of the entities in the question, or of the nearest nodes if it names none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +31,7 @@ _BESIDE = 200
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """A subgraph, the entity rows that the question is about, and the steps that led there."""
+    """A subgraph, the topic entity rows, and the steps for the trace."""
 
     subgraph: RetrievedSubgraph
     topics: tuple[int, ...]
@@ -42,7 +41,7 @@ class Retrieved:
 def retrieve_subgraph(
     context: Context, question: str, topics: Sequence[str] | None = None, kept: CarriedPrizes = NO_PRIZES
 ) -> Retrieved:
-    """Return the subgraph of a question as the `gretriever` settings want it; without any node where nothing is near.
+    """Return the subgraph of a question under the `gretriever` settings; empty if nothing is near.
 
     `topics` are names of entities that the question is about, None to find them in it. What earlier questions have
     left counts as what the question itself finds.
@@ -77,7 +76,7 @@ def retrieve_subgraph(
 
 
 def without_names(question: str, names: Sequence[str]) -> str:
-    """Return a question without the words of some names, the question itself where no other word is in it.
+    """Return a question without the words of some names, or the question itself if no other word remains.
 
     >>> without_names("what is the capital of South Korea?", ["South_Korea"])
     'what is the capital of'
@@ -106,9 +105,9 @@ def edge_closeness(
 
 
 def beside_starts(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance: Ints) -> dict[int, float]:
-    """Return the relations at what a question begins with, the closest first, and how close they are.
+    """Return the relations at the start entities, closest first, and their closeness.
 
-    Of one predicate at one thing, in one direction, at most ten; 200 in all.
+    At most ten for each entity, predicate and direction; 200 in all.
     """
     sources, targets = graph.sources[relations], graph.targets[relations]
     at = np.flatnonzero((distance[sources] == 0) | (distance[targets] == 0))
@@ -123,7 +122,7 @@ def beside_starts(graph: KnowledgeGraph, relations: Ints, closeness: Floats, dis
 
 
 def _texts(context: Context, graph: KnowledgeGraph, relations: Ints) -> Ints:
-    """Return numbers of what relations say: of those with a vector each has its own, of others each predicate."""
+    """Return text numbers of relations: unique for those with a vector, shared by predicate for the others."""
     stored = context.index.vectors("relations")
     texts = graph.stated[relations].astype(np.int64)
     if not stored.n_found:
@@ -162,7 +161,7 @@ def _bounded(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance
 
 
 def _rows_kept(context: Context, kept: CarriedPrizes) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the kept prizes by the rows of entities and of relations, the best first, without ids that are gone."""
+    """Return the carried-over prizes by entity and relation row, best first, without ids that no longer exist."""
     if not kept.nodes and not kept.relations:
         return {}, {}
     entities, relations = _rows_by_id(context)
@@ -232,7 +231,7 @@ def edge_prizes(texts: Ints, closeness: Floats, k: int) -> Floats:
 
 
 def lowered(edge_cost: float, prizes: Floats) -> float:
-    """Return the cost of an edge: lower than the best prize, so that at least its edges are worth taking.
+    """Return the edge cost, lowered below the best prize so that its edges are profitable.
 
     >>> lowered(0.5, np.array([3.0])), lowered(0.5, np.array([0.1])), lowered(0.5, np.array([0.0]))
     (0.5, 0.0995, 0.5)
@@ -242,7 +241,7 @@ def lowered(edge_cost: float, prizes: Floats) -> float:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class BestSubgraph:
     """Entity rows and relation rows, each ascending; every relation has both of its ends among the entities."""
 
     nodes: Ints
@@ -258,8 +257,8 @@ def best_part(
     edge_prizes: Floats,
     edge_cost: float,
     solver: Solver = "auto",
-) -> Part:
-    """Return the connected part that is worth most.
+) -> BestSubgraph:
+    """Return the connected subgraph of greatest prize less cost.
 
     Args:
         graph: the whole graph.
@@ -289,4 +288,4 @@ def best_part(
     taken = relations[np.concatenate([plain[tree.edges[tree.edges < len(plain)]], dear[through]])]
     held = nodes[tree.nodes[tree.nodes < len(nodes)]]
     everything = np.unique(np.concatenate([held, graph.sources[taken], graph.targets[taken]]))
-    return Part(everything, np.unique(taken), solved.solver, solved.why)
+    return BestSubgraph(everything, np.unique(taken), solved.solver, solved.why)

@@ -1,7 +1,7 @@
-"""Solving for the best subgraph: with pcst_fast where it is there and right, otherwise with our own solver.
+"""Choice of the prize-collecting Steiner tree solver: pcst_fast if installed and valid, otherwise our own.
 
 pcst_fast (GPL, the extra `pcst`) is imported here and nowhere else. Its wheel of version 1.0.10 gives wrong
-arrays under numpy 2 (fraenkel-lab/pcst_fast issue 25), so what it gives is checked each time.
+arrays under numpy 2 (fraenkel-lab/pcst_fast issue 25), so every result is checked.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _CLOSE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Solved:
-    """A tree, the solver that found it, and why it was not the other; "" where there is nothing to tell."""
+    """A tree, the solver that found it, and the reason for a fallback ("" without one)."""
 
     tree: SteinerTree
     solver: str
@@ -48,7 +48,7 @@ def solve(ends: Ints, costs: Floats, prizes: Floats, solver: Solver = "auto") ->
 
 
 def checked(ends: Ints, costs: Floats, prizes: Floats, nodes: Ints, edges: Ints) -> Solved:
-    """Return what pcst_fast gave, as rows of nodes and of edges, or our own tree where that is none."""
+    """Return pcst_fast's node and edge rows as a tree, or our own solution if they are no valid tree."""
     wrong = _fault(ends, nodes, edges, len(prizes))
     if not wrong:
         profit = float(prizes[nodes].sum() - costs[edges].sum())
@@ -61,7 +61,7 @@ def checked(ends: Ints, costs: Floats, prizes: Floats, nodes: Ints, edges: Ints)
 
 
 def _fault(ends: Ints, nodes: Ints, edges: Ints, n_nodes: int) -> str:
-    """Return what is wrong with a tree, "" where nothing is."""
+    """Return the fault of a tree, "" if it is valid."""
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= n_nodes or len(np.unique(nodes)) != len(nodes):
         return "nodes that are not there, or twice"
     if len(edges) and (edges.min() < 0 or edges.max() >= len(ends) or len(np.unique(edges)) != len(edges)):

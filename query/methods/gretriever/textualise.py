@@ -1,4 +1,4 @@
-"""A subgraph as text: its nodes and edges in the order of what they are worth, as many as a budget of tokens holds."""
+"""Textualization of a subgraph: node and edge tables in order of value, within a token budget."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,10 +37,10 @@ def textualised(
     beside: tuple[int, int],
     room: Mapping[int, float] = MappingProxyType({}),
 ) -> RetrievedSubgraph:
-    """Return a connected subgraph as text of at most `budget` tokens, its best parts first.
+    """Return a connected subgraph as text of at most `budget` tokens, best parts first.
 
-    The best node is always in it. An edge is worth what is the best behind it, seen from the best node, so that what is
-    left out is what was worth least and what is kept hangs together.
+    The best node is always included. The value of an edge is the best prize behind it, seen from the best node, so the
+    least valuable parts are dropped and the rest stays connected.
 
     Args:
         graph: the whole graph.
@@ -83,13 +83,13 @@ def textualised(
 
 
 def node_text(graph: KnowledgeGraph, entity: int) -> str:
-    """Return what a node says: its name as it is read, a mere id as it stands."""
+    """Return the text of a node: its readable name, or its bare id."""
     name = graph.names[entity]
     return name if is_id(name) else spoken(name)
 
 
 def edge_text(graph: KnowledgeGraph, relation: int) -> str:
-    """Return what an edge says: its predicate in words, the description where it has none."""
+    """Return the text of an edge: its predicate in words, or else its description."""
     said = predicate_words(graph.predicates[graph.stated[relation]])
     return said or graph.descriptions[relation]
 
@@ -126,9 +126,9 @@ def _in_order(
     prizes: Mapping[int, float],
     edge_prizes: Mapping[int, float],
 ) -> list[int]:
-    """Return relations such that each but the first has an end among those before it; what is not joined is left out.
+    """Return relations in connected order: each after the first shares an end with earlier ones; others are dropped.
 
-    Seen from the best node every relation leads away from it or joins two that are reached already.
+    Every relation extends the tree from the best node or joins two nodes already reached.
     """
     at: dict[int, list[int]] = {}
     for relation in relations:

@@ -1,6 +1,6 @@
-"""The triples nearest to the question by cosine, as many as a budget of tokens holds: what subgraphs are compared with.
+"""Triple retrieval baseline for G-Retriever: the nearest triples by cosine within a token budget.
 
-They are looked for in the whole graph, each by itself: He et al. 2024, section 5.3, say what this misses.
+The whole graph is searched, each triple by itself; He et al. 2024, section 5.3, discuss what this misses.
 """
 
 import numpy as np
@@ -38,8 +38,8 @@ class TriplesRetriever:
         return Evidence(passages_of(self._context, found, question, k), trace=(step,), subgraph=found)
 
 
-class Triples:
-    """Answers from the nearest triples: what a model reads in them, or without one the far end of the nearest."""
+class TriplesBaseline:
+    """Answers from the nearest triples: by a model, or without one by the far end of the nearest triple."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
@@ -47,9 +47,9 @@ class Triples:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return what the model reads; without one the target of the nearest triple, its source where that is asked.
+        """Return the model's answer; without one, the target of the nearest triple, or its source if that is asked for.
 
-        One call, as of `gretriever`.
+        One call of the model, as in `gretriever`.
         """
         with assembling(question, self._name) as assembly:
             evidence = await TriplesRetriever(self._context).retrieve(question, self._context.settings.answer.passages)
@@ -82,7 +82,7 @@ class Triples:
 
 
 def nearest_triples(context: Context, question: str) -> RetrievedSubgraph:
-    """Return the nearest triples that `gretriever.context_tokens` hold, told one a line; each has its cosine as prize.
+    """Return the nearest triples within `gretriever.context_tokens`, one per line; prizes are cosines.
 
     Triples that have no vector of their own are compared word by word: the `gretriever.candidates` of them whose
     ends and predicate, by the sum of the stored vectors of these, are nearest.

@@ -1,4 +1,4 @@
-"""The memory of HippoRAG, derived from an index's tables: phrases, passages, and what joins them.
+"""The memory graph of HippoRAG, derived from an index's tables: phrases, passages and their edges.
 
 Gutiérrez et al. 2024 (arXiv 2405.14831, section 2.2) build a graph of phrase nodes N, triple edges E and synonym edges
 E′, and a matrix P of how often each phrase stands in each passage; Gutiérrez et al. 2025 (arXiv 2502.14802, section
@@ -53,7 +53,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Edges:
+class MemoryEdges:
     """Undirected edges between phrases: their ends (e, 2), and their weights (e,)."""
 
     ends: Rows
@@ -66,7 +66,7 @@ def open_memory(context: Context) -> Memory:
     return _from_tables(context)
 
 
-def make_memory(n_phrases: int, n_passages: int, mentions: Rows, facts: Edges, synonyms: Edges) -> Memory:
+def make_memory(n_phrases: int, n_passages: int, mentions: Rows, facts: MemoryEdges, synonyms: MemoryEdges) -> Memory:
     """Return the memory of phrases and passages that are numbered from 0.
 
     `mentions` (m, 2) has a row (phrase, passage) for each time that a phrase stands in a passage.
@@ -91,17 +91,17 @@ def make_memory(n_phrases: int, n_passages: int, mentions: Rows, facts: Edges, s
     return Memory(counts, specificity, phrases, whole, facts.ends)
 
 
-def _joined(n_phrases: int, facts: Edges, synonyms: Edges) -> Edges:
-    """Return the edges of E ∪ E′: two that are synonyms are joined by nothing else."""
+def _joined(n_phrases: int, facts: MemoryEdges, synonyms: MemoryEdges) -> MemoryEdges:
+    """Return the edges of E ∪ E′; a synonym edge replaces a triple edge between the same phrases."""
     taken = _pair_keys(n_phrases, synonyms.ends)
     free = ~np.isin(_pair_keys(n_phrases, facts.ends), taken)
-    return Edges(
+    return MemoryEdges(
         np.concatenate([facts.ends[free], synonyms.ends]), np.concatenate([facts.weights[free], synonyms.weights])
     )
 
 
 def _pair_keys(n_phrases: int, ends: Rows) -> Rows:
-    """Return a number for each pair, the same whichever end is named first."""
+    """Return a key for each pair, independent of the order of its ends."""
     keys: Rows = ends.min(axis=1, initial=n_phrases) * n_phrases + ends.max(axis=1, initial=0)
     return keys
 
@@ -128,6 +128,6 @@ def _from_tables(context: Context) -> Memory:
     )
 
 
-def _edges(table: "pa.Table", weight: str, ids: "pa.ChunkedArray") -> Edges:
+def _edges(table: "pa.Table", weight: str, ids: "pa.ChunkedArray") -> MemoryEdges:
     ends = np.stack([rows_of_ids(table.column(end), ids) for end in ("source_id", "target_id")], 1)
-    return Edges(ends, table.column(weight).to_numpy().astype(np.float64))
+    return MemoryEdges(ends, table.column(weight).to_numpy().astype(np.float64))

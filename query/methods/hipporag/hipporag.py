@@ -1,8 +1,8 @@
-"""HippoRAG and HippoRAG 2 as published, over the graph of graph.py.
+"""HippoRAG and HippoRAG 2 as published: personalized PageRank over the memory graph of graph.py.
 
 Gutiérrez et al. 2024, "HippoRAG: Neurobiologically Inspired Long-Term Memory for Large Language Models"
 (arXiv 2405.14831), and Gutiérrez et al. 2025, "From RAG to Memory: Non-Parametric Continual Learning for Large Language
-Models" (arXiv 2502.14802). They are here to be compared with; `ppr` is the method that we recommend.
+Models" (arXiv 2502.14802). They serve as comparisons; `ppr` is the recommended method.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""From a question to the nodes that seed the walk: its named entities (HippoRAG 1) or its facts (HippoRAG 2).
+"""Query nodes, the seeds of the walk: named entities (HippoRAG 1) or retrieved facts (HippoRAG 2).
 
 HippoRAG 1 (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): a model lists the named entities of the question by
 a 1-shot prompt, and each is linked with the phrase of the highest cosine. Without a model the question's entities are
@@ -45,8 +45,8 @@ class HelpfulFacts(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class NamedEntities:
-    """The named entities of a question, each once, in its order, and the step that tells how they were found."""
+class NamedInQuestion:
+    """The distinct named entities of a question, in order, and the trace step on how they were found."""
 
     names: tuple[str, ...]
     step: Step
@@ -65,7 +65,7 @@ class Facts:
         return Facts(self.rows[chosen], self.scores[chosen])
 
 
-async def named_entities(context: Context, question: str) -> NamedEntities:
+async def named_entities(context: Context, question: str) -> NamedInQuestion:
     """Return the named entities of a question, by the model where there is one.
 
     Raises:
@@ -74,17 +74,17 @@ async def named_entities(context: Context, question: str) -> NamedEntities:
     """
     if context.model is None or not question.strip():
         names = _names_in(context, question)
-        return NamedEntities(names, Step("entities", f"names and noun phrases: {_listed(names)}"))
+        return NamedInQuestion(names, Step("entities", f"names and noun phrases: {_listed(names)}"))
     request = Request((Message("user", render("query/hipporag_question_entities", question=question)),), ENTITIES_STEP)
     try:
         reply = await ask_for(context.model, request, QuestionEntities)
     except BadAnswer as bad:
         names = _names_in(context, question)
-        return NamedEntities(
+        return NamedInQuestion(
             names, Step("entities", f"the model's list is unusable ({bad.reason}); found: {_listed(names)}")
         )
     names = _distinct(reply.entities)
-    return NamedEntities(names, Step("entities", f"the model lists {_listed(names)}"))
+    return NamedInQuestion(names, Step("entities", f"the model lists {_listed(names)}"))
 
 
 def nearest_phrases(context: Context, names: Sequence[str]) -> Rows:
@@ -107,7 +107,7 @@ def nearest_facts(context: Context, vector: Vectors, count: int) -> Facts:
 
 
 async def helpful_facts(context: Context, model: LanguageModel, question: str, facts: Facts) -> tuple[Facts, Step]:
-    """Return the facts that the model picks, in their order, and the step that tells how many.
+    """Return the facts that the model picks, in their order, and the trace step with their count.
 
     Numbers that are those of no fact are ignored. All facts stay where the reply is unusable.
 

@@ -1,1 +1,1 @@
-"""Ppr."""
+"""Passage retrieval by personalized PageRank, with pair scores and a second hop."""

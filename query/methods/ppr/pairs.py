@@ -1,4 +1,4 @@
-"""What two linked passages contain of a question that neither contains alone.
+"""Pair scores: the share of a question covered by two linked passages together but by neither alone.
 
 A multi-hop question is answered by passages that need each other: one names the bridge entity, the other is about it.
 Among the best passages of a walk, each is scored with the passages that it is linked with.

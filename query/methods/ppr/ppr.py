@@ -1,4 +1,4 @@
-"""Passages by personalised PageRank over names and passages: evidence that takes several hops.
+"""Personalized PageRank over names and passages, for evidence that takes several hops.
 
 The method follows HippoRAG (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): link the question to nodes of a
 graph, let a random walk with restart spread from them, and rank passages by where it spends its time. `rank_passages`

@@ -1,4 +1,4 @@
-"""The second hop, without a model: the question asked again with names from its first passages.
+"""The second hop without a model: query expansion with names from the first passages.
 
 A multi-hop question describes a thing that it does not name: "the county where Brook House is". A first
 passage matches such a part of the question and names what the question leaves out: Dorset. The name, a bridge entity,

@@ -1,1 +1,1 @@
-"""Tog."""
+"""ToG and ToG-2: beam search over a knowledge graph."""

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from conspectus.query.types import Passage
 from conspectus.query.types.trace import Chain, Considered, Hop
-from conspectus.query.walk.graph import Edges, KnowledgeGraph, spoken
+from conspectus.query.walk.graph import IncidentEdges, KnowledgeGraph, spoken
 from conspectus.query.walk.log import WalkLog
 from conspectus.storage.arrays import Bools, Floats, Ints
 
@@ -41,7 +41,7 @@ class BeamPath:
 
     entities: Ints
     relations: tuple[DirectedPredicate, ...] = ()
-    edges: tuple[Edges, ...] = ()
+    edges: tuple[IncidentEdges, ...] = ()
 
     @property
     def last_relation(self) -> int:
@@ -54,7 +54,7 @@ class RelationOption:
     """A relation that leads on from a path, and its edges."""
 
     relation: DirectedPredicate
-    edges: Edges
+    edges: IncidentEdges
 
 
 def discover(graph: KnowledgeGraph, path: BeamPath) -> list[RelationOption]:
@@ -140,8 +140,8 @@ def path_label(graph: KnowledgeGraph, path: BeamPath) -> str:
     return f"{', '.join(spoken(graph.names[row]) for row in rows[:3]) or 'nothing'}{more}"
 
 
-def _select(edges: Edges, which: Ints | Bools) -> Edges:
-    return Edges(
+def _select(edges: IncidentEdges, which: Ints | Bools) -> IncidentEdges:
+    return IncidentEdges(
         edges.at[which], edges.neighbours[which], edges.predicate[which], edges.relation[which], edges.outgoing[which]
     )
 

@@ -1,4 +1,4 @@
-"""The decisions of ToG and ToG-2 without a language model: by what of the question a step matches, and what is left.
+"""The decisions of ToG and ToG-2 without a language model, by the words of the question that a step matches.
 
 A path scores the share of the question that its steps match, less costs (path_score.py). ToG-2 matches what earlier
 steps have left, which is its clue; ToG has no clue and compares every step with the question as a whole.

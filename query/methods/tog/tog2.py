@@ -1,4 +1,4 @@
-"""ToG-2: a beam search over the graph that reads, at every step, what the documents say of the entities it reached.
+"""ToG-2: a beam search over the graph that reads passages about the entities of its frontier at every step.
 
 Ma et al. 2024, "Think-on-Graph 2.0: Deep and Faithful Large Language Model Reasoning with Knowledge-guided Retrieval
 Augmented Generation" (arXiv 2407.10805, section 3). The walk keeps W paths:

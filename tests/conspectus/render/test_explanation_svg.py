@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.explain.explain import explain
-from conspectus.query.explain.types import Explained, Explanation, Hop, Node, Path
+from conspectus.query.explain.types import Explained, Explanation, Path, PathHop, PathNode
 from conspectus.query.types import Passage, Step
 from conspectus.storage.errors import UsageError
 
@@ -31,11 +31,11 @@ def number(element: ElementTree.Element, name: str) -> float:
 
 
 def told(name: str = "Marrow", why: str = "the question names it", *, paths: int = 2) -> Explanation:
-    target = Node("passage", "t", name)
-    seed, between = Node("passage", "s", f"seed {name}"), Node("entity", "e", f"name {name}")
+    target = PathNode("passage", "t", name)
+    seed, between = PathNode("passage", "s", f"seed {name}"), PathNode("entity", "e", f"name {name}")
     hops = [
-        (Hop(seed, "", 1.0), Hop(target, f'names "{name}"', 0.5)),
-        (Hop(seed, "", 1.0), Hop(between, "mentions", 0.2), Hop(target, "is mentioned in", 0.3)),
+        (PathHop(seed, "", 1.0), PathHop(target, f'names "{name}"', 0.5)),
+        (PathHop(seed, "", 1.0), PathHop(between, "mentions", 0.2), PathHop(target, "is mentioned in", 0.3)),
     ]
     found = tuple(Path(why, each, 0.5 / place) for place, each in enumerate(hops[:paths], start=1))
     passage = Explained(1, Passage("d", "t", 0, 1, 1.0, name, name), (), 0.5, 0.75, found)
@@ -104,7 +104,7 @@ def test_nothing_stands_outside_or_on_anything_else(context: Context) -> None:
 
 
 def test_a_passage_that_is_its_own_seed() -> None:
-    own = Path("the question names it", (Hop(Node("passage", "t", "Marrow"), "", 1.0),), 1.0)
+    own = Path("the question names it", (PathHop(PathNode("passage", "t", "Marrow"), "", 1.0),), 1.0)
     found = told()
     alone = replace(found, passages=(replace(found.passages[0], paths=(own,)),))
     assert words_of(svg(alone)) == ["Marrow", "the question", "1. Marrow", "the question names it"]

@@ -1,9 +1,9 @@
 """What *supports* means: names, numbers and meaning."""
 
 import pytest
-from conspectus.query.citations.entailment import Source, closeness, missing, quotes
+from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
 
-JAWS = Source(
+JAWS = CitedText(
     "Jaws is a 1975 film that Steven Spielberg directed; it cost 9,000,000 dollars, with two sequels.", "Jaws"
 )
 
@@ -30,13 +30,13 @@ def test_names_and_numbers_stand_in_the_source(sentence: str, lost: tuple[str, .
 
 
 def test_several_sources_hold_it_together() -> None:
-    other = Source("George Lucas was born in Modesto.", "George Lucas")
+    other = CitedText("George Lucas was born in Modesto.", "George Lucas")
     assert missing("Steven Spielberg and George Lucas met in Modesto.", [JAWS, other]) == ()
     assert missing("Steven Spielberg and George Lucas met in Modesto.", [other]) == ("Steven Spielberg",)
 
 
 def test_names_of_scripts_without_capitals() -> None:
-    source = Source("《红楼梦》的作者是曹雪芹。", "红楼梦")
+    source = CitedText("《红楼梦》的作者是曹雪芹。", "红楼梦")
     assert missing("作者是“曹雪芹”", [source]) == ()
     assert missing("作者是“鲁迅”", [source]) == ("鲁迅",)
 

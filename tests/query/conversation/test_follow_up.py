@@ -11,7 +11,7 @@ import pytest
 from conspectus.prompts.fake import FakeReply, FakeServer, Rule
 from conspectus.query.context import Context
 from conspectus.query.conversation.follow_up import ShapedAnswerer, ShapedRetriever, shape
-from conspectus.query.conversation.history import Cited, Conversation, Turn
+from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.menu import METHODS, find_method, find_retriever
 from conspectus.query.types import Answer
 from conspectus.storage.errors import ModelUnavailable
@@ -40,9 +40,9 @@ def films(build: Build) -> Context:
     return build(FILMS)
 
 
-def cited(context: Context, title: str) -> Cited:
+def cited(context: Context, title: str) -> CitedSpan:
     document = next(each for each in context.index.rows(Document) if each.title == title)
-    return Cited(document.id, 0, document.n_chars)
+    return CitedSpan(document.id, 0, document.n_chars)
 
 
 def said(context: Context, *turns: tuple[str, str, str]) -> Conversation:
@@ -164,7 +164,7 @@ def test_settings_bound_what_is_seen(films: Context, chosen: dict[str, int], ask
 
 @pytest.mark.parametrize("document", ["nowhere", ""])
 def test_a_history_of_another_index_does_no_harm(films: Context, document: str) -> None:
-    turn = Turn("What is Lanterns?", "What is Lanterns?", "A story [1].", "ppr", (Cited(document, 0, 10**12),))
+    turn = Turn("What is Lanterns?", "What is Lanterns?", "A story [1].", "ppr", (CitedSpan(document, 0, 10**12),))
     assert standalone(films, Conversation((turn,)), "Who wrote it?") == "Who wrote it? (Lanterns)"
 
 

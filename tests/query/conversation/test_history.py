@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from conspectus.query.conversation.history import Cited, Conversation, Turn, first_tokens, turn_of
+from conspectus.query.conversation.history import CitedSpan, Conversation, Turn, first_tokens, turn_of
 from conspectus.query.types import Answer, Citation, Evidence, Passage
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens
@@ -33,7 +33,7 @@ def test_a_turn_keeps_what_an_answer_rests_on() -> None:
         "Where is Oxford?",
         "In England [1].",
         "ppr",
-        (Cited("d1", 3, 9),),
+        (CitedSpan("d1", 3, 9),),
         (digest("It is a city in England"),),
     )
     assert turn_of(replace(answer, standalone="")).standalone == "Where is it?"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.conversation import session
-from conspectus.query.conversation.history import Cited, Conversation, Turn
+from conspectus.query.conversation.history import CitedSpan, Conversation, Turn
 from conspectus.query.conversation.session import append_turn, read_session
 from conspectus.storage.errors import InputError, UsageError
 
 TURN = Turn(
-    "Who directed it?", "Who directed Jaws?", "北京\nSpielberg [1].\u2028", "ppr", (Cited("d", 3, 7),), ("0" * 64,)
+    "Who directed it?", "Who directed Jaws?", "北京\nSpielberg [1].\u2028", "ppr", (CitedSpan("d", 3, 7),), ("0" * 64,)
 )
 
 

@@ -1,12 +1,12 @@
-from conspectus.query.explain.types import Explained, Hop, Node, Path, PathEdge, path_graph
+from conspectus.query.explain.types import Explained, Path, PathEdge, PathHop, PathNode, path_graph
 from conspectus.query.types import Passage
 
-A, B, C, T = (Node("passage", id_, id_.upper()) for id_ in "abct")
+A, B, C, T = (PathNode("passage", id_, id_.upper()) for id_ in "abct")
 PASSAGE = Passage("d", "t", 0, 1, 1.0, "T", "T")
 
 
-def path(share: float, *nodes: Node) -> Path:
-    hops = tuple(Hop(node, "names" if place else "", 0.5) for place, node in enumerate(nodes))
+def path(share: float, *nodes: PathNode) -> Path:
+    hops = tuple(PathHop(node, "names" if place else "", 0.5) for place, node in enumerate(nodes))
     return Path(f"why {nodes[0].id}", hops, share)
 
 

@@ -1,7 +1,7 @@
-"""G-Retriever with a trained soft prompt: the subgraph of a question, read by a frozen model that sees it as a token.
+"""G-Retriever with a trained soft prompt: a frozen model reads the subgraph as a graph token and as text.
 
-What `conspectus train gretriever` made answers here. Such a model cites nothing itself: an answer rests on the edges
-at those nodes of the subgraph that it names, and one that names none rests on nothing.
+The prompt comes from `conspectus train gretriever`. Such a model does not cite: an answer is supported by the edges at
+the subgraph nodes that it names, and has no support if it names none.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The learned parts of a soft graph prompt on disk: numbers in safetensors, what they are in JSON; no pickle."""
+"""Checkpoints of soft graph prompts: parameters in safetensors, metadata in JSON; no pickle."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -74,7 +74,7 @@ LEARNED = "learned.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PromptMetadata:
     """What learned parts belong to: the frozen model and its signature, and the encoder of nodes and edges."""
 
     model: str
@@ -117,23 +117,23 @@ def read_learned(prompt: "SoftPrompt", file: Path) -> None:
             item.copy_(found[name])
 
 
-def read_made(folder: Path) -> Made:
+def read_made(folder: Path) -> PromptMetadata:
     """Return what `conspectus train gretriever` left in a folder; MissingPart where it did not."""
     try:
         held = TypeAdapter(dict[str, Any]).validate_json((folder / REPORT).read_bytes())
-        return TypeAdapter(Made).validate_python(held["made"])
+        return TypeAdapter(PromptMetadata).validate_python(held["made"])
     except FileNotFoundError as error:
         raise MissingPart(f"{folder} holds no {REPORT}; `conspectus train gretriever` makes one") from error
     except (OSError, KeyError, ValidationError) as error:
         raise MissingPart(f"{folder / REPORT} cannot be read: {' '.join(str(error).split())[:200]}") from error
 
 
-def as_rows(made: Made) -> dict[str, object]:
+def as_rows(made: PromptMetadata) -> dict[str, object]:
     """Return it as the JSON that `read_made` reads."""
     return asdict(made)
 
 
-def open_trained(folder: Path, model: FrozenModel, made: Made) -> "SoftPrompt":
+def open_trained(folder: Path, model: FrozenModel, made: PromptMetadata) -> "SoftPrompt":
     """Return the prompt of a folder over its frozen model, ready to write; MissingPart where the model is another."""
     from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 

@@ -1,4 +1,4 @@
-"""A causal language model that is only read: loaded from this machine, by name or by folder."""
+"""Frozen causal language models, loaded from the local machine by name or folder."""
 
 from dataclasses import dataclass
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""What of a textual graph a question needs: G-Retriever's retrieval on a graph that comes with its question.
+"""G-Retriever's subgraph retrieval on a textual graph that comes with its question (GraphQA).
 
 He et al. 2024, sections 5.2 and 5.3: the k nodes and edges nearest to the question have prizes k, k - 1, ..., 1, and
 the connected part of most prize less cost is kept.
@@ -25,7 +25,7 @@ class Cutting:
 
 
 def cut(graph: TextualGraph, question: str, encode: Encode, how: Cutting) -> TextualGraph:
-    """Return the part of a graph that is worth most to a question, its nodes and edges in their order.
+    """Return the connected subgraph with the highest profit for a question, in the original order.
 
     Edges of one text share its prize. A graph without edges, and one of which nothing has a prize, is returned whole.
     """

@@ -1,4 +1,4 @@
-"""A frozen causal model that reads a graph as one learned token before the graph's text and the question.
+"""Soft graph prompt: a learned graph token before the graph's text and the question, for a frozen model.
 
 G-Retriever (He et al. 2024, sections 5.4 and B.2): [graph token; embedded text] -> frozen model -> answer. What learns
 is the graph encoder and the projector, or in their place a few soft tokens, and with LoRA (Hu et al. 2022) the low-rank
@@ -22,7 +22,7 @@ _NO_LABEL = -100
 
 @dataclass(frozen=True, slots=True)
 class SoftInput:
-    """What is asked: a graph encoded, the same as text, and the question about it."""
+    """One input: an encoded graph, its text, and the question."""
 
     graph: EncodedGraph
     text: str
@@ -64,7 +64,7 @@ class SoftPrompt(nn.Module):
         return found
 
     def learned(self) -> dict[str, Tensor]:
-        """Return what learns, by name."""
+        """Return the trainable parameters by name."""
         return {name: item for name, item in self.named_parameters() if item.requires_grad and item.numel()}
 
     def train(self, mode: bool = True) -> "SoftPrompt":

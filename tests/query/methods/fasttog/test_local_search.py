@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from conspectus.query.methods.fasttog.communities import community_modularity, louvain, small_graph
-from conspectus.query.methods.fasttog.local_search import LocalSearch, within_groups
+from conspectus.query.methods.fasttog.local_search import CommunitySearch, within_groups
 from conspectus.query.methods.fasttog.text import Triple2Text, join_statements
 from conspectus.query.walk.graph import KnowledgeGraph
 from conspectus.storage.settings import FastTogSettings
@@ -22,8 +22,8 @@ def whole() -> KnowledgeGraph:
     return graph(13, WHOLE)
 
 
-def searching(whole: KnowledgeGraph, **chosen: object) -> LocalSearch:
-    return LocalSearch(
+def searching(whole: KnowledgeGraph, **chosen: object) -> CommunitySearch:
+    return CommunitySearch(
         whole, FastTogSettings.model_validate({"rho": 1.0, "max_hops": 4, "max_community_size": 3, **chosen})
     )
 
@@ -67,14 +67,14 @@ def test_a_semantic_weight_lifts_what_is_near_to_the_question(whole: KnowledgeGr
         return np.where(relations == wanted, 1.0, 0.0)
 
     chosen = FastTogSettings(rho=1.0, max_community_size=3, coarse_k=1, semantic_weight=5.0)
-    found = LocalSearch(whole, chosen, closeness).around((0,), set())
+    found = CommunitySearch(whole, chosen, closeness).around((0,), set())
     assert found.kept[0].nodes == (7, 8, 9)
 
 
 def test_the_communities_of_the_index_are_kept_as_they_are(whole: KnowledgeGraph) -> None:
     groups = np.array([-1, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4])
     chosen = FastTogSettings(rho=1.0, max_community_size=3, detection="hierarchy")
-    found = LocalSearch(whole, chosen, hierarchy=groups).around((0,), set())
+    found = CommunitySearch(whole, chosen, hierarchy=groups).around((0,), set())
     assert {each.nodes for each in found.kept} == {(1, 2), (3, 4), (7, 8, 9)}
 
 

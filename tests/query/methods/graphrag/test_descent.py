@@ -1,12 +1,12 @@
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.dynamic import Descent, Hierarchy, hierarchy_of
+from conspectus.query.methods.graphrag.dynamic import Descent, ReportHierarchy, hierarchy_of
 from conspectus.storage.records import Community
 from hypothesis import given
 from hypothesis import strategies as st
 
 
 @st.composite
-def hierarchies(draw: st.DrawFn) -> tuple[Hierarchy, dict[str, frozenset[int]]]:
+def hierarchies(draw: st.DrawFn) -> tuple[ReportHierarchy, dict[str, frozenset[int]]]:
     """Draw a hierarchy over up to 24 entities, and what each community holds."""
     parent: dict[str, str | None] = {}
     children: dict[str, tuple[str, ...]] = {}
@@ -28,12 +28,12 @@ def hierarchies(draw: st.DrawFn) -> tuple[Hierarchy, dict[str, frozenset[int]]]:
 
     for part in parts(list(range(draw(st.integers(1, 24))))):
         divide(part, None, 0)
-    return Hierarchy(parent, children), holds
+    return ReportHierarchy(parent, children), holds
 
 
 @given(hierarchies(), st.data())
 def test_no_entity_is_covered_by_two_of_what_is_selected(
-    drawn: tuple[Hierarchy, dict[str, frozenset[int]]], data: st.DataObject
+    drawn: tuple[ReportHierarchy, dict[str, frozenset[int]]], data: st.DataObject
 ) -> None:
     hierarchy, holds = drawn
     ids = sorted(hierarchy.parent)
@@ -57,7 +57,7 @@ def test_no_entity_is_covered_by_two_of_what_is_selected(
 
 
 def test_what_is_relevant_gives_way_to_its_relevant_parts() -> None:
-    hierarchy = Hierarchy(
+    hierarchy = ReportHierarchy(
         {"a": None, "b": None, "a1": "a", "a2": "a", "b1": "b", "a11": "a1", "a12": "a1"},
         {"a": ("a1", "a2"), "b": ("b1",), "a1": ("a11", "a12")},
     )

@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from conspectus.query.methods.gretriever.retrieval import Part, best_part
+from conspectus.query.methods.gretriever.retrieval import BestSubgraph, best_part
 from conspectus.query.walk.graph import KnowledgeGraph, graph_of
 
 
@@ -15,7 +15,9 @@ def made(n: int, ends: list[tuple[int, int]]) -> KnowledgeGraph:
     return graph_of(names, ["p"], sources, targets, np.zeros(len(ends), np.int32), names, ids, [""] * len(ends))
 
 
-def worth(part: Part, prizes: dict[int, float], edges: np.ndarray[tuple[int], np.dtype[np.float64]], c: float) -> float:
+def worth(
+    part: BestSubgraph, prizes: dict[int, float], edges: np.ndarray[tuple[int], np.dtype[np.float64]], c: float
+) -> float:
     return sum(prizes.get(node, 0.0) for node in part.nodes.tolist()) + float((edges[part.relations] - c).sum())
 
 

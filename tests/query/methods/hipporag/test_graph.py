@@ -5,13 +5,13 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.hipporag.graph import Edges, Memory, make_memory, open_memory
+from conspectus.query.methods.hipporag.graph import Memory, MemoryEdges, make_memory, open_memory
 from conspectus.storage.records import Chunk, Entity, Mention, Relation, Synonym
 
 
-def edges(*rows: tuple[int, int, float]) -> Edges:
+def edges(*rows: tuple[int, int, float]) -> MemoryEdges:
     ends = np.array([row[:2] for row in rows], np.int64).reshape(-1, 2)
-    return Edges(ends, np.array([row[2] for row in rows], np.float64))
+    return MemoryEdges(ends, np.array([row[2] for row in rows], np.float64))
 
 
 def weights(memory: Memory, *, whole: bool = False) -> dict[tuple[int, int], float]:

@@ -13,7 +13,7 @@ from conspectus.prompts.fake import FakeRequest, FakeServer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.baselines import DenseRetriever
-from conspectus.query.methods.hipporag.graph import Edges, Memory, make_memory, open_memory
+from conspectus.query.methods.hipporag.graph import Memory, MemoryEdges, make_memory, open_memory
 from conspectus.query.methods.hipporag.hipporag import (
     HippoRag1,
     HippoRag2,
@@ -43,7 +43,7 @@ from tests.conftest import write_rows
 from tests.marks import unmarked
 
 EXACT = PprSettings(solver="exact")
-NO_EDGES = Edges(np.zeros((0, 2), np.int64), np.zeros(0))
+NO_EDGES = MemoryEdges(np.zeros((0, 2), np.int64), np.zeros(0))
 
 
 def test_hipporag_1_by_hand() -> None:
@@ -59,7 +59,7 @@ def test_hipporag_1_by_hand() -> None:
     p = n' P = (2 * 5/12 + 4/12, 4/12 + 3/12, 3 * 3/12) = (14/12, 7/12, 9/12).
     """
     held = [(0, 0), (0, 0), (1, 0), (1, 1), (2, 1), (2, 2), (2, 2), (2, 2)]
-    facts = Edges(np.array([[1, 0], [1, 2]]), np.ones(2))
+    facts = MemoryEdges(np.array([[1, 0], [1, 2]]), np.ones(2))
     memory = make_memory(3, 3, np.array(held), facts, NO_EDGES)
     walk = entity_walk(memory, np.array([0, 2]), EXACT)
     assert walk.scores == pytest.approx([5 / 12, 4 / 12, 3 / 12], abs=1e-9)
@@ -75,8 +75,8 @@ def test_hipporag_1_walks_over_synonyms_by_hand() -> None:
         x0 = 1/2 (x1 / 2.5) + 1/2 = x1 / 5 + 1/2      x2 = x1 / 5      x3 = 1/2 x1 / 5 = x1 / 10
         x1 = 1/2 (x0 + x2 + x3) = x1 / 4 + 1/4 = 1/3
     """
-    facts = Edges(np.array([[0, 1], [1, 2]]), np.ones(2))
-    memory = make_memory(4, 1, np.array([[0, 0]]), facts, Edges(np.array([[1, 3]]), np.array([0.5])))
+    facts = MemoryEdges(np.array([[0, 1], [1, 2]]), np.ones(2))
+    memory = make_memory(4, 1, np.array([[0, 0]]), facts, MemoryEdges(np.array([[1, 3]]), np.array([0.5])))
     walk = entity_walk(memory, np.array([0]), EXACT)
     assert walk.scores == pytest.approx([1 / 15 + 1 / 2, 1 / 3, 1 / 15, 1 / 30], abs=1e-9)
 
@@ -92,7 +92,7 @@ def test_hipporag_2_by_hand() -> None:
     Put A and B in: 7 u = 2 v + 82 and 7 v = 2 u + 80, so u = 734/45, v = 724/45, A = 206/45, B = 181/45
     (together 1845/45 = 41).
     """
-    memory = make_memory(2, 2, np.array([[0, 0], [1, 1]]), Edges(np.array([[0, 1]]), np.ones(1)), NO_EDGES)
+    memory = make_memory(2, 2, np.array([[0, 0], [1, 1]]), MemoryEdges(np.array([[0, 1]]), np.ones(1)), NO_EDGES)
     phrases, mass = phrase_seeds(memory, Facts(np.array([0]), np.array([1.0])), 5)
     assert (phrases.tolist(), mass.tolist()) == ([0, 1], [1.0, 1.0])
     walk = fact_walk(memory, phrases, mass, 0.05 * np.array([1.0, 0.0]), EXACT)
@@ -106,7 +106,7 @@ def test_seeds_of_hipporag_2_by_hand() -> None:
     are 0 and 1.
     """
     held = [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]
-    memory = make_memory(3, 4, np.array(held), Edges(np.array([[0, 1], [1, 2]]), np.ones(2)), NO_EDGES)
+    memory = make_memory(3, 4, np.array(held), MemoryEdges(np.array([[0, 1], [1, 2]]), np.ones(2)), NO_EDGES)
     facts = Facts(np.array([0, 1]), np.array([1.0, 0.4]))
     phrases, mass = phrase_seeds(memory, facts, 5)
     assert phrases.tolist() == [0, 1, 2]
@@ -175,16 +175,18 @@ def memories(draw: st.DrawFn) -> Memory:
     n_phrases, n_passages = draw(st.integers(1, 8)), draw(st.integers(1, 5))
     phrase, passage = st.integers(0, n_phrases - 1), st.integers(0, n_passages - 1)
 
-    def edges(weight: st.SearchStrategy[float]) -> Edges:
+    def edges(weight: st.SearchStrategy[float]) -> MemoryEdges:
         pairs = st.tuples(phrase, phrase).filter(lambda pair: pair[0] != pair[1])
         found = draw(st.lists(st.tuples(pairs, weight), max_size=12 if n_phrases > 1 else 0))
-        return Edges(np.array([pair for pair, _ in found], np.int64).reshape(-1, 2), np.array([w for _, w in found]))
+        return MemoryEdges(
+            np.array([pair for pair, _ in found], np.int64).reshape(-1, 2), np.array([w for _, w in found])
+        )
 
     held = [(each, draw(passage)) for each in range(n_phrases)]
     held += draw(st.lists(st.tuples(phrase, passage), max_size=20))
     synonyms = edges(st.integers(80, 100).map(lambda cosine: cosine / 100))
     once = np.unique(np.sort(synonyms.ends, axis=1), axis=0, return_index=True)[1]
-    synonyms = Edges(synonyms.ends[once], synonyms.weights[once])
+    synonyms = MemoryEdges(synonyms.ends[once], synonyms.weights[once])
     return make_memory(n_phrases, n_passages, np.array(held), edges(st.integers(1, 9).map(float)), synonyms)
 
 

@@ -14,7 +14,14 @@ from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.soft.answer import read_written
-from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, Made, SoftShape, as_rows, write_learned
+from conspectus.query.methods.gretriever.soft.checkpoint import (
+    LEARNED,
+    REPORT,
+    PromptMetadata,
+    SoftShape,
+    as_rows,
+    write_learned,
+)
 from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 from conspectus.query.types import Answer, FollowUpAnswerer, TopicAnswerer, ignore_pieces
 from conspectus.storage.errors import ConspectusError, MissingPart, SettingsError
@@ -31,7 +38,7 @@ def checkpoint(folder: Path, embedder: str, encoding_width: int) -> Path:
     frozen = tiny(folder / "llama")
     torch.manual_seed(3)
     write_learned(SoftPrompt(frozen, SHAPE, encoding_width), folder / LEARNED)
-    made = Made(str(folder / "llama"), frozen.signature, embedder, encoding_width, SHAPE)
+    made = PromptMetadata(str(folder / "llama"), frozen.signature, embedder, encoding_width, SHAPE)
     (folder / REPORT).write_text(json.dumps({"made": as_rows(made)}), "utf-8")
     return folder
 

@@ -10,7 +10,7 @@ import torch
 from conspectus.query.methods.gretriever.soft.checkpoint import (
     LEARNED,
     REPORT,
-    Made,
+    PromptMetadata,
     SoftShape,
     as_rows,
     open_trained,
@@ -177,8 +177,8 @@ def test_a_shape_that_cannot_be_is_refused(folder: Path, shape: SoftShape, said:
         prompt(folder, shape)
 
 
-def made_of(frozen: FrozenModel, shape: SoftShape = SHAPE) -> Made:
-    return Made(frozen.name, frozen.signature, "an encoder", WIDTH, shape)
+def made_of(frozen: FrozenModel, shape: SoftShape = SHAPE) -> PromptMetadata:
+    return PromptMetadata(frozen.name, frozen.signature, "an encoder", WIDTH, shape)
 
 
 @pytest.mark.parametrize("variant", ["gretriever", "prompt tuning", "with lora"])
