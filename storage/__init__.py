@@ -1,1 +1,1 @@
-"""What exists when nothing is running: settings, records, the index on disk, and the mathematics of the graph."""
+"""The storage layer: settings, records, the index on disk, and graph algorithms."""

@@ -1,4 +1,4 @@
-"""Identities: short, stable names for contents."""
+"""Content hashes: short, stable ids."""
 
 import hashlib
 from functools import lru_cache

@@ -32,7 +32,7 @@ Value = TypeVar("Value")
 
 
 class HasIndex(Protocol):
-    """Whatever belongs to one open index: the context of a question."""
+    """An object that belongs to one open index, such as a query context."""
 
     @property
     def index(self) -> "Index":
@@ -43,7 +43,7 @@ Owner = TypeVar("Owner", bound="HasIndex | Index")
 
 
 def per_index(make: Callable[[Owner], Value]) -> Callable[[Owner], Value]:
-    """Decorate a function of an index, or of what has one, so that it runs once per open index.
+    """Decorate a function of an index, or of an object with an index, so that it runs once per open index.
 
     The result is cached with the index under the function itself. It must depend on nothing but the open version.
     """
@@ -68,7 +68,20 @@ class Index:
 
     @classmethod
     def open(cls, root: Path | str) -> "Index":
-        """Open the current version; IndexNotFound or IndexCorrupt say what is wrong with the folder."""
+        """Open the current version of an index.
+
+        Only the manifest is read. Tables, vectors and graph are verified and loaded on first use.
+
+        Args:
+            root: The index folder.
+
+        Returns:
+            The version that is current now; later builds do not change it.
+
+        Raises:
+            IndexNotFound: The folder contains no published version.
+            IndexCorrupt: CURRENT or the manifest is damaged.
+        """
         root = Path(root)
         return cls(root, read_manifest(root, current_version(root)))
 
@@ -82,10 +95,10 @@ class Index:
         return tables.read_arrow(self._table(self.table_name(record)), record, columns or None)
 
     def vectors(self, name: str) -> "WindowedIndex":
-        """Return the vector index of a table: entities, relations, chunks or reports; or of the "predicates".
+        """Return the vector index of a table (entities, relations, chunks or reports) or of the "predicates".
 
-        The predicates are the distinct ones of the relations, sorted. Of entities and relations that a graph brought
-        along only some have vectors.
+        The predicates are those of the relations, distinct and sorted. In an imported graph only some entities and
+        relations have vectors.
         """
         from conspectus.storage.vectors.windowed import open_windowed
 

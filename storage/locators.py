@@ -1,4 +1,4 @@
-"""Where in a document a character stands, in the words of a reader: its page or slide, and the headings above it."""
+"""Locators: the page, slide or sheet of a character of a document, and the headings above it."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ _start = attrgetter("start")
 
 
 def places_at(places: Sequence[Place], start: int) -> tuple[Place, ...]:
-    """Return the landmarks in force at a character: one of each kind (page, slide, sheet), then the headings above it.
+    """Return the landmarks at a character: one of each kind (page, slide, sheet), then the headings above it.
 
-    `places` are sorted by start. A landmark holds until the next of its kind; a heading ends those of its level and
-    below, so that the headings returned go from the outermost in. A slide or a sheet ends all headings: what stands
-    on it has nothing to do with the one before.
+    `places` are sorted by start. A landmark extends to the next of its kind. A heading ends earlier headings of its
+    level and below, so headings are returned from the outermost in. A slide or sheet ends all headings, because its
+    content is unrelated to the previous one.
 
     >>> [each.label for each in places_at((Place(0, "page", "iv", 0), Place(0, "heading", "Risks", 1)), 7)]
     ['iv', 'Risks']
@@ -37,7 +37,7 @@ def places_at(places: Sequence[Place], start: int) -> tuple[Place, ...]:
 
 
 def places_between(places: Sequence[Place], start: int, end: int) -> tuple[Place, ...]:
-    """Return the landmarks other than headings that characters [start, end) stand on, in text order."""
+    """Return the pages, slides and sheets of characters [start, end), in text order."""
     reached = [place for place in places_at(places, start) if place.kind != HEADING]
     later = places[bisect_right(places, start, key=_start) : bisect_left(places, end, key=_start)]
     return (*reached, *(item for item in later if item.kind != HEADING))
@@ -49,7 +49,7 @@ def sections_at(places: Sequence[Place], start: int) -> tuple[str, ...]:
 
 
 def described(places: Sequence[Place], start: int, end: int) -> str:
-    """Return where characters [start, end) stand, as a reader would say it; "" where there are no landmarks.
+    """Return the location of characters [start, end) in words for a reader; "" without landmarks.
 
     >>> page, methods = Place(0, "page", "3", 0), Place(0, "heading", "2. Methods", 1)
     >>> described((page, methods, Place(90, "page", "4", 0)), 10, 99)

@@ -1,9 +1,9 @@
-"""Results by content hash: what was computed once is never computed again.
+"""Content-addressed cache of results: extractions, vectors and model replies.
 
-One SQLite file holds every kind of result (extractions, vectors, model replies). A value depends only on
-what its key was hashed from, so a memo may be shared, copied or deleted at any time: it saves work and decides
-nothing. Values are bytes; what they mean is their owner's business, and nothing is unpickled. Beside a result may
-stand its sources: the hashes of the texts that it was made from, so that whatever came of a text can be found.
+One SQLite file stores every kind of result. A value depends only on the content hashed into its key, so a memo may be
+shared, copied or deleted at any time: it saves work and never changes results. Values are bytes that their owner
+encodes and decodes; nothing is unpickled. A result may list its sources, the hashes of the texts that it was derived
+from, so that all results derived from a text can be found.
 """
 
 import sqlite3
@@ -28,7 +28,7 @@ _MADE_FROM_OTHERS = """
 
 
 class Memo:
-    """The memo at `path`, made if missing. Safe to open from several processes and threads at once."""
+    """The memo at `path`, created if missing. Safe to open from several processes and threads at once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -70,16 +70,16 @@ class Memo:
     def put_many(
         self, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None = None
     ) -> None:
-        """Remember results, and by key what each was made from: all or none of it.
+        """Store results, and by key their sources, in one transaction.
 
-        A key already known keeps its first value.
+        An existing key keeps its first value.
         """
         self._put("INSERT OR IGNORE INTO results VALUES (?, ?, ?)", kind, results, sources)
 
     def replace_many(
         self, kind: str, results: Mapping[str, bytes], sources: Mapping[str, Iterable[str]] | None = None
     ) -> None:
-        """Remember results in the place of those known under their keys: all or none of it."""
+        """Store results, replacing those under the same keys, in one transaction."""
         self._put("INSERT OR REPLACE INTO results VALUES (?, ?, ?)", kind, results, sources)
 
     def _put(
@@ -104,13 +104,13 @@ class Memo:
             return [kind for (kind,) in connection.execute("SELECT DISTINCT kind FROM results ORDER BY kind")]
 
     def forget_all_but(self, kind: str, keys: Iterable[str]) -> int:
-        """Forget the results of a kind but for those of `keys`, and return how many."""
+        """Delete the results of a kind except those of `keys`, and return how many."""
         return self._forget(kind, keys, _OTHERS)
 
     def forget_made_from_others(self, kind: str, held: Iterable[str], marks: Iterable[str] = ()) -> int:
-        """Forget the results of a kind that any text but those of the hashes `held` went into, and return how many.
+        """Delete the results of a kind derived from any text outside the hashes `held`, and return how many.
 
-        One without a known source goes, and with `marks` one that has none of them among its sources.
+        Results without a known source are deleted too, and with `marks` those with none of them among their sources.
         """
         return self._forget(kind, held, _MADE_FROM_OTHERS, marks)
 
@@ -130,7 +130,7 @@ class Memo:
         return forgotten
 
     def compact(self) -> None:
-        """Write the file anew without what was forgotten, of which no byte stays; IndexUnusable where it is in use."""
+        """Rewrite the file so that no byte of deleted results remains; IndexUnusable if it is in use."""
         with self._connection() as connection:
             connection.execute("VACUUM")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -139,7 +139,7 @@ class Memo:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        # A connection a call: cheap beside what is remembered, and free of thread and fork trouble.
+        # One connection per call: cheap compared with the cached work, and safe with threads and forks.
         try:
             connection = sqlite3.connect(self.path, timeout=60)
         except sqlite3.OperationalError as error:
@@ -165,7 +165,7 @@ def _parts(keys: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 class MemoReader(Memo):
-    """What the memo at `path` holds by now; nothing where there is none. Writing raises IndexUnusable."""
+    """Read-only access to the memo at `path`; empty if there is none. Writing raises IndexUnusable."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

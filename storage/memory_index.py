@@ -1,4 +1,4 @@
-"""An index in memory: each part comes from a function instead of a file. Filtered views are made of it."""
+"""In-memory index: each part comes from a function instead of a file. The base of filtered views."""
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Making a version of an index the one in force: one build at a time, and nothing half-written is ever read.
+"""Publishing index versions: one build at a time, atomic replacement of the current version.
 
-A version is written beside the current one, checksummed, renamed into place, and only then named by CURRENT.
+A version is written to a temporary folder, checksummed, renamed into place, and only then named by CURRENT.
 """
 
 import json
@@ -31,10 +31,10 @@ _LOCK = ".lock"
 
 @contextmanager
 def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Hold the index for one build, in a folder that is made if missing. Readers are not blocked.
+    """Lock the index for one build, creating its folder if missing. Readers are not blocked.
 
-    Where another process holds it, `waiting` is called and `wait` seconds are given it to end; then IndexBusy is
-    raised. The lock goes with the process that holds it, however that ends.
+    If another process has the lock, `waiting` is called, and IndexBusy is raised after `wait` seconds. The operating
+    system releases the lock when its process ends, however it ends.
     Raises IndexNotFound where the folder holds something else, so that no file is put among strangers; IndexTooNew
     where a newer program made the index; UsageError for a name that is no UTF-8, under which Arrow writes nothing;
     IndexUnusable where nothing can be written, at first or within the block: the disk is full, say.
@@ -75,7 +75,7 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
 
 
 def _is_empty(root: Path) -> bool:
-    """Tell whether a folder holds nothing but what a build makes first."""
+    """Return whether a folder contains nothing but the first files of a build."""
     begun = {_LOCK} if any((root / MEMO.parent).glob("*")) else {_LOCK, MEMO.parent.name}
     return all(item.name in begun for item in root.iterdir())
 
@@ -86,7 +86,7 @@ def staging(root: Path) -> Iterator[Path]:
     versions = root / "versions"
     versions.mkdir(parents=True, exist_ok=True)
     for left_over in versions.glob(f"{_STAGING_PREFIX}*"):
-        shutil.rmtree(left_over)  # a build that died; the lock says nobody is writing it
+        shutil.rmtree(left_over)  # left by a build that died: with the lock, no other process writes here
     folder = versions / f"{_STAGING_PREFIX}{os.getpid()}"
     folder.mkdir()
     try:
@@ -123,7 +123,7 @@ def publish(
     manifest = Manifest(FORMAT_VERSION, version, settings, fingerprint, rows, models, tools, files)
     _write_durably(folder / MANIFEST, _json(asdict(manifest), indent=2) + "\n")
     for path in (folder, *folder.rglob("*")):
-        _flush(path)  # a folder too: it holds the names of what is in it
+        _flush(path)  # sync the folder too: it stores the names of its files
     target = root / "versions" / version
     if damaged_files(root, manifest):
         if target.exists():
@@ -131,7 +131,7 @@ def publish(
         folder.rename(target)
         _flush(target.parent)
     else:
-        # The same tables, made anew: what the manifest says besides (input, packages) may have changed.
+        # The tables are the same; other fields of the manifest (input, packages) may have changed.
         (folder / MANIFEST).replace(target / MANIFEST)
         _flush(target)
     pointer = root / "CURRENT.new"
@@ -168,10 +168,10 @@ class Pruned:
 
 
 def prune(root: Path, keep: int = 1) -> Pruned:
-    """Delete all versions but the one in force and the `keep` - 1 that were published last before it.
+    """Delete all versions except the current one and the `keep` - 1 published before it.
 
-    What builds that died left behind goes too. The caller holds the build lock. IndexNotFound where nothing is
-    published, IndexUnusable where a version cannot be deleted.
+    Leftovers of dead builds are deleted too. The caller must have the build lock. Raises IndexNotFound if nothing is
+    published, IndexUnusable if a version cannot be deleted.
     """
     current = current_version(root)
     folders = [version for version in (root / "versions").iterdir() if version.is_dir()]

@@ -1,4 +1,4 @@
-"""The rows of the tables, as frozen types. Parquet columns follow from the annotations (see tables.py).
+"""Record types: one frozen dataclass per table. Parquet columns follow from the annotations (see tables.py).
 
 Offsets are counted in characters (Unicode code points) of the document's text, `end` exclusive.
 Every id is 16 hex digits of a sha256 unless the input supplied a document's own. Rows of a table
@@ -31,7 +31,7 @@ class Place:
 class Document:
     """One text of the input. `uri` is its path or file#row; `sha256` is that of the text.
 
-    `places` are sorted by `start`; of equal starts a page stands before the headings on it.
+    `places` are sorted by `start`; at equal starts a page precedes the headings on it.
     """
 
     id: str
@@ -104,8 +104,8 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name that stands for chunks: a document's title, with and without its trailing parenthesis, or the
-    name that an untitled text begins with. `mentioned_in` counts the chunks whose text holds it.
+    """A name that refers to chunks: a document's title, with and without its trailing parenthesis, or the
+    name that an untitled text begins with. `mentioned_in` counts the chunks whose text contains it.
     """
 
     id: str
@@ -116,7 +116,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A dated, checkable statement about a subject (made by a language model only)."""
+    """A dated, verifiable statement about a subject (extracted by a language model only)."""
 
     id: str
     subject_id: str
@@ -133,7 +133,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """Two entities whose names mean nearly the same; `source_id` < `target_id`, cosine similarity."""
+    """Two entities with similar names; `source_id` < `target_id`, cosine similarity."""
 
     source_id: str
     target_id: str
@@ -142,11 +142,11 @@ class Synonym:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """Two names that were judged to be one thing's: the entity of `alias` became part of that of `name`.
+    """A merge of two names for one entity: the entity of `alias` became part of that of `name`.
 
-    `alias_id` is the id that the alias would have as an entity of its own, `entity_id` that of the entity kept.
-    `reason` names the rule that proposed it, `score` 0-1 how sure it was, and `vote` what a language model said, None
-    where none was asked. `undone`: this was taken back, so the two stay apart in this build and in those to come.
+    `alias_id` is the id that the alias would have as a separate entity, `entity_id` that of the merged entity. `reason`
+    names the rule that proposed the merge, `score` (0 to 1) its confidence, and `vote` a language model's verdict, None
+    without one. `undone`: the merge was reverted, so the two stay separate in this and all later builds.
     """
 
     id: str
@@ -166,11 +166,11 @@ GRAPH_FILE = "graph file"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a row came from that another program made: `source_id` is the id that it has there.
+    """The origin of an imported row: `source_id` is its id in the other program.
 
-    `table` is the table of this index that `item_id` is in; `ordinal` the place among the rows of the foreign table;
-    `details` what our tables have no column for, or say otherwise, by the foreign column's name. `item_id` is "" for a
-    row that could not be taken, of which `details` has all.
+    `table` is the table of this index that contains `item_id`, `ordinal` the position in the foreign table. `details`
+    has the foreign columns that our tables lack or represent differently, by their names. For a row that could not be
+    imported, `item_id` is "" and `details` has all of it.
     """
 
     id: str
@@ -183,10 +183,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Community:
-    """Entities that belong together on one level (0 = coarsest); each level holds every entity once.
+    """A community of entities on one level (0 = coarsest); each level partitions the entities.
 
-    A community that is not divided further stands again on the next level, with `same_as` naming its
-    first appearance. `oversized` marks one that could not be divided although it is past the maximum.
+    A community that is not split is repeated on the next level, with `same_as` naming its first
+    appearance. `oversized` marks one that exceeds the maximum size but could not be split.
     """
 
     id: str
@@ -202,7 +202,7 @@ class Community:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A run of characters of a document: what a citation points at."""
+    """A span of characters of a document, the target of a citation."""
 
     document_id: str
     chunk_id: str
@@ -212,7 +212,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a report states, and where it stands in the documents."""
+    """One finding of a report, with its citations."""
 
     summary: str
     explanation: str

@@ -86,7 +86,7 @@ def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -
         if not found.equals(wanted):
             raise IndexCorrupt(f"{path} has columns {found.names}, not those of {record.__name__}: {wanted.names}")
         table = pq.read_table(path, columns=None if columns is None else list(columns))
-        table.validate(full=True)  # texts are UTF-8, and lists end where they should: nobody checks that later
+        table.validate(full=True)  # texts are UTF-8 and list offsets are valid: nothing checks that later
         return table
     except FileNotFoundError as error:
         raise IndexCorrupt(f"{path} is missing") from error
@@ -174,7 +174,7 @@ def _column(rows: Sequence[object], name: str, make: Any) -> list[Any]:  # noqa:
 
 @cache
 def _plainers(record: Hashable) -> dict[str, Any]:
-    """Return, by column, the function that turns our value into what Arrow takes, or None where it takes ours."""
+    """Return, by column, the function that converts a value for Arrow, or None if no conversion is needed."""
     return {name: _plainer(_without_none(hint)) for name, hint in _hints(record).items()}
 
 
@@ -225,7 +225,7 @@ def rows_of_ids(found: "pa.ChunkedArray", ids: "pa.ChunkedArray") -> "Ints":
 
 
 def sorted_by_id(rows: Iterable[Record]) -> list[Record]:
-    """Return rows in the order that tables keep: by id, or by their first columns where there is none."""
+    """Return rows in table order: by id, or by their first columns if they have no id."""
     rows = list(rows)
     if rows and hasattr(rows[0], "id"):
         return sorted(rows, key=attrgetter("id"))

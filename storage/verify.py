@@ -1,4 +1,4 @@
-"""Is an index what it says it is? Every checksum, every id, every span, every row count."""
+"""Index verification: checksums, ids, references, spans and row counts."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -30,20 +30,20 @@ from conspectus.storage.tables import TABLES
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something that does not hold, and where."""
+    """A failed check and its location."""
 
     where: str
     what: str
 
 
 def verify(index: Index) -> list[Problem]:
-    """Return every problem found: nothing, if all is well.
+    """Return every problem found; empty for a valid index.
 
-    All is well when each file has its checksum and no other lies beside them; the version's name is that of its
-    content; every table has its schema and the rows that the manifest counts, sorted by id, no id twice; every id
-    named in a table exists; every span lies in its document and holds the words that the table says; the places of
-    a document are sorted and lie in its text; each level of the hierarchy is a partition of all entities; vectors,
-    words and graph have one row for each row of their tables.
+    An index is valid if each file has its checksum and there are no other files; the version's name matches its
+    content; every table has its schema and the manifest's row count, is sorted by id and has no duplicate ids; every
+    referenced id exists; every span lies in its document and has the recorded text; the places of a document are sorted
+    and lie in its text; each level of the hierarchy partitions the entities; vectors, lexical index and graph have one
+    row for each row of their tables.
     """
     damaged = [
         Problem(name, "missing or not what its checksum says") for name in damaged_files(index.root, index.manifest)
@@ -57,7 +57,7 @@ def verify(index: Index) -> list[Problem]:
         if path.is_file() and path.relative_to(index.folder).as_posix() not in known
     ]
     if damaged:
-        return damaged + strangers  # what is damaged is not worth reading
+        return damaged + strangers  # damaged files are not parsed
     problems = strangers
     for check in (_tables, _references, _spans, _places, _communities, _arrays):
         try:

@@ -1,1 +1,1 @@
-"""The mathematics of the graph: arrays in, arrays out; no models, no settings, no tables."""
+"""Graph algorithms on arrays: PageRank, Leiden, Steiner trees. No models, settings or tables."""

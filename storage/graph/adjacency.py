@@ -1,4 +1,4 @@
-"""An undirected weighted graph as three arrays, which a reader opens without reading them."""
+"""Undirected weighted graphs in compressed sparse rows, memory-mapped from disk."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One list of undirected edges in canonical form, so that all that is computed from it is reproducible."""
+"""Undirected edge lists in canonical form, so that results computed from them are reproducible."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -65,7 +65,7 @@ def canonical_edges(n_nodes: int, sources: ArrayLike, targets: ArrayLike, weight
     if len(total) and total.max() > np.finfo(np.float32).max:
         raise ValueError(f"an edge's weights sum to {total.max():g}, more than float32 can hold")
     rounded = total.astype(np.float32)
-    start, rounded = start[rounded > 0], rounded[rounded > 0]  # what rounds to zero is no edge either
+    start, rounded = start[rounded > 0], rounded[rounded > 0]  # weights that round to zero are dropped too
     return Edges(n_nodes, lower[start], upper[start], rounded)
 
 
@@ -97,7 +97,7 @@ def check_weights(name: str, weights: Floats) -> None:
 
 
 def degrees_of(relations: Iterable[Relation]) -> dict[str, int]:
-    """Return how many others each end of the relations is joined to."""
+    """Return the number of distinct neighbours of each end of the relations."""
     neighbours: defaultdict[str, set[str]] = defaultdict(set)
     for relation in relations:
         neighbours[relation.source_id].add(relation.target_id)

@@ -1,9 +1,9 @@
-"""A hierarchy of communities brought up to date: what the change of a graph did not touch stays as it was.
+"""Incremental Leiden: a community hierarchy updated after a change of the graph, stable where nothing changed.
 
-Leiden begun anew divides a graph with one document more quite differently. Here only the nodes whose edges changed
-may move, into the communities of the others or into new ones; a community none of whose members was touched keeps
-all of its parts. Moving the nodes around a change only is the idea of the dynamic frontier of Sahu, "A Starting Point
-for Dynamic Community Detection with Leiden Algorithm" (2024).
+A fresh run of Leiden can partition a graph quite differently after one more document. Here only nodes whose edges
+changed may move, to existing communities or to new ones; a community without changed members retains its
+subcommunities. Restricting moves to the nodes around a change is the dynamic frontier approach of Sahu, "A Starting
+Point for Dynamic Community Detection with Leiden Algorithm" (2024).
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _ROUNDS = 2
 
 
 def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> Bools:
-    """Return bool (n,): which nodes of the graph `now` have another edge, or another weight of one, than `before`.
+    """Return bool (n,): the nodes of the graph `now` with an edge or edge weight that differs from `before`.
 
     `row_now` (nodes of `before`,) is which node of now each is, -1 for one that is gone.
     """
@@ -53,9 +53,9 @@ def updated_leiden(
     max_cluster_size: int,
     resolution: float = 1.0,
 ) -> Hierarchy:
-    """Return a hierarchy near to an earlier one in which all that could be split is within `max_cluster_size`.
+    """Return an update of an earlier hierarchy, with every community that can be split within `max_cluster_size`.
 
-    The same arguments give the same hierarchy. Every community is connected. The engine is leidenalg, which takes the
+    The result is deterministic. Every community is connected. The engine is leidenalg, because it supports fixed
     nodes that may not move.
 
     Args:
@@ -91,9 +91,9 @@ def updated_leiden(
 
 
 def behind(fresh: Hierarchy, updated: Hierarchy, edges: Edges, resolution: float = 1.0) -> float:
-    """Return by what share the modularity of the updated hierarchy is below the fresh one's, on its worst level.
+    """Return the relative loss of modularity of the updated hierarchy against a fresh one, on its worst level.
 
-    Not positive where it is nowhere below. A hierarchy that is less deep is compared by its deepest level.
+    Not positive if no level loses. A shallower hierarchy is compared by its deepest level.
     """
     shares = []
     for level in range(max(len(fresh.levels), len(updated.levels))):
@@ -206,7 +206,7 @@ def _connected(part: _Subgraph, labels: Labels) -> Labels:
 
 
 def _apart(labels: Labels, alone: Bools) -> Labels:
-    """Return the labels with those of some nodes replaced by labels of their own."""
+    """Return the labels with some nodes moved to singleton communities."""
     apart = labels.copy()
     apart[alone] = labels.max(initial=0) + 1 + np.flatnonzero(alone)
     return apart

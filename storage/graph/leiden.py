@@ -1,4 +1,4 @@
-"""Communities within communities: Leiden, applied again inside whatever is still too large."""
+"""Hierarchical Leiden: community detection, repeated inside every community above a maximum size."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ class Hierarchy:
     levels: tuple[Ints, ...]
 
     def at(self, level: int) -> tuple[Community, ...]:
-        """Return the communities that stand on a level, by id; a level past the deepest is the deepest.
+        """Return the communities of a level, by id; a level past the deepest means the deepest.
 
         Raises:
             ValueError: the level is negative.
@@ -69,7 +69,7 @@ def hierarchical_leiden(
     randomness: float = 0.001,
     iterations: int = 2,
 ) -> Hierarchy:
-    """Return a hierarchy of communities in which all that could be split is within `max_cluster_size`.
+    """Return a hierarchy of communities, with every community that can be split within `max_cluster_size`.
 
     Leiden maximises the modularity of level 0; each community above the size is then taken as a graph of its
     own, and so on until nothing splits. Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing
@@ -145,7 +145,7 @@ def modularity(
     membership: ArrayLike,
     resolution: float = 1.0,
 ) -> float:
-    """Return how much more weight lies within the communities than chance would put there, at most 1.
+    """Return the modularity of a partition: the weight within communities in excess of chance, at most 1.
 
     Q = Σ_c [ w_c / m − resolution · (S_c / 2m)² ], where m is the sum of all weights, w_c that of the edges
     within community c and S_c the sum of its members' weighted degrees. Newman and Girvan (2004); the

@@ -1,14 +1,14 @@
-"""Personalised PageRank: where a walk that keeps returning to its seeds spends its time.
+"""Personalized PageRank: the stationary distribution of a random walk with restart at its seeds.
 
 From a node the walk follows an edge with probability `damping`, in proportion to the edge weights, and
-otherwise jumps back to a seed, chosen in proportion to the personalisation s. From a node without edges it
-always jumps back. With P the row-normalised adjacency (a zero row where a node has no edges), the scores x
+otherwise restarts at a seed, chosen in proportion to the personalization vector s. From a node without edges it
+always restarts. With P the row-normalised adjacency (a zero row where a node has no edges), the scores x
 solve
 
     x = damping · Pᵀ x + (1 − damping · ‖Pᵀ x‖₁) · s ,    ‖x‖₁ = 1 .
 
 Page, Brin, Motwani and Winograd, "The PageRank Citation Ranking" (1999), section 6; Haveliwala,
-"Topic-sensitive PageRank" (2002). Two solvers for one meaning: `power_iteration` reads every edge in every
+"Topic-sensitive PageRank" (2002). Two solvers: `power_iteration` reads every edge in every
 step and is exact; `forward_push` reads only the surroundings of its seeds. `personalized_pagerank` chooses.
 """
 
@@ -80,9 +80,9 @@ def personalized_pagerank(
     epsilon: float = EPSILON,
     exact: bool = False,
 ) -> PageRank:
-    """Return the scores of a walk from the seeds, by push from few of them and by power iteration from many.
+    """Return personalized PageRank scores, by forward push from few seeds and by power iteration from many.
 
-    The arguments and the errors are those of the two solvers; with `exact` it is power iteration always.
+    Arguments and errors are those of `forward_push` and `power_iteration`; `exact` forces power iteration.
 
     >>> path = Adjacency.from_edges(3, [0, 1], [1, 2], [1.0, 1.0])
     >>> personalized_pagerank(path, [0], [1.0]).solver, personalized_pagerank(path, [0], [1.0], exact=True).solver
@@ -164,7 +164,7 @@ def forward_push(
     damping: float = 0.5,
     epsilon: float = EPSILON,
 ) -> PageRank:
-    """Return lower bounds of the scores around the seeds; what they lack is `residual`, to the last unit.
+    """Return lower bounds of the scores around the seeds; their total deficit is `residual`.
 
     Andersen, Chung and Lang, "Local Graph Partitioning using PageRank Vectors" (2006), section 3, without the
     lazy half of their walk. Mass r waits at the nodes. To push node u, keep (1 − damping) · r(u) as its score

@@ -1,7 +1,7 @@
-"""Which paths carried a walk's mass to a node: the part of personalised PageRank that can be told.
+"""Paths behind a personalized PageRank score: those that carry the most mass from the seeds to a node.
 
-The scores of `pagerank` are a sum over walks. With s the personalisation, P the row-normalised adjacency and d the
-damping, the solution is x = c (s + d Pᵀ s + d² Pᵀ² s + ...), so that
+The scores of `pagerank` are a sum over walks. With s the personalization vector, P the row-normalised adjacency and d
+the damping, the solution is x = c (s + d Pᵀ s + d² Pᵀ² s + ...), so that
 
     x(v) = sum over walks u0, ..., ul = v of  c · s(u0) · product over its edges of  d · w(ui, ui+1) / strength(ui) .
 
@@ -41,7 +41,7 @@ def top_paths(
     count: int,
     least: float,
 ) -> list[MassPath]:
-    """Return the paths that carry most mass to a node: at most `count`, best first, none that carries under `least`.
+    """Return the paths that carry the most mass to a node: at most `count`, best first, each at least `least`.
 
     Paths are grown backwards from the target, always the one that may carry most: the most that a walk from the seeds
     brings to its front (Dijkstra, over the products of the factors above, and only as far as it decides), times what
@@ -141,7 +141,7 @@ def carried(adjacency: Adjacency, begun: dict[int, float], walk: tuple[int, ...]
 
 
 def edge_weight(adjacency: Adjacency, source: int, end: int) -> float:
-    """Return the weight of the edge between two nodes, 0 where there is none."""
+    """Return the weight of the edge between two nodes, 0 if there is none."""
     first, last = adjacency.indptr[source], adjacency.indptr[source + 1]
     at = first + np.searchsorted(adjacency.indices[first:last], end)
     return float(adjacency.weights[at]) if at < last and adjacency.indices[at] == end else 0.0

@@ -1,4 +1,4 @@
-"""Prize-collecting Steiner trees: the connected part of a graph whose prizes are worth its edges.
+"""Prize-collecting Steiner trees: connected subgraphs that maximise prizes less edge costs.
 
 Four steps: reduce the graph without changing the optimum (`steiner_reduction`), grow moats around the prizes
 (`steiner_growth`, Goemans and Williamson), keep the best subtree of the forest that they paid for (`steiner_pruning`),
@@ -20,7 +20,7 @@ _MOST_REACHED = 2_000_000
 
 
 def prize_collecting_tree(ends: ArrayLike, costs: ArrayLike, prizes: ArrayLike) -> SteinerTree:
-    """Return a tree with much prize for its cost; what it costs and leaves out is at most twice the least possible.
+    """Return a 2-approximate tree: its cost plus the prizes outside it is at most twice the optimum.
 
     Near-linear in the edges. The same input gives the same tree; without any prize it is empty.
 

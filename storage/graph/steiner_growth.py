@@ -1,4 +1,4 @@
-"""Moat growing: which edges a prize is worth, by the primal-dual scheme of Goemans and Williamson.
+"""Moat growing: the primal-dual scheme of Goemans and Williamson for prize-collecting Steiner trees.
 
 Goemans, Williamson 1995, "A general approximation technique for constrained forest problems", section 4; without a
 root as in Johnson, Minkoff, Phillips 2000, "The prize collecting Steiner tree problem"; edges are watched from both
@@ -19,7 +19,7 @@ _NEGLIGIBLE = 1e-12
 
 
 def grow(ends: Rows, costs: Floats, prizes: Floats) -> Rows:
-    """Return the rows of the edges (f,) that were paid in full: a forest over the nodes.
+    """Return the rows of the tight edges (f,), those paid in full: a forest over the nodes.
 
     `ends` (m, 2) are the nodes that each edge joins, `costs` (m,) what it takes, not negative, `prizes` (n,) what a
     node is worth, not negative. Near-linear: an edge is looked at a few times, however often its clusters stop and

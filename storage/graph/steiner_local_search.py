@@ -1,4 +1,4 @@
-"""Improving a prize-collecting Steiner tree by building it anew in many ways, as long as one brings more.
+"""Local search for prize-collecting Steiner trees: rebuild the tree in many ways while the profit improves.
 
 Growing decides ties blindly, and where prizes are ranks and all edges cost the same there are many. With the distances
 of all prizes to all nodes a tree is soon built: from a root on, whatever prize is nearest to the tree is joined to it

@@ -1,4 +1,4 @@
-"""The best connected part of a forest: prizes less costs, exactly.
+"""Strong pruning: the most profitable subtree of a forest, exactly.
 
 Johnson, Minkoff, Phillips 2000, "The prize collecting Steiner tree problem", section 3 (strong pruning), over all
 choices of the top.

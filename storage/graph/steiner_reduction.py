@@ -1,4 +1,4 @@
-"""Making a prize-collecting Steiner tree problem smaller, with the same optimum.
+"""Reduction of prize-collecting Steiner tree instances that preserves the optimum.
 
 A node whose cheapest edge costs no more than the prizes at both its ends can be taken as one with its neighbour: a
 best tree that holds one of the two may as well hold both, joined by that edge (the minimum adjacency test: Duin,
@@ -33,7 +33,7 @@ class Contracted:
 
 
 def contract(ends: Rows, costs: Floats, prizes: Floats) -> Contracted:
-    """Return the problem with all that can be told beforehand made one, and without edges that are needless."""
+    """Return the reduced instance: forced merges contracted, dominated edges removed."""
     rows = np.argsort(costs, kind="stable")  # from here on the place of an edge is its rank: by cost, then by row
     ends = ends[rows]
     taken: list[Rows] = []

@@ -1,4 +1,4 @@
-"""The graph that PageRank walks: passages and names.
+"""The PageRank graph over passages and names.
 
 Nodes are the chunks, then the entities, both in table order. Two kinds of edges:
 
@@ -42,7 +42,7 @@ def walk(
     mentions: Sequence[Mention],
     settings: Settings,
 ) -> Walk:
-    """Return the names that stand for chunks, and the graph over chunks and entities."""
+    """Return the names that refer to chunks, and the graph over chunks and entities."""
     names, held_by = name_chunks(documents, chunks, annotations, settings.names)
     return Walk(names, walk_graph(chunks, entities, mentions, names, held_by, settings.walk_graph))
 
@@ -53,7 +53,7 @@ def name_chunks(
     annotations: Sequence[Annotation],
     settings: NameSettings,
 ) -> tuple[list[Name], dict[str, set[str]]]:
-    """Return the names that stand for chunks, sorted by id, and by name id the chunks whose text holds each."""
+    """Return the names that refer to chunks, sorted by id, and by name id the chunks whose text contains each."""
     title_of = {document.id: document.title.strip() for document in documents}
     owners: defaultdict[str, set[str]] = defaultdict(set)
     surfaces: defaultdict[str, set[str]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""The sections on the models: the language model, what embeds, what ranks again, and where their servers are."""
+"""The sections on models: language model, embedder, reranker, and their servers."""
 
 from typing import Literal
 from urllib.parse import urlsplit

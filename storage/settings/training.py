@@ -1,4 +1,4 @@
-"""The sections on training G-Retriever's soft graph prompt, and on asking with it."""
+"""The sections on training G-Retriever's soft graph prompt, and on inference with it."""
 
 from typing import Literal
 

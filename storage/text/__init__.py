@@ -1,1 +1,1 @@
-"""Text as indexing and asking must both see it: names, tokens, sentences, known names found in text."""
+"""Text processing shared by indexing and querying: tokens, sentences, names, BM25."""

@@ -1,4 +1,4 @@
-"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over our own words, kept by bm25s."""
+"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over our own words, stored by bm25s."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The texts that stand for chunks, entities, relations, predicates and reports in the vector indexes."""
+"""The embedded texts of chunks, entities, relations, predicates and reports in the vector indexes."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 
 
 def entity_text(entity: Entity) -> str:
-    """Return what stands for an entity: its name alone, so that synonym edges compare names."""
+    """Return the embedded text of an entity: its name alone, so that synonym edges compare names."""
     return entity.name
 
 
@@ -25,7 +25,7 @@ def chunk_text(chunk: Chunk, document: Document) -> str:
 
 
 def predicate_texts(relations: Sequence[Relation]) -> list[str]:
-    """Return what stands for each distinct predicate, in their order: the words of it."""
+    """Return the embedded text of each distinct predicate, in order: its words."""
     return [predicate_words(predicate) for predicate in sorted({relation.predicate for relation in relations})]
 
 

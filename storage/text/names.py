@@ -1,4 +1,4 @@
-"""Known names in any text: the words of a text, and the longest known names among them.
+"""Dictionary matching of names: the words of a text, and the longest known names in it.
 
 Names and texts are compared word by word, by the words' keys, and found at their offsets in the text as
 it stands. What may stand *between* two words of a name in a text:

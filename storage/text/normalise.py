@@ -1,4 +1,4 @@
-"""When two names are the same name."""
+"""Name normalization: the key by which names are compared."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Names by regular expressions, in any script: what stands in where no spaCy pipeline fits."""
+"""Named entities by regular expressions, in any script: the fallback where no spaCy pipeline fits."""
 
 from collections.abc import Iterator, Sequence
 

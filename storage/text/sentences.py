@@ -1,4 +1,4 @@
-"""Where sentences end, in any language, from punctuation and line breaks alone.
+"""Sentence segmentation in any language, from punctuation and line breaks alone.
 
 A *run* of text is what no line break divides. A line break divides unless the lines around it are
 hard-wrapped: the block of lines between blank ones is at most `WRAP[1]` characters wide, the line was

@@ -1,4 +1,4 @@
-"""How long a text is, in tokens of the packaged all-MiniLM-L6-v2 model.
+"""Token counts of texts, by the tokenizer of the packaged all-MiniLM-L6-v2 model.
 
 Texts of any length are counted in bounded memory: they are cut into windows at whitespace, where the
 tokenizer cuts anyway, so that the count is that of the whole text. Only a run of more than `WINDOW`

@@ -1,4 +1,4 @@
-"""What every vector index answers, and how it scores and ranks."""
+"""The protocol of vector indexes: scoring and ranking."""
 
 from typing import Protocol
 
@@ -17,7 +17,7 @@ class VectorIndex(Protocol):
 
     @property
     def n_rows(self) -> int:
-        """The number of rows that can be found."""
+        """The number of searchable rows."""
         ...
 
     @property

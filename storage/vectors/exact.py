@@ -1,4 +1,4 @@
-"""Every query against every vector of a matrix: slow, and right by inspection."""
+"""Exact search by brute force: every query against every vector of a matrix."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from conspectus.storage.vectors.base import best, checked_queries, checked_rows,
 
 @dataclass(frozen=True)
 class ExactIndex:
-    """A matrix (n, d) of unit rows; what every other index is tested against."""
+    """A matrix (n, d) of unit rows; the reference for testing every other index."""
 
     matrix: Vectors
 

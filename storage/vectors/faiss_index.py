@@ -1,4 +1,4 @@
-"""Vectors in one FAISS file: every one compared while that is fast, the likeliest lists looked into beyond.
+"""Vector indexes in one FAISS file: exact search for small tables, inverted lists (IVF) for large ones.
 
 Small indexes are `IndexFlatIP`, exact. Larger ones are `IndexIVFFlat`: k-means divides the vectors into
 about 4 sqrt(n) lists and a search reads the lists whose centroids are nearest to the query (Sivic and

@@ -1,4 +1,4 @@
-"""What a FAISS file says of its own sizes, read before FAISS acts on it: FAISS trusts them.
+"""Size checks on FAISS files before FAISS reads them, because FAISS trusts the sizes in the header.
 
 Only the two kinds that `faiss_index` writes are known. All numbers are little-endian, as FAISS writes
 them (faiss/impl/index_write.cpp): a head (dimension, rows, two that are not used, trained, metric), and behind it the

@@ -1,8 +1,7 @@
-"""Rows of a table that have one or several vectors each, or none, found by their best one.
+"""Vector search over table rows with any number of vectors each; a row scores its best vector.
 
-A text longer than the embedding model reads is embedded in windows, and one that nobody looks for by its meaning not at
-all. Beside `<name>.faiss` stands
-`<name>.rows.npy`: for each vector the table row it belongs to.
+A text longer than the embedding model's input is embedded in windows; a text that is never searched by meaning has no
+vector. `<name>.rows.npy`, next to `<name>.faiss`, has the table row of each vector.
 """
 
 from dataclasses import dataclass
@@ -19,10 +18,10 @@ from conspectus.storage.vectors.faiss_index import FaissIndex, open_faiss, write
 
 @dataclass(frozen=True)
 class WindowedIndex:
-    """An index over windows, answering in table rows; a table row scores what its best window scores.
+    """An index over windows that returns table rows; the score of a row is that of its best window.
 
-    `table_rows[i]` is the table row of vector row i; it never falls. A row without a vector is never found, and its
-    score is -1, the least there is.
+    `table_rows[i]` is the table row of vector i, ascending. A row without a vector is never returned, and its
+    score is -1, the minimum.
     """
 
     windows: VectorIndex
