@@ -53,7 +53,7 @@ class Manifest:
 
 
 def current_version(root: Path) -> str:
-    """Return the name of the version in force; IndexNotFound where the folder is no index."""
+    """Return the name of the current version; IndexNotFound if the folder is no index."""
     pointer = root / "CURRENT"
     if not root.is_dir():
         raise IndexNotFound(f"no index at {root}: there is no such folder; build one with: conspectus index INPUT")
@@ -91,7 +91,7 @@ def current_manifest(root: Path) -> Manifest | None:
 def read_manifest(root: Path, version: str, oldest: int = FORMAT_VERSION) -> Manifest:
     """Return the manifest of a version of the formats from `oldest` on.
 
-    IndexCorrupt where it is missing, damaged or of an older format, IndexTooNew if it is of a newer one.
+    Raises IndexCorrupt if it is missing, damaged or of an older format, IndexTooNew if it is of a newer one.
     """
     path = root / "versions" / version / MANIFEST
     try:

@@ -20,20 +20,20 @@ RRF_DEPTH = 100
 
 
 class Bm25Retriever:
-    """BM25 over titles and texts."""
+    """BM25 over titles and texts (Robertson and Zaragoza 2009)."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` passages of highest BM25 score; none that shares no word with the question."""
+        """Return the `k` passages with the highest BM25 scores; passages without any of its words are excluded."""
         words = open_question(self._context, question).content_words
         passages = self._context.best(self._context.bm25.scores(words), k)
         return Evidence(passages, trace=(Step("bm25", f"{len(passages)} passages share words with the question"),))
 
 
 class DenseRetriever:
-    """Cosine of the question's vector with that of each passage's best window."""
+    """Dense retrieval: the cosine of the question's vector with each passage's best window."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -60,7 +60,7 @@ class HybridRetriever:
         self._rankings = (Bm25Retriever(context), DenseRetriever(context))
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` passages of highest fused score."""
+        """Return the `k` passages with the highest fused scores."""
         depth = max(k, RRF_DEPTH)
         rankings = await asyncio.gather(*(ranking.retrieve(question, depth) for ranking in self._rankings))
         passages = fuse([ranking.passages for ranking in rankings])[:k]
@@ -99,7 +99,7 @@ class RerankRetriever:
         self._reranker = open_reranker(self._settings.model)
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` candidates of highest score, never more than `rerank.pool`; ties by chunk id.
+        """Return the `k` candidates with the highest scores, at most `rerank.pool`; ties by chunk id.
 
         The score is the model's logit for the question and the passage under its document's title; a passage that
         is longer than the model reads scores as its best window.
@@ -115,5 +115,5 @@ class RerankRetriever:
 
 
 def open_rerank(context: Context) -> RerankRetriever:
-    """Return the retriever that ranks the candidates of the method `rerank.candidates` again."""
+    """Return the retriever that reranks the candidates of the method `rerank.candidates`."""
     return RerankRetriever(context, find_retriever(context.settings.rerank.candidates, context))

@@ -31,9 +31,9 @@ _LONGEST = 1000
 
 
 class IrcotRetriever:
-    """Finds passages with a retriever and a model that thinks aloud.
+    """Alternates retrieval with chain-of-thought sentences of a model (Trivedi et al. 2023, section 3).
 
-    A question takes at most `ircot.max_steps` calls of the model, and one retrieval more than that.
+    One question takes at most `ircot.max_steps` model calls and one retrieval more than that.
     """
 
     def __init__(self, context: Context, base: Retriever, model: LanguageModel) -> None:
@@ -44,10 +44,20 @@ class IrcotRetriever:
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` passages with the highest scores, and the thoughts as steps of the trace.
 
-        A passage's score is the best that the question or a thought gave it, where the best passage of each has 1.
-        The walk ends with the thought that says the answer, after `ircot.max_steps` thoughts, or, with a reason in the
-        trace, at a reply that is no new sentence or where a model fails after its first thought. ModelError where the
-        first one fails; BudgetReached whenever the budget is.
+        A passage's score is its best over the question and all thoughts, each scaled so that its best passage has 1.
+        The loop ends with a thought that states the answer, after `ircot.max_steps` thoughts, or, with a reason in the
+        trace, at a reply without a new sentence or when the model fails after its first thought.
+
+        Args:
+            question: The question.
+            k: The maximum number of passages.
+
+        Returns:
+            The passages, best first, and the steps.
+
+        Raises:
+            ModelError: The model gives no reply to the first prompt.
+            BudgetReached: The token budget is spent.
         """
         depth = max(k, self._settings.passages)
         found = await self._base.retrieve(question, depth)

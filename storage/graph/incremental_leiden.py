@@ -55,8 +55,8 @@ def updated_leiden(
 ) -> Hierarchy:
     """Return an update of an earlier hierarchy, with every community that can be split within `max_cluster_size`.
 
-    The result is deterministic. Every community is connected. The engine is leidenalg, because it supports fixed
-    nodes that may not move.
+    The result is deterministic. Every community is connected. The engine is leidenalg, which supports fixed
+    nodes.
 
     Args:
         edges: of the graph as it is now.

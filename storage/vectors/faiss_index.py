@@ -37,9 +37,9 @@ _END_MARK = b"end of vectors\n\0"
 class FaissIndex:
     """An open FAISS file (see `open_faiss`); safe to share between threads.
 
-    FAISS proposes the rows and their scores are summed again (see VectorIndex), so an exact index gives
-    what ExactIndex gives, bit for bit. An IVF index can miss a row whose list it does not look into;
-    where the lists hold fewer than k rows it looks into more, and it never returns fewer than asked.
+    FAISS proposes the rows and their scores are recomputed (see VectorIndex), so an exact index returns
+    what ExactIndex returns, bit for bit. An IVF index can miss a row whose list it does not probe;
+    if the lists have fewer than k rows it probes more, and it never returns fewer than requested.
     """
 
     path: Path
@@ -118,7 +118,7 @@ class FaissIndex:
 def write_faiss(path: Path, vectors: Vectors, *, exact_rows: int, seed: int) -> None:
     """Write the (n, d) vectors to a FAISS file: exact up to `exact_rows` rows, IVF lists beyond.
 
-    The same vectors and seed give the same bytes. Raises OSError where the file cannot be written.
+    The same vectors and seed give the same bytes. Raises OSError if the file cannot be written.
     """
     import faiss
 
@@ -151,9 +151,14 @@ def write_faiss(path: Path, vectors: Vectors, *, exact_rows: int, seed: int) -> 
 def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> FaissIndex:
     """Return the index in a file that `write_faiss` wrote, mapped and read-only.
 
-    `probes` is the number of IVF lists looked into for one search; an exact index has none. Raises
-    IndexCorrupt where the file is missing, is not such a file, or does not hold n_rows vectors of
-    that dimension.
+    Args:
+        path: The file.
+        n_rows: The expected number of vectors.
+        dimension: The expected dimension of a vector.
+        probes: The number of IVF lists that one search reads; ignored for an exact index.
+
+    Raises:
+        IndexCorrupt: The file is missing, has another layout, or does not contain n_rows vectors of that dimension.
     """
     import faiss
 

@@ -38,9 +38,9 @@ from conspectus.storage.records import Community, Entity
 
 @dataclass(frozen=True, slots=True)
 class CommunityPick:
-    """The places of the candidates that were picked, best first, and why no more of them.
+    """The positions of the picked candidates, best first, and the reason why there are no more.
 
-    `scores` has one number for each candidate where the choice was made by numbers.
+    `scores` has one score per candidate if the choice was made by scores.
     """
 
     places: tuple[int, ...]
@@ -82,7 +82,7 @@ class CommunityPolicy(Protocol):
         ...
 
     async def finish(self, chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
-        """Return the final verdict of a walk whose last one is no answer."""
+        """Return the final verdict of a walk whose last verdict is no answer."""
         ...
 
 
@@ -134,7 +134,7 @@ class CommunityWalk:
         return [CommunityChain([pool[place]]) for place in picked.places]
 
     async def _step(self, depth: int, number: int, chain: CommunityChain) -> bool:
-        """Grow a chain by one community, or end it; return whether there is anything new."""
+        """Extend a chain by one community, or end it; return whether the evidence changed."""
         found = self.search.around(chain.steps[-1].nodes, self._visited)
         picked = CommunityPick((), "no candidates")
         if found.kept:
@@ -159,7 +159,7 @@ class CommunityWalk:
     def _log_pick(
         self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[Candidate], picked: CommunityPick
     ) -> None:
-        """Log a choice, and what the search before it left out."""
+        """Log a choice, and the candidates that the search before it pruned."""
         considered = [
             Considered(
                 self._label(candidate),
@@ -195,7 +195,7 @@ class CommunityWalk:
 
 
 def hops_of(graph: KnowledgeGraph, step: Candidate) -> list[Hop]:
-    """Return the triples of a step; those that join it to its origin are walked away from there."""
+    """Return the triples of a step; those to its origin are directed away from it."""
     found = []
     for row in step.bridges:
         source, target = int(graph.sources[row]), int(graph.targets[row])
@@ -204,7 +204,7 @@ def hops_of(graph: KnowledgeGraph, step: Candidate) -> list[Hop]:
 
 
 def _pooled(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates of all subjects; of those with the same entities one, with the edges to all subjects."""
+    """Return the candidates of all subjects, merged by their entities, with the edges to all subjects."""
     found: dict[Members, Candidate] = {}
     for candidate in candidates:
         first = found.get(candidate.nodes)
@@ -214,7 +214,7 @@ def _pooled(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 class FastToG:
-    """Answers from chains of communities; without a language model there is no fallback."""
+    """FastToG (Liang and Gu 2025, algorithm 1): answers from chains of communities; no fallback without a model."""
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
         self._name = name
@@ -223,13 +223,13 @@ class FastToG:
         self._settings = context.settings.fasttog
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from the subjects of the question: those a model names, or linked ones."""
+        """Return the answer of a walk from the subjects of the question, named by a model or linked."""
         with assembling(question, self._name) as assembly:
             subjects = await self._named_subjects(assembly, self._model) if self._model else None
             return await self._walk(assembly, subjects or find_topics(self._context, question, step="subjects"), say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from the entities of these names; the trace says which the graph lacks."""
+        """Return the answer of a walk from the entities with these names; the trace lists names that the graph lacks."""
         with assembling(question, self._name) as assembly:
             return await self._walk(assembly, find_topics(self._context, question, topics, step="subjects"), say)
 
@@ -294,7 +294,7 @@ class FastToG:
 
 
 def _closeness(context: Context, question: str) -> Closeness:
-    """Return what gives the closeness of relations to a question: the cosine of their predicates with it."""
+    """Return a function for the closeness of relations to a question: the cosine of their predicates with it."""
     graph = open_graph(context)
     cosines = np.asarray(predicate_vectors(context) @ context.embedder.embed_query(question), np.float64)
 
@@ -306,7 +306,7 @@ def _closeness(context: Context, question: str) -> Closeness:
 
 @per_index
 def finest_communities(context: Context) -> Ints:
-    """Return for each entity a number of the finest community of the index that holds it, -1 where none does."""
+    """Return the number of each entity's finest community in the index, -1 if it has none."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

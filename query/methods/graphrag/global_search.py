@@ -112,8 +112,8 @@ class ExtractiveGlobalSearch:
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer with statements of the most helpful reports or passages, one cited statement a line.
 
-        Questions about the corpus as a whole are answered, and questions that the documents cover; the answer to any
-        other is that nothing supports one.
+        Questions about the corpus as a whole and questions that the documents cover are answered; for all others the
+        answer is an abstention.
         """
         with assembling(question, self._name) as assembly:
             selected = await self._selector.select(question)
@@ -245,7 +245,7 @@ def open_dynamic_search(name: str, context: Context, model: LanguageModel | None
 
 
 def open_passage_search(name: str, context: Context, model: LanguageModel | None) -> Answerer:
-    """Return the map-reduce over all passages, the condition TS."""
+    """Return map-reduce over all passages (condition TS of Edge et al. 2024)."""
     return _search(name, context, model, EveryPassage(context))
 
 

@@ -247,9 +247,9 @@ def find_context(context: Context, question: str) -> LocalContext:
 
 
 class LocalSearch:
-    """Answers from what local search finds.
+    """Answers by local search over reports, records and passages of the linked entities.
 
-    With a model, in one call over the window; without one, with sentences of the passages in the same window.
+    With a model, one call reads the window; without one, the answer quotes sentences of the passages in it.
     """
 
     def __init__(self, name: str, context: Context, model: LanguageModel | None) -> None:
@@ -258,7 +258,7 @@ class LocalSearch:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer; it cites sentences of the documents."""
+        """Return the answer, with citations of sentences of the documents."""
         context = self._context
         with assembling(question, self._name) as assembly:
             found = find_context(context, question)

@@ -135,7 +135,7 @@ class PprRanking:
 
 
 class PprRetriever:
-    """Retrieves passages by personalised PageRank, pairs of passages and a second hop."""
+    """Retrieves passages by personalized PageRank, pairs of passages and a second hop."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

@@ -46,12 +46,12 @@ class Tog:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from the entities that the question names."""
+        """Return the answer of a walk from the topic entities linked to the question."""
         most = max(self._context.settings.tog.width, 3)
         return await self._walk(question, find_topics(self._context, question, most=most), say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from the entities of these names; the trace says which the graph lacks."""
+        """Return the answer of a walk from the entities with these names; the trace lists names that the graph lacks."""
         return await self._walk(question, find_topics(self._context, question, topics), say)
 
     async def _walk(self, question: str, topics: Topics, say: Say) -> Answer:
