@@ -41,7 +41,7 @@ class Noted(CommunitySearch):
 
 
 class Watched(FastToG):
-    """FastToG without a model that tells which communities it chose from."""
+    """FastToG without a model that records the candidates of every search."""
 
     def __init__(self, context: Context) -> None:
         super().__init__("fasttog", context, None)
@@ -53,7 +53,7 @@ class Watched(FastToG):
 
 
 def measure(context: Context, questions: tuple[Question, ...]) -> str:
-    """Return a line of what is told."""
+    """Return a line of the table."""
     walker = Watched(context)
     hits, f1, depth, seconds = list[float](), list[float](), list[float](), list[float]()
     for question in questions:

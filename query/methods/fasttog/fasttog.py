@@ -229,7 +229,7 @@ class FastToG:
             return await self._walk(assembly, subjects or find_topics(self._context, question, step="subjects"), say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from the entities with these names; the trace lists names that the graph lacks."""
+        """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
         with assembling(question, self._name) as assembly:
             return await self._walk(assembly, find_topics(self._context, question, topics, step="subjects"), say)
 

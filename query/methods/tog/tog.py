@@ -51,7 +51,7 @@ class Tog:
         return await self._walk(question, find_topics(self._context, question, most=most), say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from the entities with these names; the trace lists names that the graph lacks."""
+        """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
         return await self._walk(question, find_topics(self._context, question, topics), say)
 
     async def _walk(self, question: str, topics: Topics, say: Say) -> Answer:
