@@ -7,11 +7,13 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from conspectus.query.menu import METHODS
 from conspectus.storage.settings import Settings
 
 from conspectus.cli import app
@@ -51,6 +53,10 @@ def check_conspectus(words: list[str]) -> None:
     while (commands := getattr(command, "commands", {})) and words and not words[0].startswith("-"):
         assert words[0] in commands, f"no command {words[0]}"
         command = commands[words.pop(0)]
+    named = [
+        name for option, names in pairwise(words) if option in {"--method", "--methods"} for name in names.split(",")
+    ]
+    assert set(named) <= set(METHODS), f"no methods: {set(named) - set(METHODS)}"
     _, left, _ = command.make_parser(command.context_class(command)).parse_args(words)
     assert not left, f"not arguments of it: {left}"
 
@@ -144,7 +150,7 @@ def test_every_file_that_a_page_leads_to_exists(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page(path)):
         assert (path.parent / target).exists(), target
     for target in re.findall(
-        r"`((?:tests|benchmarks|docs|examples|prompts|pipelines|storage|query)/[\w./-]+\.\w+)`", page(path)
+        r"`((?:tests|benchmarks|docs|examples|prompts|pipelines|storage|query|conspectus)/[\w./-]+)`", page(path)
     ):
         assert (ROOT / target).exists(), target
 
