@@ -19,7 +19,7 @@ from conspectus.pipelines.train.gretriever.train import train_gretriever
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.methods.gretriever.soft.checkpoint import SoftShape
 from conspectus.query.methods.gretriever.soft.frozen_model import open_frozen
-from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
 
 from tests.tiny_llama import save_llama

@@ -20,7 +20,7 @@ def test_each_report_is_listed_once_or_on_every_level_that_it_stands_on(context:
     assert sorted(each.report.id for each in every) == sorted(each.id for each in context.index.rows(Report))
     assert [each.level for each in every] == sorted(each.level for each in every)
     of = {each.id: set(each.entity_ids) for each in context.index.rows(Community)}
-    for level in ("c0", "c1", "C2"):
+    for level in ("c0", "C1"):
         on_it = entries(context, level)
         assert {each.level for each in on_it} == {int(level[1:])}
         ratings = [each.report.rating for each in on_it]

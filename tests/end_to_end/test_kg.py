@@ -96,7 +96,7 @@ def test_lines_that_are_lost_are_told(graph: Path) -> None:
 
 def test_mistakes_are_told(graph: Path) -> None:
     assert conspectus("index", "--index", "i").status == 2
-    assert "name documents, or a graph with --kg" in conspectus("index", "--index", "i").err
+    assert "give documents, or a graph with --kg" in conspectus("index", "--index", "i").err
     assert conspectus("index", "--kg", "absent.tsv", "--index", "i").status == 2
     Path("films.ttl").write_text("x", "utf-8")
     assert "a graph is read from" in conspectus("index", "--kg", "films.ttl", "--index", "i").err

@@ -8,7 +8,8 @@ from conspectus.storage.verify import verify
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfgen import canvas
 
-from conspectus.api import Index, build
+from conspectus.api import Index
+from conspectus.building import build
 from conspectus.render.answers import answer_json, evidence_json, evidence_text, support_text
 
 PAGES = (

@@ -130,7 +130,7 @@ def test_a_server_that_is_gone_or_has_another_model(tmp_path: Path, server: Fake
     gone = Context(context.index, chosen("http://127.0.0.1:9/v1", attempts=2))
     with pytest.raises(ModelUnavailable, match="embedding with endpoint:m: gave up after 2 tries"):
         asyncio.run(find_retriever("dense", gone).retrieve("Oxford", 2))
-    assert asyncio.run(find_retriever("bm25", gone).retrieve("vengeful spirit", 2)).passages
+    assert asyncio.run(find_retriever("bm25", gone).retrieve("fishing village", 2)).passages
     with FakeServer(dimensions=32) as other:
         changed = Context(context.index, chosen(other.url))
         with pytest.raises(ModelRefused, match="the vectors have 32 numbers where 64 are needed"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
-from conspectus.query.methods.gretriever.soft.graph_encoder import EncodedGraph
+from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
 from conspectus.query.methods.gretriever.soft.prompt import SoftInput
 
 from tests.tiny_llama import save_llama

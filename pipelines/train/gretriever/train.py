@@ -20,12 +20,12 @@ from conspectus.pipelines.train.gretriever.plan import (
     deviation,
     mean,
 )
-from conspectus.pipelines.train.gretriever.run import STATE, write_json
+from conspectus.pipelines.train.gretriever.state import STATE, write_json
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.query.methods.gretriever.soft.checkpoint import LEARNED, REPORT, PromptMetadata, SoftShape, as_rows
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, need, open_frozen
 from conspectus.query.methods.gretriever.soft.given_graph import Cutting, cut
-from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings, texts_of
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, texts_of
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, TrainGRetrieverSettings

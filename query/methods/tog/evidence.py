@@ -193,7 +193,9 @@ class WalkPassages:
             bonus[row] += _NAMED
         for row, cosine in nearest_chunks(context, self._question, self._walked, len(self._walked)):
             bonus[row] += _WALKED * self._walked[row] * cosine
-        return rank_passages(context, self._question, bonus, most or context.settings.tog.context_chunks)
+        return rank_passages(
+            context, self._question, bonus, context.settings.tog.context_chunks if most is None else most
+        )
 
 
 # Sentences behind a path

@@ -21,7 +21,7 @@ def test_the_command_tells_the_hops(index_root: Path) -> None:
     assert "1. Marrow, Vey (" in done.out
     assert "2. Cold Harbour (" in done.out
     assert '(the question names "Marrow, Vey")\n           names "Cold Harbour" -> Cold' in done.out
-    assert "score = (walk + near" in done.out
+    assert "score = (walk + text" in done.out
 
 
 def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:

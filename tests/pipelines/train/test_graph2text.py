@@ -150,5 +150,5 @@ def test_rouge_is_that_of_the_package() -> None:
 
 def test_quality_counts_texts() -> None:
     pairs = [TrainingPair(TRIPLES, "Trane is in Dublin."), TrainingPair(TRIPLES, "Trane is in Dublin.")]
-    found = quality(pairs, ["Trane is in Dublin.", "Trane is in Morelos with Toluca."])
+    found = quality(pairs, ["Trane is in Dublin.", "Trane is in Lowmere with Osteros."])
     assert (found.n, found.factual, found.relational) == (2, 0.5, 0.5)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from conspectus.pipelines.tuning.tune import check_free, tune, write_tuning
-from conspectus.prompts.fake import FakeRequest, FakeServer, Maker
+from conspectus.prompts.fake import FakeRequest, FakeServer
+from conspectus.prompts.fake.replies import Maker
 from conspectus.prompts.replies.records import read_records
 from conspectus.storage.errors import BadAnswer, BudgetReached, InputError, NeedsModel, UsageError
 from conspectus.storage.settings import Settings, load_settings, read_tuned

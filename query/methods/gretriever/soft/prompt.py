@@ -13,7 +13,8 @@ import torch
 from conspectus.prompts.render import render
 from conspectus.query.methods.gretriever.soft.checkpoint import SoftShape
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, need
-from conspectus.query.methods.gretriever.soft.graph_encoder import EncodedGraph, GraphEncoder, batched
+from conspectus.query.methods.gretriever.soft.graph_encoder import GraphEncoder, batched
+from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
 from conspectus.storage.errors import MissingPart, SettingsError
 from torch import Tensor, nn
 

@@ -98,7 +98,7 @@ def test_what_a_report_says_of_itself(reports: list[Report], context: Context) -
         assert any(report.title.startswith(name) for id_ in community.entity_ids for name in names[id_])
 
 
-@pytest.mark.parametrize("most", [40, 100, 200])
+@pytest.mark.parametrize("most", [40, 100, 150])
 def test_no_report_is_longer_than_the_setting(most: int, context: Context, sentences: Sentences) -> None:
     found = reports_of(context, sentences, max_tokens=most, findings=20)
     over = [each for each in found if each.n_tokens > most]

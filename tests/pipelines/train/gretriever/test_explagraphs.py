@@ -11,7 +11,7 @@ from conspectus.pipelines.train.gretriever.plan import SoftPromptPlan
 from conspectus.pipelines.train.gretriever.train import train_gretriever
 from conspectus.query.methods.gretriever.soft.checkpoint import SoftShape
 from conspectus.query.methods.gretriever.soft.frozen_model import FrozenModel, open_frozen
-from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings
 from conspectus.storage.arrays import Vectors
 
 from tests.tiny_llama import save_llama

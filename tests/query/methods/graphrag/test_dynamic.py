@@ -17,7 +17,7 @@ from conspectus.storage.records import Community, Report
 
 from tests.query.serving import MAP, RATE, rules, sent, served
 
-QUESTION = "Which films are based on novels?"
+QUESTION = "Who directed the film Cold Harbour?"
 
 
 def by_chance(request: FakeRequest) -> str:

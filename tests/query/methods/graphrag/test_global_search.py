@@ -36,11 +36,11 @@ def shown(prompt: str) -> str:
 
 @pytest.mark.parametrize("method", ["global", "global:c0", "global:c3", "ts"])
 def test_every_unit_is_shown_once_and_no_window_passes_its_limit(method: str, context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules(), context_tokens=1000) as (opened, server):
+    with served(context, tmp_path, rules(), context_tokens=300) as (opened, server):
         answer, _ = ask(opened, method)
         windows = [shown(each) for each in sent(server, MAP)]
     assert len(windows) > 3
-    assert all(count_tokens(each) <= 1000 for each in windows)
+    assert all(count_tokens(each) <= 300 for each in windows)
     assert answer.usage.context_tokens == sum(map(count_tokens, windows))
     if method == "ts":
         texts = [each.text for each in context.chunks]
@@ -163,7 +163,7 @@ def test_a_failed_call_leaves_out_its_window_only(context: Context, tmp_path: Pa
         first = [FakeReply("refused", status=400), FakeReply("no JSON"), FakeReply(NOTE)]
         return first[min(next(turn), 2)]
 
-    with served(context, tmp_path, rules(note), context_tokens=2000) as (opened, _):
+    with served(context, tmp_path, rules(note), context_tokens=300) as (opened, _):
         answer, _ = ask(opened)
     assert answer.known
     assert "2 calls failed" in str(answer.trace)

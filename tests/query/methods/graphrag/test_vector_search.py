@@ -15,7 +15,7 @@ from conspectus.storage.text.tokens import count_tokens
 from tests.conftest import Build
 from tests.query.serving import REDUCE, rules, sent, served
 
-QUESTION = "Which films are based on novels?"
+QUESTION = "Who directed the film Cold Harbour?"
 
 
 def ask(context: Context) -> tuple[Answer, list[str]]:

@@ -390,7 +390,7 @@ def test_the_transcript_of_hipporag_2(served: tuple[Context, FakeServer], tarn: 
     assert reading.startswith("You answer a question from numbered passages")
     every = nearest_facts(tarn, tarn.embedder.embed_query(QUESTION), 5)
     memory = open_memory(tarn)
-    kept = every.only([0, 1])
+    kept = every.at([0, 1])
     assert [each.name for each in answer.evidence.entities] == [
         tarn.index.rows(Entity)[row].name for row in phrase_seeds(memory, kept, 5)[0]
     ]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from conspectus.query.methods.gretriever.soft.checkpoint import Encoder
-from conspectus.query.methods.gretriever.soft.graph_encoder import EncodedGraph, GraphEncoder, batched
+from conspectus.query.methods.gretriever.soft.graph_encoder import GraphEncoder, batched
+from conspectus.query.methods.gretriever.soft.graph_encodings import EncodedGraph
 
 from tests.query.made_subgraphs import WIDTH, drawn_graph
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conspectus.prompts.embedding.embedder import open_embedder
-from conspectus.query.methods.gretriever.soft import graph_encoder as graph_encodings
+from conspectus.query.methods.gretriever.soft import graph_encodings
 from conspectus.query.methods.gretriever.soft.given_graph import Cutting, cut
-from conspectus.query.methods.gretriever.soft.graph_encoder import RememberedEncodings, encoded, texts_of
+from conspectus.query.methods.gretriever.soft.graph_encodings import RememberedEncodings, encoded, texts_of
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 from conspectus.storage.memo import Memo
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
