@@ -24,7 +24,7 @@ Problem = tuple[str, npt.NDArray[np.int64], Floats, Floats]
 REFERENCE = """
 import sys, time
 import numpy as np
-from conspectus.query.methods.gretriever.solver import solve
+from conspectus.query.methods.gretriever.retrieval import solve
 given, made = np.load(sys.argv[1]), {}
 for i in range(int(given["count"])):
     began = time.process_time()

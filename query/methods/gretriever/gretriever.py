@@ -10,8 +10,7 @@ from dataclasses import replace
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.answer_llm import read_subgraph
-from conspectus.query.methods.gretriever.answer_offline import best_supported
+from conspectus.query.methods.gretriever.answer import best_supported, read_subgraph
 from conspectus.query.methods.gretriever.carry_over import with_kept
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.retrieval import Retrieved, retrieve_subgraph

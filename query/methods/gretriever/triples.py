@@ -7,7 +7,7 @@ import numpy as np
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.gretriever.answer_llm import read_subgraph
+from conspectus.query.methods.gretriever.answer import read_subgraph
 from conspectus.query.methods.gretriever.passages import passages_of
 from conspectus.query.methods.gretriever.textualise import edge_text, node_text
 from conspectus.query.types import Answer, Evidence, Say, Step

@@ -7,9 +7,8 @@ the connected part of most prize less cost is kept.
 from dataclasses import dataclass
 
 import numpy as np
-from conspectus.query.methods.gretriever.retrieval import best_part, edge_prizes, lowered, rank_prizes
+from conspectus.query.methods.gretriever.retrieval import Solver, best_part, edge_prizes, lowered, rank_prizes
 from conspectus.query.methods.gretriever.soft.graph_encodings import Encode
-from conspectus.query.methods.gretriever.solver import Solver
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.walk.graph import graph_of
 

@@ -10,8 +10,7 @@ from conspectus.prompts.fake import FakeReply, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
-from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph
-from conspectus.query.methods.gretriever.solver import solve
+from conspectus.query.methods.gretriever.retrieval import retrieve_subgraph, solve
 from conspectus.query.types import Answer, TopicAnswerer, TopicRetriever
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings

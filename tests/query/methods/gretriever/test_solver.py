@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from conspectus.query.methods.gretriever.solver import checked, solve
+from conspectus.query.methods.gretriever.retrieval import checked, solve
 from conspectus.storage.errors import SettingsError
 
 ENDS = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])

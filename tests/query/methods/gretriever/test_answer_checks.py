@@ -1,6 +1,6 @@
 """What is cited and there, and what is not."""
 
-from conspectus.query.methods.gretriever.answer_llm import cited_parts
+from conspectus.query.methods.gretriever.answer import cited_parts
 from conspectus.query.types.textual_graph import TextualEdge, TextualGraph
 
 GRAPH = TextualGraph(("a", "b"), (TextualEdge(0, "x", 1),))
