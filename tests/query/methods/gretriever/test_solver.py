@@ -56,7 +56,7 @@ def test_a_forest_with_a_ring_is_no_tree() -> None:
 @pytest.mark.skipif(find_spec("pcst_fast") is not None, reason="pcst_fast is installed")
 def test_without_pcst_fast_the_extra_is_named() -> None:
     assert solve(ENDS, COSTS, PRIZES, "auto").solver == "own"
-    with pytest.raises(SettingsError, match=r"conspectus\[gretriever\]"):
+    with pytest.raises(SettingsError, match=r"conspectus\[pcst\]"):
         solve(ENDS, COSTS, PRIZES, "pcst_fast")
 
 
