@@ -156,7 +156,7 @@ class _Shown:
     def pair(self, number: int, pair: NamePair) -> str:
         """Return the text of a pair, its names in alphabetical order."""
         names = sorted((pair.left, pair.right), key=lambda id_: (self._of_id[id_].entity.name, id_))
-        return "\n".join([f"NamePair {number}", *(self._name(id_) for id_ in names)])
+        return "\n".join([f"Pair {number}", *(self._name(id_) for id_ in names)])
 
     def sources(self, batch: Sequence[NamePair]) -> tuple[str, ...]:
         """Return the digests of the chunks that the pairs' texts quote."""

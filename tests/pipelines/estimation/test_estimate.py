@@ -18,6 +18,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, load_settings
 
 from tests.conftest import EXAMPLES, ISLES
+from tests.graph_model import PAIR
 from tests.marks import unmarked
 
 CHINESE = EXAMPLES / "chinese" / "corpus.jsonl"
@@ -51,6 +52,8 @@ class Teller:
             return json.dumps(
                 {"title": "A group", "summary": said, "rating": 5, "rating_explanation": "", "findings": [finding]}
             )
+        if pairs := PAIR.findall(request.prompt):
+            return json.dumps({"votes": [{"pair": int(each), "same": False} for each in pairs]})
         text = unmarked(request.messages[0][1]).rpartition("Text:")[2].rpartition("Records:")[0]
         if '"enum"' in form:  # it hangs on the text, not on how the prompt is worded
             return json.dumps({"answer": "Yes" if random.Random(text).random() < self._yes else "No"})
