@@ -89,7 +89,7 @@ def disturbed(run: Run, server: FakeServer, whole: Path, tmp_path_factory: pytes
     never = {
         f"(?s)Now the text to read.*{re.escape(first)}": "500",
         r"(?s)Several descriptions.*Thing: [A-M]": "drop",
-        r"(?s)Write a report on.*\bE9\b": "timeout",
+        r"(?s)Write a report on.*\bE5\b": "timeout",
     }
     server.change(faults=Faults(errors, script=never, by="prompt", retry_after=0.01, spoilers=MALFORMED))
     done = run(index)
