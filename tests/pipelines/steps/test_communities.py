@@ -6,6 +6,7 @@ import pytest
 from conspectus.pipelines.steps.communities import Before, Division, divide
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.query.context import Context
+from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Community, Document, Entity, Mention, Relation
 from conspectus.storage.settings import CommunitySettings
 
@@ -22,7 +23,10 @@ class Corpus:
 
 @pytest.fixture(scope="module")
 def corpus(context: Context) -> Corpus:
-    index = context.index
+    return corpus_of(context.index)
+
+
+def corpus_of(index: Index) -> Corpus:
     mentions = index.rows(Mention)
     sentences = sentences_of(index.rows(Document), index.rows(Chunk), mentions)
     return Corpus(index.rows(Entity), index.rows(Relation), mentions, sentences)
@@ -198,13 +202,24 @@ def before_of(corpus: Corpus, communities: list[Community]) -> Before:
     return Before(corpus.entities, corpus.relations, corpus.sentences.of_entity, communities)
 
 
-def test_what_a_change_does_not_touch_stays(corpus: Corpus, communities: list[Community]) -> None:
-    same = updated(corpus, before_of(corpus, communities))
+def ring(count: int, sentences: int) -> Corpus:
+    """Entities in a ring, named with others nearby: so many communities that most are far from any one entity."""
+    chance = random.Random(0)
+    names = "".join(chr(0x4E00 + number) for number in range(count))
+    starts = [number * count // sentences for number in range(sentences)]
+    near = ({names[(start + chance.randrange(12)) % count] for _ in range(3)} for start in starts)
+    return small(names, ["".join(sorted(letters)) for letters in near])
+
+
+def test_what_a_change_does_not_touch_stays() -> None:
+    large = ring(1000, 1500)
+    communities = communities_of(large)
+    same = updated(large, before_of(large, communities))
     assert same == Division(communities)
-    gone = max(corpus.entities, key=lambda each: (each.degree == 2, each.id))
-    rest = without(corpus, gone.id)
+    gone = large.entities[500]
+    rest = without(large, gone.id)
     kept = {each.id for each in communities}
-    now = updated(rest, before_of(corpus, communities))
+    now = updated(rest, before_of(large, communities))
     assert now.notes == ()
     share = sum(each.id in kept for each in now.communities) / len(now.communities)
     anew = communities_of(rest)
