@@ -27,7 +27,7 @@ def layered(layers: Sequence[int], edges: Sequence[tuple[int, int]]) -> LayeredL
     """Return the layout of nodes with these layers (from 0); of equal places the earlier node stands higher.
 
     >>> layered([0, 1, 1], [(0, 1), (0, 2)])
-    Layout(heights=(0.0, -0.5, 0.5), through=((), ()), extent=2.0)
+    LayeredLayout(heights=(0.0, -0.5, 0.5), through=((), ()), extent=2.0)
     """
     columns: list[list[int]] = [[] for _ in range(max(layers, default=0) + 1)]
     for node, layer in enumerate(layers):

@@ -95,7 +95,7 @@ class SoftPromptTraining:
 def step_size(plan: SoftPromptPlan, done: float) -> float:
     """Return AdamW's step when `done` epochs are through: up in a line, down in half a cosine.
 
-    >>> plan = Plan(learning_rate=1.0, warm_up=1, epochs=5)
+    >>> plan = SoftPromptPlan(learning_rate=1.0, warm_up=1, epochs=5)
     >>> [round(step_size(plan, done), 3) for done in (0, 0.5, 1, 3, 5)]
     [0.0, 0.5, 1.0, 0.5, 0.0]
     """
