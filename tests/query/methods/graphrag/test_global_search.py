@@ -59,7 +59,7 @@ def test_every_unit_is_shown_once_and_no_window_passes_its_limit(method: str, co
 
 @pytest.mark.clock
 def test_the_map_is_parallel(context: Context, tmp_path: Path) -> None:
-    with served(context, tmp_path, rules(), latency=0.2, context_tokens=1000) as (opened, server):
+    with served(context, tmp_path, rules(), latency=0.2, context_tokens=150) as (opened, server):
         ask(opened)
         calls = len(sent(server, MAP))
         assert server.measures.in_flight_peak == min(calls, opened.settings.llm.concurrency) > 5
