@@ -20,11 +20,15 @@ from typing import Any
 from conspectus.storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
 from conspectus.storage.hashing import file_digest
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 """Raised when an older reader could misread what a newer writer makes.
 
-1 had documents without places; 2 had no vectors of predicates, and every entity and relation had one.
+1 had documents without places; 2 had no vectors of predicates, and every entity and relation had one; 4 had documents
+without links and anchors.
 """
+
+OLDEST_READABLE = 4
+"""The oldest format that is read as it is: columns that it lacks have their defaults."""
 
 MANIFEST = "manifest.json"
 MEMO = Path("cache", "memo.sqlite")
@@ -88,7 +92,7 @@ def current_manifest(root: Path) -> Manifest | None:
         return None
 
 
-def read_manifest(root: Path, version: str, oldest: int = FORMAT_VERSION) -> Manifest:
+def read_manifest(root: Path, version: str, oldest: int = OLDEST_READABLE) -> Manifest:
     """Return the manifest of a version of the formats from `oldest` on.
 
     Raises IndexCorrupt if it is missing, damaged or of an older format, IndexTooNew if it is of a newer one.
@@ -159,8 +163,8 @@ def _refuse_other_formats(root: Path, format_version: int, found: Mapping[str, A
         )
     if format_version < oldest:
         raise IndexCorrupt(
-            f"{root} has index format {format_version}; this program reads format {FORMAT_VERSION}: "
-            f"bring it up to date with: conspectus migrate --index {shlex.quote(str(root))}"
+            f"{root} has index format {format_version}; this program reads formats {OLDEST_READABLE} to "
+            f"{FORMAT_VERSION}: bring it up to date with: conspectus migrate --index {shlex.quote(str(root))}"
         )
 
 

@@ -28,10 +28,36 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """A hyperlink: the characters [start, end) of a text lead to `target`, there to `anchor` ("" for its beginning).
+
+    `target` is the `uri` of another document of the input (or of none, where the link leads out of it), the document's
+    own for a link within it, or an address with a scheme (https://...). `kind` is text; contents for an entry of a
+    table of contents; next, previous, up, index or glossary where the page says that of the target. Links whose text
+    is not part of the document are spans of length 0.
+    """
+
+    start: int
+    end: int
+    target: str
+    anchor: str = ""
+    kind: str = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A character of a text that links can lead to, by the name that stands behind # in an address."""
+
+    name: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """One text of the input. `uri` is its path or file#row; `sha256` is that of the text.
 
-    `places` are sorted by `start`; at equal starts a page precedes the headings on it.
+    `places` are sorted by `start`; at equal starts a page precedes the headings on it. `links` and `anchors` are
+    sorted by `start` too; the names of anchors are distinct.
     """
 
     id: str
@@ -42,6 +68,8 @@ class Document:
     n_chars: int
     sha256: str
     places: tuple[Place, ...] = ()
+    links: tuple[Link, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

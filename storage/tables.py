@@ -76,18 +76,27 @@ def arrow_of(record: type, rows: Sequence[object], names: Sequence[str] | None =
 
 
 def read_arrow(path: Path, record: type, columns: Sequence[str] | None = None) -> "pa.Table":
-    """Return a table (or some of its columns) as Arrow; IndexCorrupt where it is not such a table."""
+    """Return a table (or some of its columns) as Arrow; IndexCorrupt where it is not such a table.
+
+    A table of an earlier format may lack the last columns, which then have their defaults.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         found = pq.read_schema(path)
         wanted = schema(record)
-        if not found.equals(wanted):
+        lacks = wanted.names[len(found.names) :]
+        if not found.equals(pa.schema(list(wanted)[: len(found.names)])) or not _defaults(record).keys() >= set(lacks):
             raise IndexCorrupt(f"{path} has columns {found.names}, not those of {record.__name__}: {wanted.names}")
-        table = pq.read_table(path, columns=None if columns is None else list(columns))
+        names = wanted.names if columns is None else list(columns)
+        table = pq.read_table(path, columns=[name for name in names if name not in lacks])
         table.validate(full=True)  # texts are UTF-8 and list offsets are valid: nothing checks that later
-        return table
+        n_rows = pq.read_metadata(path).num_rows
+        for name in lacks:
+            if name in names:
+                table = table.append_column(wanted.field(name), _default_column(record, name, n_rows))
+        return table.select(names)
     except FileNotFoundError as error:
         raise IndexCorrupt(f"{path} is missing") from error
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names of columns may be no UTF-8
@@ -112,15 +121,24 @@ def read_older_table(path: Path, record: type[Record]) -> list[Record]:
     except (pa.ArrowException, OSError) as error:
         raise IndexCorrupt(f"{path} cannot be read: {str(error).splitlines()[0]}") from error
     wanted = schema(record)
-    defaults = {field.name: field.default for field in dataclasses.fields(typing.cast(Any, record))}
     for name in wanted.names:
         if name not in found.column_names:
-            if defaults[name] is dataclasses.MISSING:
+            if name not in _defaults(record):
                 raise IndexCorrupt(f"{path} has no column {name}")
-            found = found.append_column(
-                wanted.field(name), pa.array([defaults[name]] * len(found), wanted.field(name).type)
-            )
+            found = found.append_column(wanted.field(name), _default_column(record, name, len(found)))
     return records_of(found.select(wanted.names).cast(wanted), record)
+
+
+def _defaults(record: type) -> dict[str, Any]:
+    """Return the default of each field that has one."""
+    fields = dataclasses.fields(typing.cast(Any, record))
+    return {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+
+
+def _default_column(record: type, name: str, n_rows: int) -> "pa.Array":
+    import pyarrow as pa
+
+    return pa.array([_defaults(record)[name]] * n_rows, schema(record).field(name).type)
 
 
 def records_of(table: "pa.Table", record: type[Record]) -> list[Record]:

@@ -49,7 +49,7 @@ def read_epub(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
                 if error.reason.startswith("longer than"):
                     raise
                 lost.append(Lost(None, f"chapter {chapter} cannot be read", f"{error.reason}: {error.detail}"))
-    yield Row(None, None, book.title, draft.text(), book.metadata, tuple(draft.places))
+    yield draft.row(book.title, book.metadata)
     yield from lost
 
 

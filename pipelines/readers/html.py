@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, encoding_of
 from conspectus.pipelines.readers.guards import local, refuse_memory
-from conspectus.pipelines.readers.rows import Draft, Row, folded, sensible_title
+from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, folded, sensible_title, without_marks
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
         raise Unreadable("no text", "the page is empty")
     draft = Draft(settings)
     add_page(root, draft)
-    text = draft.text()
     heading = next((place.label for place in draft.places if place.level == 1), None)
-    yield Row(None, None, _title(root) or heading, text, _metadata(root), tuple(draft.places))
+    yield draft.row(_title(root) or heading, _metadata(root))
 
 
 def parse_page(markup: str) -> "_Element | None":
@@ -173,8 +172,24 @@ class _Writer:
         self._row: list[str] | None = None
         self._lists = 0
         self._pre = 0
+        self._link = ""  # the mark of the open link
 
     def open(self, name: str, element: "_Element") -> None:
+        """Begin an element. An anchor stands in the block that the element begins."""
+        self._open(name, element)
+        names = {element.get("id"), element.get("name") if name == "a" else None}
+        self._pending += [self._draft.anchor(clean(one)) for one in sorted(filter(None, names))]
+        if name == "a" and element.get("href") is not None:
+            self._end_link()
+            self._link = self._draft.opening(element.get("href") or "")
+            self._pending.append(self._link)
+
+    def _end_link(self) -> None:
+        if self._link:
+            self._pending.append(self._draft.closing(self._link))
+            self._link = ""
+
+    def _open(self, name: str, element: "_Element") -> None:
         if name == "table" and self._row is None:
             self.end_block()
             self._tables.append(not _is_layout(element))
@@ -191,15 +206,18 @@ class _Writer:
             self._pre += name == "pre"
 
     def close(self, name: str) -> None:
-        if name == "table" and self._row is None and self._tables:
+        """End an element."""
+        if name == "a":
+            self._end_link()
+        elif name == "table" and self._row is None and self._tables:
             self.end_block()
             self._tables.pop()
             self._joint = "\n\n"
         elif name in ("td", "th") and self._row is not None:
-            self._row.append(" ".join(self._take().split()))
+            self._row.append(self._take().replace("\n", " "))
         elif name == "tr" and self._row is not None:
             cells, self._row = [*self._row, *([rest] if (rest := self._take()) else [])], None
-            if any(cells) and self._draft.add(" | ".join(cells), self._joint):
+            if any(map(without_marks, cells)) and self._draft.add(" | ".join(cells), self._joint):
                 self._joint = "\n"
         elif name in _HEADINGS and self._row is None:
             self._draft.add_heading(self._take().replace("\n", " "), _HEADINGS[name])
@@ -213,12 +231,14 @@ class _Writer:
 
     def write(self, text: str | None) -> None:
         if text:
+            text = text.translate(NO_MARKS)
             self._pending.append(text if self._pre and self._row is None else " ".join(_with_edges(text)))
 
     def end_block(self) -> None:
         """Add the text since the last block."""
         text = self._take()
-        if text and self._draft.add(self._mark + text, self._joint):
+        mark = self._mark if without_marks(text) else ""
+        if text and self._draft.add(mark + text, self._joint):
             self._joint, self._mark = "\n\n", ""
 
     def _boundary(self, name: str, *, closing: bool) -> None:

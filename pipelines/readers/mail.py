@@ -62,6 +62,10 @@ _SIGNATURES = frozenset(
 )
 """Types of parts that only describe the message."""
 
+_IDENTIFYING = ("message-id", "in-reply-to", "references")
+"""Headers whose messages ids tell which message answers which (RFC 5322, section 3.6.4)."""
+
+_MESSAGE_ID = re.compile(r"<\s*([^<>\s]+)\s*>")
 _BROKEN_HEADER = 500
 _SEPARATOR = b"From "
 _BOUNDARY = re.compile(rb"boundary[\s*0]*=", re.I)
@@ -112,7 +116,8 @@ class _Policy(EmailPolicy):
 def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> Iterator[Row | Lost]:
     """Yield the text of a message, then the rows of its attachments; `within` is the name of the attachment.
 
-    Title is the subject; from, to, cc and date are metadata. The text is the plain one where there is one, else
+    Title is the subject; from, to, cc, date, message_id, in_reply_to and references are metadata, the last three as
+    message ids without angle brackets, with blanks between them. The text is the plain one where there is one, else
     that of the HTML. Images that are part of the page and signatures are passed over. An attached message is read
     as this one is. Raises Unreadable for a message with neither text nor attachments.
     """
@@ -285,6 +290,7 @@ def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: In
     if not text:
         return None
     metadata = {name: _header(message, name) for name in ("from", "to", "cc", "date")}
+    metadata |= {name.replace("-", "_"): _message_ids(message, name) for name in _IDENTIFYING}
     return Row(None, None, as_title(_header(message, "subject")), text, strings(metadata), tuple(places))
 
 
@@ -327,6 +333,13 @@ def _header(message: EmailMessage, name: str) -> str | None:
         # A header that cannot be parsed is kept as it stands, in part.
         raw = next((value for key, value in message.raw_items() if key.lower() == name), "")
         return " ".join(str(raw)[:_BROKEN_HEADER].encode("ascii", "replace").decode("ascii").split())
+
+
+def _message_ids(message: EmailMessage, name: str) -> str | None:
+    """Return the message ids of a header, in order, without their angle brackets and with blanks between them."""
+    raw = str(next((value for key, value in message.raw_items() if key.lower() == name), ""))[:MAX_HEADER]
+    found = _MESSAGE_ID.findall(clean(raw)) or (raw.split() if name == "message-id" else [])
+    return " ".join(dict.fromkeys(found)) or None
 
 
 def _attachment_rows(

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.storage.records import Place
+from conspectus.storage.records import Anchor, Link, Place
 from conspectus.storage.settings import InputSettings
 
 Record = Mapping[str, object]
@@ -27,7 +27,8 @@ _MOST_WITHOUT_TEXT = 10_000
 class Row:
     """A text. `number` counts from 1, and is None if the whole file is the text.
 
-    `within` is the path of the text inside its file (a member of an archive, an attachment), "" for none.
+    `within` is the path of the text inside its file (a member of an archive, an attachment), "" for none. The target of
+    a link is the address as it is written, with its # part; see `links.resolved`.
     """
 
     number: int | None
@@ -37,6 +38,8 @@ class Row:
     metadata: Mapping[str, str]
     places: tuple[Place, ...] = ()
     within: str = ""
+    links: tuple[Link, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,11 @@ def _plain(value: object) -> object:
 _BLANKS = re.compile(r"[^\S\n]+")
 _AROUND_BREAKS = re.compile(r" ?\n ?")
 _UNSEEN = re.compile("[\xad\u200b\u2060\ufeff]")
+_MARK = re.compile("([\x01\x02])([0-9]+)\\1")
+_OPENING_MARKS = re.compile("((?:\x01[0-9]+\x01)+)(\\s+)")
+_CLOSING_MARKS = re.compile("(\\s+)((?:\x02[0-9]+\x02)+)")
+NO_MARKS = {0x01: None, 0x02: None}
+"""What `str.translate` takes to remove the signs of marks from a text of a file."""
 
 _NO_TITLE = re.compile(
     r"""(?ix) \s*(?: untitled.* | \(?(?:anonymous|unspecified)\)? | microsoft\s+(?:word|powerpoint|excel)\s+-.*
@@ -175,13 +183,35 @@ _NO_TITLE = re.compile(
 
 @dataclass(slots=True)
 class Draft:
-    """A text that is built block by block. Blocks are cleaned first, so places are those of the stored text."""
+    """A text that is built block by block. Blocks are cleaned first, so places are those of the stored text.
+
+    Links and anchors stand in a block as marks (`opening`, `closing`), which are taken out when it is added. The marks
+    of a block without text go to the next one.
+    """
 
     settings: InputSettings
     places: list[Place] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+    anchors: dict[str, int] = field(default_factory=dict)
     _parts: list[str] = field(default_factory=list)
     _length: int = 0
     _waiting: list[tuple[str, str, int]] = field(default_factory=list)
+    _marks: list[tuple[str, str]] = field(default_factory=list)
+    _opened: dict[int, int] = field(default_factory=dict)
+    _left_over: str = ""
+
+    def opening(self, target: str, kind: str = "text") -> str:
+        """Return the mark for a place that a link begins at; `target` is the address as it is written."""
+        self._marks.append((target, kind))
+        return f"\x01{len(self._marks) - 1}\x01"
+
+    def closing(self, mark: str) -> str:
+        """Return the mark that ends the link which `mark` begins."""
+        return mark.replace("\x01", "\x02")
+
+    def anchor(self, name: str) -> str:
+        """Return the mark for a place that links can lead to by a name."""
+        return self.opening(name, "")
 
     def add(self, text: str, joint: str = "\n\n") -> bool:
         """Add a block, with `joint` before it unless it is the first; return whether there was anything to add.
@@ -189,13 +219,16 @@ class Draft:
         Raises Unreadable where the text becomes longer than a text may be.
         """
         text = clean(text).strip()
-        if not text:
+        if not without_marks(text).strip():
+            self._left_over += text
             return False
         if self._parts:
             self._parts.append(joint)
             self._length += len(joint)
         self.places += [Place(self._length, *item) for item in self._waiting]
         self._waiting.clear()
+        text = self._unmarked(self._left_over + text)
+        self._left_over = ""
         self._parts.append(text)
         self._length += len(text)
         if self._length > self.settings.max_characters:
@@ -204,7 +237,7 @@ class Draft:
 
     def add_heading(self, text: str, level: int) -> None:
         """Add a heading and its place."""
-        label = as_title(text)
+        label = as_title(without_marks(text))
         if label:
             self.begin("heading", label, level)
             self.add(text)
@@ -222,9 +255,45 @@ class Draft:
             raise Unreadable("no text")
         return text
 
+    def row(self, title: str | None, metadata: Mapping[str, str]) -> Row:
+        """Return the text as the only row of a file, with its places, links and anchors."""
+        text = self.text()
+        links = tuple(sorted(self.links, key=lambda link: (link.start, link.end)))
+        anchors = [Anchor(name, min(start, len(text) - 1)) for name, start in self.anchors.items()]
+        anchors.sort(key=lambda anchor: anchor.start)
+        return Row(None, None, title, text, metadata, tuple(self.places), links=links, anchors=tuple(anchors))
+
+    def _unmarked(self, text: str) -> str:
+        """Return a block without its marks, whose places are noted."""
+        parts: list[str] = []
+        at, end = self._length, 0
+        for mark in _MARK.finditer(text):
+            parts.append(text[end : mark.start()])
+            at, end = at + len(parts[-1]), mark.end()
+            number = int(mark[2])
+            target, kind = self._marks[number]
+            if not kind:
+                self.anchors.setdefault(target, at)
+            elif mark[1] == "\x01":
+                self._opened[number] = at
+            else:
+                self.links.append(Link(self._opened.pop(number, at), at, target, kind=kind))
+        return "".join(parts) + text[end:]
+
+
+def without_marks(text: str) -> str:
+    """Return the text of a block without the marks of links and anchors."""
+    return _MARK.sub("", text)
+
 
 def folded(text: str) -> str:
-    """Return text with single blanks, without blanks around line breaks, and without invisible characters."""
+    """Return text with single blanks, without blanks around line breaks, and without invisible characters.
+
+    Marks of a `Draft` move to the words that they belong to.
+    """
+    if "\x01" in text or "\x02" in text:
+        text = _OPENING_MARKS.sub(r"\2\1", _CLOSING_MARKS.sub(r"\2\1", text))
+        text = re.sub("\\s+((?:\x01[0-9]+\x01)+)$", r"\1", text)
     return _AROUND_BREAKS.sub("\n", _BLANKS.sub(" ", _UNSEEN.sub("", text))).strip()
 
 

@@ -14,6 +14,7 @@ from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.filenames import storable, visible
 from conspectus.pipelines.readers.formats import read_rows
+from conspectus.pipelines.readers.links import resolved
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.errors import InputError
@@ -98,4 +99,6 @@ def _document(file: InputFile, row: Row) -> Document:
         n_chars=len(row.text),
         sha256=hashlib.sha256(row.text.encode("utf-8")).hexdigest(),
         places=row.places,
+        links=tuple(resolved(uri, row.links)),
+        anchors=row.anchors,
     )

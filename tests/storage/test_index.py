@@ -15,6 +15,7 @@ from conspectus.storage.errors import IndexBusy, IndexCorrupt, IndexNotFound, In
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import (
     FORMAT_VERSION,
+    OLDEST_READABLE,
     Manifest,
     current_manifest,
     current_version,
@@ -226,9 +227,11 @@ def test_a_manifest_of_another_version_or_format(tmp_path: Path) -> None:
     rewritten(tmp_path, manifest, version="0123456789ab")
     with pytest.raises(IndexCorrupt, match="calls itself version '0123456789ab'"):
         Index.open(tmp_path)
-    rewritten(tmp_path, manifest, version=manifest.version, format_version=FORMAT_VERSION - 1)
-    with pytest.raises(IndexCorrupt, match=f"format {FORMAT_VERSION - 1}"):
+    rewritten(tmp_path, manifest, version=manifest.version, format_version=OLDEST_READABLE - 1)
+    with pytest.raises(IndexCorrupt, match=f"format {OLDEST_READABLE - 1}"):
         Index.open(tmp_path)
+    rewritten(tmp_path, manifest, format_version=OLDEST_READABLE)
+    assert Index.open(tmp_path).manifest.format_version == OLDEST_READABLE
     # A newer format may have keys of its own; that is no damage.
     rewritten(tmp_path, manifest, format_version=FORMAT_VERSION + 1, shards=[], tools={"conspectus": "9.9"})
     with pytest.raises(IndexTooNew, match=rf"format {FORMAT_VERSION + 1}, made by conspectus 9\.9"):

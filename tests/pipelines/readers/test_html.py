@@ -176,3 +176,18 @@ def test_want_of_memory_is_told_as_such() -> None:
     with pytest.raises(Unreadable, match="takes too much memory"):
         refuse_memory(etree.XMLSyntaxError("Memory allocation failed", etree.ErrorTypes.ERR_NO_MEMORY, 1, 1))
     refuse_memory(ValueError("other"))
+
+
+def test_links_and_anchors_stand_where_their_text_does(path: Path) -> None:
+    page = """<title>Pumps</title><h1 id="pumps">Pumps</h1><a name="old"></a>
+        <p>See <a href="valves.html#check"> check <b>valves</b> </a>, not <a href="https://example.org/x?y=1">out</a>.
+        <ul><li><a href="#pumps">back</a></ul><table><tr><th id="w">Weight</th><td>3 <a href="u">kg</a></td></table>
+        <p id="end"></p>"""
+    path.write_text(page, "utf-8")
+    row = only_row(read_html, path)
+    found = [(row.text[link.start : link.end], link.target) for link in row.links]
+    assert found == [
+        ("check valves", "valves.html#check"), ("out", "https://example.org/x?y=1"), ("back", "#pumps"), ("kg", "u"),
+    ]  # fmt: skip
+    anchors = {anchor.name: row.text[anchor.start :].split()[0] for anchor in row.anchors}
+    assert anchors == {"pumps": "Pumps", "old": "See", "w": "Weight"}

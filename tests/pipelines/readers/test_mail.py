@@ -42,6 +42,16 @@ def test_a_message_is_a_text_with_a_subject(tmp_path: Path) -> None:
     }
 
 
+def test_the_ids_that_make_threads_are_kept(tmp_path: Path) -> None:
+    made = message()
+    made["Message-ID"] = "<3@example.org>"
+    made["In-Reply-To"] = 'Your message of "Mon, 1 Jan" <2@example.org>'
+    made["References"] = "<1@example.org> <2@example.org> <2@example.org>"
+    metadata = read(put(tmp_path / "a.eml", made))[0][""].metadata
+    assert (metadata["message_id"], metadata["in_reply_to"]) == ("3@example.org", "2@example.org")
+    assert metadata["references"] == "1@example.org 2@example.org"
+
+
 def test_html_is_read_where_there_is_no_plain_text(tmp_path: Path) -> None:
     page = (
         '<html><head><meta charset="iso-8859-1"><title>No</title></head><body><h1>Köln</h1><p>Text.</p></body></html>'
