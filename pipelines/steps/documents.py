@@ -6,7 +6,7 @@ neither depends on where the input lies. Whatever is not read is a row of failur
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path, PurePosixPath
 
@@ -21,6 +21,7 @@ from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import InputSettings
+from conspectus.storage.text.language import LANGUAGE, language_of
 
 _LONGEST_DETAIL = 1_000
 
@@ -95,10 +96,16 @@ def _document(file: InputFile, row: Row) -> Document:
         title=row.title or (stem if row.number is None else ""),
         uri=uri,
         text=row.text,
-        metadata=row.metadata,
+        metadata=_with_language(row),
         n_chars=len(row.text),
         sha256=hashlib.sha256(row.text.encode("utf-8")).hexdigest(),
         places=row.places,
         links=tuple(resolved(uri, row.links)),
         anchors=row.anchors,
     )
+
+
+def _with_language(row: Row) -> Mapping[str, str]:
+    """Return the metadata of a row with its language under `lang`, where it has no such field of its own."""
+    language = "" if LANGUAGE in row.metadata else language_of(row.text, row.metadata)
+    return {**row.metadata, LANGUAGE: language} if language else row.metadata

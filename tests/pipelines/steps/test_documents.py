@@ -58,7 +58,7 @@ def test_a_text_file(tmp_path: Path) -> None:
         title="the tin woodman",
         uri="the_tin-woodman.txt",
         text=text,
-        metadata={},
+        metadata={"lang": "en"},
         n_chars=len(text),
         sha256=hashlib.sha256(text.encode()).hexdigest(),
     )
