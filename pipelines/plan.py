@@ -181,7 +181,7 @@ def _fingerprint(
                 document.sha256,
                 dict(document.metadata),
                 [astuple(place) for place in document.places],
-                [[astuple(link) for link in document.links], [astuple(anchor) for anchor in document.anchors]],
+                [[astuple(link) for link in document.hyperlinks], [astuple(anchor) for anchor in document.anchors]],
             ]
             for document in documents
         ],

@@ -28,7 +28,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class Hyperlink:
     """A hyperlink: the characters [start, end) of a text lead to `target`, there to `anchor` ("" for its beginning).
 
     `target` is the `uri` of another document of the input (or of none, where the link leads out of it), the document's
@@ -46,18 +46,18 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A character of a text that links can lead to, by the name that stands behind # in an address."""
+    """A character of a text that hyperlinks can lead to: `id` is what stands behind # in their address."""
 
-    name: str
     start: int
+    id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """One text of the input. `uri` is its path or file#row; `sha256` is that of the text.
 
-    `places` are sorted by `start`; at equal starts a page precedes the headings on it. `links` and `anchors` are
-    sorted by `start` too; the names of anchors are distinct.
+    `places` are sorted by `start`; at equal starts a page precedes the headings on it. `hyperlinks` and `anchors`
+    are sorted by `start` too; the ids of anchors are distinct.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Document:
     n_chars: int
     sha256: str
     places: tuple[Place, ...] = ()
-    links: tuple[Link, ...] = ()
+    hyperlinks: tuple[Hyperlink, ...] = ()
     anchors: tuple[Anchor, ...] = ()
 
 

@@ -161,7 +161,7 @@ def _places(index: Index) -> Iterator[Problem]:
             yield Problem(f"documents {document.id}", "a place lies outside its text")
         if any(place.level < 0 or (place.level > 0) != (place.kind == HEADING) for place in document.places):
             yield Problem(f"documents {document.id}", "a place has a level that its kind cannot have")
-        if any(not 0 <= link.start <= link.end <= document.n_chars for link in document.links):
+        if any(not 0 <= link.start <= link.end <= document.n_chars for link in document.hyperlinks):
             yield Problem(f"documents {document.id}", "a link lies outside its text")
         if any(not 0 <= anchor.start < document.n_chars for anchor in document.anchors):
             yield Problem(f"documents {document.id}", "an anchor lies outside its text")

@@ -7,21 +7,21 @@ from urllib.parse import unquote, urlsplit
 
 from conspectus.pipelines.readers.encodings import clean
 from conspectus.pipelines.readers.filenames import storable
-from conspectus.storage.records import Link
+from conspectus.storage.records import Hyperlink
 
 _WEB = ("http", "https", "ftp")
 _LONGEST = 2_000
 """Characters of an address; longer ones hold data."""
 
 
-def resolved(uri: str, links: Sequence[Link]) -> Iterator[Link]:
-    """Yield the links of a document whose targets are addresses as written, with targets as `Link` describes them.
+def resolved(uri: str, links: Sequence[Hyperlink]) -> Iterator[Hyperlink]:
+    """Yield the links of a document whose targets are addresses as written, with targets as `Hyperlink` describes them.
 
     Args:
         uri: The name of the document; relative addresses lead on from its folder.
         links: Its links. Those of other schemes than the web's (mailto, javascript) are left out.
 
-    >>> [one.target for one in resolved("docs/a.html", [Link(0, 1, "../b%20c.html#top"), Link(2, 3, "mailto:x@y.z")])]
+    >>> [one.target for one in resolved("docs/a.html", [Hyperlink(0, 1, "../b%20c.html#top"), Hyperlink(2, 3, "mailto:x@y.z")])]
     ['b c.html']
     """
     for link in links:

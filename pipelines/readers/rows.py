@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
-from conspectus.storage.records import Anchor, Link, Place
+from conspectus.storage.records import Anchor, Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
 Record = Mapping[str, object]
@@ -38,7 +38,7 @@ class Row:
     metadata: Mapping[str, str]
     places: tuple[Place, ...] = ()
     within: str = ""
-    links: tuple[Link, ...] = ()
+    hyperlinks: tuple[Hyperlink, ...] = ()
     anchors: tuple[Anchor, ...] = ()
 
 
@@ -191,7 +191,7 @@ class Draft:
 
     settings: InputSettings
     places: list[Place] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
+    links: list[Hyperlink] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
     _parts: list[str] = field(default_factory=list)
     _length: int = 0
@@ -259,9 +259,9 @@ class Draft:
         """Return the text as the only row of a file, with its places, links and anchors."""
         text = self.text()
         links = tuple(sorted(self.links, key=lambda link: (link.start, link.end)))
-        anchors = [Anchor(name, min(start, len(text) - 1)) for name, start in self.anchors.items()]
+        anchors = [Anchor(min(start, len(text) - 1), name) for name, start in self.anchors.items()]
         anchors.sort(key=lambda anchor: anchor.start)
-        return Row(None, None, title, text, metadata, tuple(self.places), links=links, anchors=tuple(anchors))
+        return Row(None, None, title, text, metadata, tuple(self.places), hyperlinks=links, anchors=tuple(anchors))
 
     def _unmarked(self, text: str) -> str:
         """Return a block without its marks, whose places are noted."""
@@ -277,7 +277,7 @@ class Draft:
             elif mark[1] == "\x01":
                 self._opened[number] = at
             else:
-                self.links.append(Link(self._opened.pop(number, at), at, target, kind=kind))
+                self.links.append(Hyperlink(self._opened.pop(number, at), at, target, kind=kind))
         return "".join(parts) + text[end:]
 
 

@@ -100,7 +100,7 @@ def _document(file: InputFile, row: Row) -> Document:
         n_chars=len(row.text),
         sha256=hashlib.sha256(row.text.encode("utf-8")).hexdigest(),
         places=row.places,
-        links=tuple(resolved(uri, row.links)),
+        hyperlinks=tuple(resolved(uri, row.hyperlinks)),
         anchors=row.anchors,
     )
 

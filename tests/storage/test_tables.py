@@ -4,7 +4,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.records import Anchor, Chunk, Document, Failure, Finding, Link, Mention, Report, Span
+from conspectus.storage.records import Anchor, Chunk, Document, Failure, Finding, Hyperlink, Mention, Report, Span
 from conspectus.storage.tables import TABLES, read_arrow, read_table, schema, sorted_by_id, write_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -98,12 +98,12 @@ def test_rows_are_sorted_by_id() -> None:
 
 
 def test_the_last_columns_have_defaults_in_an_older_table(tmp_path: Path) -> None:
-    document = Document("d", "", "u", "t", {}, 1, "h", (), (Link(0, 1, "v"),), (Anchor("top", 0),))
+    document = Document("d", "", "u", "t", {}, 1, "h", (), (Hyperlink(0, 1, "v"),), (Anchor(0, "top"),))
     write_table(tmp_path / "new.parquet", Document, [document])
     assert read_table(tmp_path / "new.parquet", Document) == [document]
-    older = pq.read_table(tmp_path / "new.parquet").drop_columns(["links", "anchors"])
+    older = pq.read_table(tmp_path / "new.parquet").drop_columns(["hyperlinks", "anchors"])
     pq.write_table(older, tmp_path / "old.parquet")
-    assert read_table(tmp_path / "old.parquet", Document) == [replace(document, links=(), anchors=())]
+    assert read_table(tmp_path / "old.parquet", Document) == [replace(document, hyperlinks=(), anchors=())]
     assert read_arrow(tmp_path / "old.parquet", Document, ["anchors", "id"]).column_names == ["anchors", "id"]
     pq.write_table(older.drop_columns(["sha256", "places"]), tmp_path / "damaged.parquet")
     with pytest.raises(IndexCorrupt, match="has columns"):

@@ -185,9 +185,9 @@ def test_links_and_anchors_stand_where_their_text_does(path: Path) -> None:
         <p id="end"></p>"""
     path.write_text(page, "utf-8")
     row = only_row(read_html, path)
-    found = [(row.text[link.start : link.end], link.target) for link in row.links]
+    found = [(row.text[link.start : link.end], link.target) for link in row.hyperlinks]
     assert found == [
         ("check valves", "valves.html#check"), ("out", "https://example.org/x?y=1"), ("back", "#pumps"), ("kg", "u"),
     ]  # fmt: skip
-    anchors = {anchor.name: row.text[anchor.start :].split()[0] for anchor in row.anchors}
+    anchors = {anchor.id: row.text[anchor.start :].split()[0] for anchor in row.anchors}
     assert anchors == {"pumps": "Pumps", "old": "See", "w": "Weight"}
