@@ -1,12 +1,15 @@
 """What a failed attempt means: whether to try again, and how long to wait before that."""
 
+import logging
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from time import time
+from ipaddress import ip_address
+from time import monotonic, time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from conspectus.storage.errors import ModelRefused
+from conspectus.storage.errors import ModelRefused, ModelUnavailable
 
 if TYPE_CHECKING:
     import openai
@@ -21,6 +24,9 @@ _BUSY = {429, 503, 529}
 _WORTH_ANOTHER = {408, 409, 425}
 _PARAMETER = re.compile("response_format|json_schema|json_object|stream_options|max_completion_tokens|max_tokens")
 """llama-cpp-python 0.3 answers 500 to a parameter it does not know."""
+_QUIET_SECONDS = 5.0
+"""Between two notices about one server: many calls may fail at once."""
+_log = logging.getLogger("conspectus")
 _OUT_OF_MONEY = {"insufficient_quota", "billing_hard_limit_reached"}
 
 
@@ -49,10 +55,17 @@ class BadRequest(ModelRefused):
         self.refusal = refusal
 
 
-def as_outcome(error: "openai.APIError", address: "Address", redact: Callable[[str], str]) -> TryAgain | ModelRefused:
+def as_outcome(
+    error: "openai.APIError", address: "Address", redact: Callable[[str], str], *, has_answered: bool = True
+) -> TryAgain | ModelRefused | ModelUnavailable:
     """Return the meaning of an error of the openai package, raised by a call to `address`.
 
-    `redact` removes secrets from what the server says.
+    Args:
+        error: The error.
+        address: The server's address.
+        redact: Removes secrets from what the server says.
+        has_answered: The server has answered before. A server on this machine that never has, and refuses the
+            connection, was not started, and no further attempt is made.
     """
     import openai
 
@@ -65,9 +78,37 @@ def as_outcome(error: "openai.APIError", address: "Address", redact: Callable[[s
     cause = error.__cause__
     if type(cause).__name__ == "LocalProtocolError":  # its text may quote a header
         return ModelRefused(f"the request to {address.shown} cannot be sent as HTTP")
+    if not has_answered and _is_this_machine(address) and _is_refused(error):
+        return ModelUnavailable(
+            f"nothing listens at {address.shown} (connection refused): start the model's server, or check "
+            f"{address.section}.base_url"
+        )
     # Without a connection nothing was sent.
     connected = type(cause).__name__ not in {"ConnectError", "ConnectTimeout", "PoolTimeout"}
     return TryAgain(f"no connection to {address.shown}: {cause or error}", taken=connected)
+
+
+def _is_this_machine(address: "Address") -> bool:
+    host = urlsplit(address.base_url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _is_refused(error: BaseException) -> bool:
+    """Return whether any cause of an error is a refused connection: libraries wrap it, and group several addresses."""
+    return any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    if error is None:
+        return
+    yield error
+    yield from _causes(error.__cause__ or error.__context__)
+    if isinstance(error, BaseExceptionGroup):
+        for part in error.exceptions:
+            yield from _causes(part)
 
 
 def _of_status(
@@ -123,3 +164,26 @@ def wait_before_retry(state: "RetryCallState") -> float:
     if isinstance(error, TryAgain) and error.wait is not None:
         return 0.0 if error.busy else error.wait
     return wait_random_exponential(multiplier=_FIRST_WAIT, max=_LONGEST_WAIT)(state)
+
+
+class RetryNotices:
+    """Logs before each further attempt, as a warning of the logger "conspectus": without a handler it is on stderr.
+
+    There is at most one line in `_QUIET_SECONDS`, and none about a busy server that asks for a short wait.
+
+    Args:
+        attempts: The most attempts.
+    """
+
+    def __init__(self, attempts: int) -> None:
+        self._attempts = attempts
+        self._last = -_QUIET_SECONDS
+
+    def __call__(self, state: "RetryCallState") -> None:
+        """Log that a call waits for its next attempt (tenacity calls this before it sleeps)."""
+        error = state.outcome.exception() if state.outcome else None
+        short = isinstance(error, TryAgain) and error.busy and (error.wait or 0.0) < _QUIET_SECONDS
+        now = monotonic()
+        if not short and now - self._last >= _QUIET_SECONDS:
+            self._last = now
+            _log.warning("%s; trying again (%d of %d)", error, state.attempt_number + 1, self._attempts)

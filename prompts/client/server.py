@@ -15,9 +15,16 @@ from urllib.parse import urlsplit
 from conspectus.prompts.client.completions import StreamedCompletion, stream_errors
 from conspectus.prompts.client.event_loop import cached_per_process
 from conspectus.prompts.client.limits import RateLimiter, Slot
-from conspectus.prompts.client.retry import TryAgain, as_outcome, wait_before_retry
+from conspectus.prompts.client.retry import RetryNotices, TryAgain, as_outcome, wait_before_retry
 from conspectus.prompts.client.usage import Reservation
-from conspectus.storage.errors import BudgetReached, IndexUnusable, ModelRefused, ModelUnavailable, SettingsError
+from conspectus.storage.errors import (
+    BudgetReached,
+    IndexUnusable,
+    ModelError,
+    ModelRefused,
+    ModelUnavailable,
+    SettingsError,
+)
 
 if TYPE_CHECKING:
     import openai
@@ -102,6 +109,8 @@ class ModelServer:
         self.address = address
         self.openai = _connect(address, key)
         self._key = key
+        self._has_answered = False
+        self._notices = RetryNotices(address.attempts)
         self._limiter = RateLimiter(
             concurrency=address.concurrency,
             requests_per_minute=address.requests_per_minute,
@@ -127,6 +136,7 @@ class ModelServer:
             retry=retry_if_exception_type(TryAgain),
             wait=wait_before_retry,
             stop=stop_after_attempt(self.address.attempts),
+            before_sleep=self._notices,
             reraise=True,
         )
         try:
@@ -198,8 +208,9 @@ class ModelServer:
                         yield slot, reservation
                     except openai.APIError as error:
                         if isinstance(error, openai.APIStatusError):
+                            self._has_answered = True
                             self._limiter.learn(error.response.headers)
-                        outcome = as_outcome(error, self.address, self._redacted)
+                        outcome = as_outcome(error, self.address, self._redacted, has_answered=self._has_answered)
                         self._failed(call, slot, reservation, outcome)
                         raise outcome from error
                     except (TryAgain, ModelRefused) as error:
@@ -211,9 +222,10 @@ class ModelServer:
             except (BudgetReached, IndexUnusable):  # raised by `reserve`: nothing was sent
                 slot.rejected()
                 raise
+            self._has_answered = True
             self._limiter.succeeded()
 
-    def _failed(self, call: Call[Value], slot: Slot, reservation: Reservation, error: TryAgain | ModelRefused) -> None:
+    def _failed(self, call: Call[Value], slot: Slot, reservation: Reservation, error: TryAgain | ModelError) -> None:
         """Account for an attempt that failed."""
         if isinstance(error, TryAgain) and error.taken:
             call.unconfirmed += 1

@@ -187,5 +187,5 @@ def test_a_server_that_answers_nothing_at_all_leaves_the_version_in_force(
         done = run(index, *words, "--set", f"llm.base_url={url}")
     assert (done.status, done.out) == (8, "")
     assert done.err.count("\n") == 1
-    assert {"gone": "no connection to", "wrong key": "401"}[trouble] in done.err
+    assert {"gone": "nothing listens at", "wrong key": "401"}[trouble] in done.err
     assert version(index) == before

@@ -4,9 +4,10 @@ from time import time
 import httpx2
 import openai
 import pytest
-from conspectus.prompts.client.retry import BadRequest, TryAgain, as_outcome, retry_after
+from conspectus.prompts.client.retry import BadRequest, RetryNotices, TryAgain, as_outcome, retry_after
 from conspectus.prompts.client.server import Address
-from conspectus.storage.errors import ModelRefused
+from conspectus.storage.errors import ModelRefused, ModelUnavailable
+from tenacity import AsyncRetrying, RetryCallState
 
 AT = Address("http://h/v1", "", "KEY", 1, 1, 1, None, None)
 ASKED = httpx2.Request("POST", "http://h/v1/chat/completions")
@@ -89,3 +90,36 @@ def test_only_a_connection_that_came_about_may_have_cost_something() -> None:
         meant = as_outcome(each, AT, str)
         assert isinstance(meant, TryAgain)
         assert meant.taken == taken
+
+
+def refused(at: str) -> openai.APIError:
+    """Return the error of a connection that is refused, wrapped as the libraries wrap it."""
+    cause = httpx2.ConnectError("All connection attempts failed")
+    cause.__cause__ = OSError("several addresses")
+    cause.__cause__.__cause__ = ExceptionGroup("refused", [ConnectionRefusedError(111, "Connection refused")])
+    found = openai.APIConnectionError(request=httpx2.Request("POST", f"{at}/chat/completions"))
+    found.__cause__ = cause
+    return found
+
+
+@pytest.mark.parametrize("at", ["http://localhost:9/v1", "http://127.0.0.1:9/v1", "http://[::1]:9/v1"])
+def test_a_server_on_this_machine_that_never_answered_is_not_waited_for(at: str) -> None:
+    address = Address(at, "", "KEY", 1, 1, 1, None, None)
+    meant = as_outcome(refused(at), address, str, has_answered=False)
+    assert isinstance(meant, ModelUnavailable)
+    assert str(meant).startswith(f"nothing listens at {at} (connection refused)")
+    assert isinstance(as_outcome(refused(at), address, str, has_answered=True), TryAgain), "it may be restarting"
+
+
+def test_a_server_elsewhere_is_tried_again() -> None:
+    assert isinstance(as_outcome(refused("http://h/v1"), AT, str, has_answered=False), TryAgain)
+
+
+def test_further_attempts_are_announced_once_in_a_while(caplog: pytest.LogCaptureFixture) -> None:
+    notices = RetryNotices(attempts=10)
+    for number, problem in enumerate([TryAgain("busy", wait=0.1, busy=True), TryAgain("down"), TryAgain("down")], 1):
+        state = RetryCallState(AsyncRetrying(), None, (), {})
+        state.attempt_number = number
+        state.set_exception((TryAgain, problem, None))
+        notices(state)
+    assert [record.getMessage() for record in caplog.records] == ["down; trying again (3 of 10)"]
