@@ -1,13 +1,12 @@
 """The formats that an index can be exported to. A new format is a function and a row of `EXPORTS`."""
 
-import difflib
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from conspectus.atomic_write import placing
-from conspectus.storage.errors import UsageError
+from conspectus.storage.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from conspectus.pipelines.exchange.export_result import ExportResult
@@ -65,8 +64,7 @@ def find_export(name: str) -> ExportFormat:
     """Return the format of that name; UsageError names the nearest known one."""
     if name in EXPORTS:
         return EXPORTS[name]
-    nearest = difflib.get_close_matches(name.lower(), EXPORTS, n=1, cutoff=0.0)
-    raise UsageError(f"unknown format {name!r}; did you mean {nearest[0]!r}? There are: {', '.join(EXPORTS)}")
+    raise UsageError(f"unknown format {name!r}{did_you_mean(name, EXPORTS) or '.'} There are: {', '.join(EXPORTS)}")
 
 
 def export(index: "Index", name: str, to: Path, *, force: bool = False) -> "ExportResult":

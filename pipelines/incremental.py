@@ -3,7 +3,6 @@
 Each of these builds the index from the texts that the version in force contains.
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from conspectus.pipelines.plan import BuildSource, check_built_here
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
 from conspectus.pipelines.steps.documents import read_documents
-from conspectus.storage.errors import IndexNotFound, UsageError
+from conspectus.storage.errors import IndexNotFound, UsageError, did_you_mean
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_version
 from conspectus.storage.records import Document, Failure
@@ -173,5 +172,4 @@ def _lies_in(uri: str, name: str) -> bool:
 
 def _nearest(name: str, held: Sequence[Document]) -> str:
     known = [text for document in held for text in (document.id, document.uri)]
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-    return f"; did you mean {nearest[0]!r}?" if nearest else ""
+    return did_you_mean(name, known)

@@ -11,12 +11,11 @@ method that has none is marked `needs_model`. A method with a retriever and no a
 reader of its passages (`query/reader`).
 """
 
-import difflib
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from conspectus.storage.community_level import LEVELS, Level
-from conspectus.storage.errors import NeedsModel, UnknownMethod, UsageError
+from conspectus.storage.errors import NeedsModel, UnknownMethod, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from conspectus.prompts.model import LanguageModel
@@ -185,8 +184,7 @@ def find_method(name: str) -> Method:
     """
     if name in METHODS:
         return METHODS[name]
-    nearest = difflib.get_close_matches(name.lower(), METHODS, n=1, cutoff=0.0)
-    raise UnknownMethod(f"unknown method {name!r}; did you mean {nearest[0]!r}? There are: {', '.join(METHODS)}")
+    raise UnknownMethod(f"unknown method {name!r}{did_you_mean(name, METHODS) or '.'} There are: {', '.join(METHODS)}")
 
 
 def find_retriever(name: str, context: "Context") -> "Retriever":

@@ -23,9 +23,11 @@ Exit 0 is success, 1 an unexpected error, 5 a build that was published although 
 `build.failure_threshold` allows. Every message says what was wrong, where, and what to do.
 """
 
+import difflib
 import errno
 import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 
@@ -163,3 +165,20 @@ def unwritten(root: Path, error: OSError) -> IndexUnusable | None:
         why = f"{error.filename}: {error.strerror}"
         return IndexUnusable(f"cannot write in {root}: {why}; put that right and run the same command again")
     return None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a suggestion to end a message with, or nothing where no known name is near.
+
+    >>> did_you_mean("graphmll", ["csv", "graphml"]), did_you_mean("pdf", ["csv", "openie"])
+    ("; did you mean 'graphml'?", '')
+    """
+    found = nearest_name(name, known)
+    return f"; did you mean {found!r}?" if found else ""
+
+
+def nearest_name(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most like another, whatever the case, or None where none is near."""
+    spelling = {known_name.casefold(): known_name for known_name in known}
+    found = difflib.get_close_matches(name.casefold(), spelling, n=1)
+    return spelling[found[0]] if found else None

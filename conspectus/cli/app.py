@@ -3,6 +3,7 @@
 import importlib.metadata
 import json
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from conspectus.storage.errors import NeedsModel, UsageError
 from conspectus.storage.settings import Settings, load_settings, parse_override
 
 if TYPE_CHECKING:
+    from conspectus.api import Index
     from conspectus.prompts.model import LanguageModel
     from conspectus.query.context import Context
 
@@ -172,6 +174,24 @@ def chosen_settings(
     if kg_labels:
         sections.setdefault("kg", {})["labels"] = tuple(map(str, kg_labels))
     return load_settings(file, sections)
+
+
+def open_filtered(
+    index: Path,
+    settings: Path | None,
+    overrides: list[str] | None,
+    where: str | None,
+    access: list[str] | None,
+) -> "Index":
+    """Return the index of the options, restricted to the permitted documents; say on stderr if there are none."""
+    from conspectus.api import open_index
+
+    opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
+    if (where or access is not None) and opened.manifest.rows["documents"] == 0:
+        given = [f"--where {shlex.quote(where)}"] if where else []
+        given += [f"--access {shlex.quote(tag)}" for tag in access or ()]
+        complain(f"no document matches {' '.join(given)}")
+    return opened
 
 
 def json_text(value: object) -> str:

@@ -21,8 +21,8 @@ from conspectus.cli.app import (
     WhereOption,
     app,
     check_folder_of,
-    chosen_settings,
     examples,
+    open_filtered,
     print_json,
     question_text,
 )
@@ -100,7 +100,6 @@ def ask(
     Methods that walk over the graph start at the entities of --topic, or else at those that the question names. --show
     draws such a walk, and --trace prints it decision by decision.
     """
-    from conspectus.api import open_index
     from conspectus.query.conversation.history import turn_of
     from conspectus.query.conversation.session import append_turn, read_session
 
@@ -109,7 +108,7 @@ def ask(
     _check_form(picture)
     topics = topic or []
     history = read_session(session) if session else None
-    opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
+    opened = open_filtered(index, settings, overrides, where, access)
     if as_json:
         answer = opened.ask(question, name, history=history, topics=topics)
     else:
@@ -202,7 +201,6 @@ def retrieve(
     With --session the question may be a follow-up to the conversation in the file, which is not changed. --questions
     looks up many questions; with --json it prints one line of JSON for each, with its id.
     """
-    from conspectus.api import open_index
     from conspectus.pipelines.evaluation.suites import read_questions
     from conspectus.query.conversation.session import read_session
 
@@ -212,12 +210,12 @@ def retrieve(
         raise UsageError("--session is for one question, not for --questions")
     if questions:
         asked = read_questions(questions)
-        opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
+        opened = open_filtered(index, settings, overrides, where, access)
         _retrieve_all(asked, opened, method, k, as_json)
         return
     assert question is not None, "checked above"
     history = read_session(session) if session else None
-    opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
+    opened = open_filtered(index, settings, overrides, where, access)
     evidence = opened.retrieve(question, method, k, history)
     if as_json:
         print_json(evidence_json(question, method, evidence))

@@ -16,9 +16,9 @@ from conspectus.cli.app import (
     TraceOption,
     WhereOption,
     app,
-    chosen_settings,
     complain,
     examples,
+    open_filtered,
 )
 from conspectus.cli.ask import print_answer
 from conspectus.query.menu import DEFAULT_METHOD
@@ -48,11 +48,10 @@ def chat(
     /new starts a new conversation; /quit or the end of the input exits. If the model's server fails on a question, the
     error is printed on stderr, the question is skipped, and the final exit status is 8.
     """
-    from conspectus.api import open_index
     from conspectus.query.menu import find_method
 
     find_method(method)
-    talk = open_index(index, chosen_settings(settings, overrides)).filter(where, access).chat(method)
+    talk = open_filtered(index, settings, overrides, where, access).chat(method)
     failed: ModelError | None = None
     for line in _lines():
         if line == _QUIT:

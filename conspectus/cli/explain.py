@@ -17,8 +17,8 @@ from conspectus.cli.app import (
     WhereOption,
     app,
     check_folder_of,
-    chosen_settings,
     examples,
+    open_filtered,
     print_json,
 )
 from conspectus.query.menu import DEFAULT_RETRIEVER
@@ -59,12 +59,11 @@ def explain(
     Each path starts at a seed of the walk (a name in the question, or a passage similar to it) and shows its share of
     the passage's PageRank score. bm25, dense and hybrid are explained by shared words, cosines and ranks.
     """
-    from conspectus.api import open_index
     from conspectus.render.answers import explanation_json, explanation_text
     from conspectus.render.explanation_svg import svg as drawn
 
     check_folder_of("--svg", svg)
-    opened = open_index(index, chosen_settings(settings, overrides)).filter(where, access)
+    opened = open_filtered(index, settings, overrides, where, access)
     found = opened.explain(question, method, k, passage=passage, chunk=chunk, paths=paths)
     if svg:
         svg.write_text(drawn(found), "utf-8")

@@ -16,8 +16,8 @@ from conspectus.cli.app import (
     SettingsOption,
     WhereOption,
     app,
-    chosen_settings,
     examples,
+    open_filtered,
     print_json,
 )
 from conspectus.exporting import EXPORTS, find_export
@@ -63,13 +63,12 @@ def export(
     quiet: QuietOption = False,
 ) -> None:
     """Write an index in a format that other programs read."""
-    from conspectus.api import open_index
 
     check_place(to, find_export(format_).holds, force=force)
-    opened = open_index(index, chosen_settings(settings, overrides))
+    opened = open_filtered(index, settings, overrides, where, access)
     with progress(quiet) as report:
         report(f"writing {format_}", 0, 1)
-        done = opened.filter(where, access).export(format_, to, force=force)
+        done = opened.export(format_, to, force=force)
         report(f"writing {format_}", 1, 1)
     if as_json:
         print_json(export_json(format_, done))

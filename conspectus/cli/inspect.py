@@ -20,6 +20,7 @@ from conspectus.cli.app import (
     app,
     chosen_settings,
     examples,
+    open_filtered,
     print_json,
 )
 from conspectus.render.builds import check_text, preview_text, status_text
@@ -99,11 +100,10 @@ def reports(
 ) -> None:
     """Browse the community reports level by level, or read one with its citations."""
     from conspectus import reports as browse
-    from conspectus.api import open_index
 
     if level and community:
         raise UsageError("--level lists reports and --community shows one; give one of them")
-    context = open_index(index, chosen_settings(settings, overrides)).filter(where, access).context
+    context = open_filtered(index, settings, overrides, where, access).context
     if community:
         one = browse.opened(context, community)
         print_json(browse.full_json(one)) if as_json else typer.echo(browse.full(one))

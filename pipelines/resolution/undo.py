@@ -1,6 +1,5 @@
 """Undo and redo merges: rebuild the current index under the new decisions."""
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ from conspectus.pipelines.index import build_from
 from conspectus.pipelines.plan import BuildSource
 from conspectus.pipelines.resolution.cluster import UndoneMerge, UndoneMerges, kept_marks
 from conspectus.pipelines.runner import Progress, Runner, no_progress
-from conspectus.storage.errors import UsageError
+from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_manifest, current_version
 from conspectus.storage.records import Document, Failure, Merge
@@ -112,5 +111,4 @@ def named(names: Sequence[str], merges: Sequence[Merge], index: Path) -> list[Me
 
 def _nearest(name: str, merges: Sequence[Merge]) -> str:
     known = [text for merge in merges for text in (merge.alias, merge.name)]
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)
-    return f"; did you mean {nearest[0]!r}?" if nearest else ""
+    return did_you_mean(name, known)

@@ -1,14 +1,17 @@
 """Permitted documents: those that match the filter and whose access tags the caller has."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from conspectus.query.filter.expressions import values_of
 from conspectus.query.filter.parsing import parse
-from conspectus.storage.errors import UsageError
+from conspectus.storage.errors import UsageError, did_you_mean
 from conspectus.storage.index import Index
 from conspectus.storage.records import Document
 from conspectus.storage.settings import AccessSettings
+
+_MOST_KEYS = 20
+"""Keys that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +51,39 @@ def permitted_documents(index: Index, narrowed: Filter, settings: AccessSettings
 
     A filter's keys are those of the metadata; `id`, `title` and `uri` are the document's own where its metadata has
     none of that name.
+
+    Raises:
+        UsageError: No document that may be read has one of the filter's keys, and there are such documents. (Keys
+            that only other documents have are not told.)
     """
     expression = parse(narrowed.where) if narrowed.where.strip() else None
     table = index.arrow(Document, "id", "title", "uri", "metadata")
     found = set()
+    keys: set[str] = set()
     for row in table.to_pylist():
         metadata = dict(row["metadata"])
         told = {"id": row["id"], "title": row["title"], "uri": row["uri"]} | metadata
-        may_be_read = _may_be_read(tags_of(metadata.get(settings.key, "")), narrowed.access, settings)
-        if may_be_read and (expression is None or expression.holds(told)):
+        if not _may_be_read(tags_of(metadata.get(settings.key, "")), narrowed.access, settings):
+            continue
+        keys |= told.keys()
+        if expression is None or expression.holds(told):
             found.add(row["id"])
+    if expression is not None and keys:
+        _check_keys(expression.keys, keys)
     return frozenset(found)
+
+
+def _check_keys(wanted: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a key that no document has: it is a typing error, and would silently find nothing."""
+    for key in sorted(set(wanted).difference(known)):
+        raise UsageError(
+            f"no document has the key {key!r}{did_you_mean(key, known) or f'; the keys are: {_listed(known)}'}"
+        )
+
+
+def _listed(keys: Collection[str]) -> str:
+    shown = sorted(keys)
+    return ", ".join(shown[:_MOST_KEYS]) + (", ..." if len(shown) > _MOST_KEYS else "")
 
 
 def tags_of(told: str) -> frozenset[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
+TextOperator = Literal["contains", "startswith", "endswith", "like"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class Comparison:
     operator: Operator
     value: Value
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys that are looked at."""
+        return frozenset({self.key})
+
     def holds(self, told: Mapping[str, str]) -> bool | None:
         """Return whether this is so of a document, None where that is unknown."""
         if self.key not in told:
@@ -43,10 +49,36 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
+class TextMatch:
+    """A part of a key's value compared with a text, in any case; of a list of values one that matches is enough."""
+
+    key: str
+    operator: TextOperator
+    text: str
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys that are looked at."""
+        return frozenset({self.key})
+
+    def holds(self, told: Mapping[str, str]) -> bool | None:
+        """Return whether this is so of a document, None where that is unknown."""
+        if self.key not in told:
+            return None
+        text = self.text.casefold()
+        return any(_matches(item.casefold(), self.operator, text) for item in values_of(told[self.key]))
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """What is not so."""
 
     of: "Expression"
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys that are looked at."""
+        return self.of.keys
 
     def holds(self, told: Mapping[str, str]) -> bool | None:
         """Return whether this is so of a document, None where that is unknown."""
@@ -59,6 +91,11 @@ class All:
 
     of: tuple["Expression", ...]
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys that are looked at."""
+        return frozenset().union(*(item.keys for item in self.of))
+
     def holds(self, told: Mapping[str, str]) -> bool | None:
         """Return whether this is so of a document, None where that is unknown."""
         return negated(any_of([negated(item.holds(told)) for item in self.of]))
@@ -70,12 +107,17 @@ class Any:
 
     of: tuple["Expression", ...]
 
+    @property
+    def keys(self) -> frozenset[str]:
+        """The keys that are looked at."""
+        return frozenset().union(*(item.keys for item in self.of))
+
     def holds(self, told: Mapping[str, str]) -> bool | None:
         """Return whether this is so of a document, None where that is unknown."""
         return any_of([item.holds(told) for item in self.of])
 
 
-Expression = Comparison | Not | All | Any
+Expression = Comparison | TextMatch | Not | All | Any
 
 
 def negated(found: bool | None) -> bool | None:
@@ -142,6 +184,17 @@ def _compared(told: str, operator: Operator, value: Value) -> bool | None:
     if day is None or len(day.parts) < len(value.parts):
         return None
     return _ordered(day.parts[: len(value.parts)], operator, value.parts)
+
+
+def _matches(told: str, operator: TextOperator, text: str) -> bool:
+    if operator == "contains":
+        return text in told
+    if operator == "startswith":
+        return told.startswith(text)
+    if operator == "endswith":
+        return told.endswith(text)
+    pattern = re.escape(text).replace("%", ".*").replace("_", ".")  # as in SQL
+    return re.fullmatch(pattern, told, re.DOTALL) is not None
 
 
 def _ordered(left: float | tuple[int, ...], operator: Operator, right: float | tuple[int, ...]) -> bool:

@@ -2,8 +2,10 @@
 
     filter      and-terms joined by `or`
     and-term    terms joined by `and`
-    term        `not` term | `(` filter `)` | key operator value | key [`not`] `in` `(` value `,` ... `)`
+    term        `not` term | `(` filter `)` | key operator value | key [`not`] text-operator value
+                | key [`not`] `in` `(` value `,` ... `)`
     operator    =  ==  !=  <>  <  <=  >  >=
+    text-operator  contains  startswith  endswith  like (% stands for any text, _ for one character); case is ignored
     key         a word, or any text in backquotes
     value       a number, a date (2024-05-31, 2024-05), a word, or any text in double or single quotes
 
@@ -21,6 +23,8 @@ from conspectus.query.filter.expressions import (
     Expression,
     Not,
     Operator,
+    TextMatch,
+    TextOperator,
     Value,
     as_day,
     as_number,
@@ -49,6 +53,12 @@ _OPERATORS: dict[str, Operator] = {
     "<=": "<=",
     ">": ">",
     ">=": ">=",
+}
+_TEXT_OPERATORS: dict[str, TextOperator] = {
+    "contains": "contains",
+    "startswith": "startswith",
+    "endswith": "endswith",
+    "like": "like",
 }
 _RESERVED = frozenset({"and", "or", "not", "in"})
 
@@ -143,13 +153,17 @@ class _Parser:
 
     def _comparison(self, key: str) -> Expression:
         if self._take("not"):
+            if match := self._text_match(key):
+                return Not(match)
             self._need("in")
             return Not(self._one_of(key))
         if self._take("in"):
             return self._one_of(key)
+        if match := self._text_match(key):
+            return match
         token = self.now
         if token.kind != "operator":
-            self.refuse("`=`, `!=`, `<`, `<=`, `>`, `>=` or `in`")
+            self.refuse("`=`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `contains`, `startswith`, `endswith` or `like`")
         self._at += 1
         place = self.now
         operator, value = _OPERATORS[token.written], self._value()
@@ -160,6 +174,14 @@ class _Parser:
             )
         return Comparison(key, operator, value)
 
+    def _text_match(self, key: str) -> TextMatch | None:
+        token = self.now
+        operator = _TEXT_OPERATORS.get(token.written.casefold()) if token.kind == "word" else None
+        if operator is None:
+            return None
+        self._at += 1
+        return TextMatch(key, operator, self._text())
+
     def _one_of(self, key: str) -> Expression:
         self._need("(")
         found: list[Expression] = [Comparison(key, "=", self._value())]
@@ -169,6 +191,13 @@ class _Parser:
         return Any(tuple(found))
 
     def _value(self) -> Value:
+        quoted, text = self.now.kind == "text", self._text()
+        if quoted:
+            return text
+        number = as_number(text)
+        return number if number is not None else as_day(text) or text
+
+    def _text(self) -> str:
         token = self.now
         if token.kind == "text":
             self._at += 1
@@ -176,8 +205,7 @@ class _Parser:
         if token.kind != "word" or token.written.casefold() in _RESERVED:
             self.refuse("a value (a text in quotes, a number or a date)")
         self._at += 1
-        number = as_number(token.written)
-        return number if number is not None else as_day(token.written) or token.written
+        return token.written
 
     def _take(self, word: str) -> bool:
         if not self.now.says(word):

@@ -1,18 +1,20 @@
 """Read settings from a file, the environment and the command line, and write them as a file."""
 
-import difflib
 import json
 import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from conspectus.storage.errors import SettingsError
+from conspectus.storage.errors import SettingsError, nearest_name
 from conspectus.storage.settings.base import Section
 from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, Settings
 from pydantic import ValidationError
-from yaml import YAMLError, safe_load
+from yaml import MarkedYAMLError, YAMLError, safe_load
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 
 def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str, object]] | None = None) -> Settings:
@@ -34,7 +36,7 @@ def load_settings(file: Path | None = None, overrides: Mapping[str, Mapping[str,
     except ValidationError as error:
         raise SettingsError(_explain(error, file)) from error
     except (YAMLError, UnicodeDecodeError, ValueError, TypeError) as error:
-        raise SettingsError(f"{file}: not a settings file: {str(error).splitlines()[0]}") from error
+        raise SettingsError(f"{file}{_place_and_reason(error)}") from error
     # Back to the plain class: equal settings compare equal whatever file they came from.
     return Settings.model_construct(**{name: getattr(found, name) for name in Settings.model_fields})
 
@@ -68,9 +70,55 @@ def _explain(error: ValidationError, file: Path | None) -> str:
         if problem["type"] == "extra_forbidden":
             lines.append(_unknown_key(path))
         else:
-            given = "" if problem["type"] == "secret" else f" (given: {problem['input']!r})"
-            lines.append(f"setting {'.'.join(path)}: {problem['msg']}{given}")
+            lines.append(_wrong_value(path, problem))
     return "; ".join(lines) + where
+
+
+_WANTED = {
+    "int_": "a whole number",
+    "float_": "a number",
+    "finite_number": "a number",
+    "bool_": "true or false",
+    "string_type": "a text",
+    "literal_error": "one of {expected}",
+    "greater_than": "above {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "below {lt}",
+    "less_than_equal": "at most {le}",
+    "tuple_": "a list",
+    "list_": "a list",
+    "dict_": "a mapping of keys to values",
+    "model_": "a section with keys of its own",
+}
+"""What a value must be, by the beginning of the type of pydantic's error; the longest that fits counts."""
+
+
+def _wrong_value(path: tuple[str, ...], problem: "ErrorDetails") -> str:
+    """Say which setting has a value that it cannot have, and which values it can have."""
+    name, kind = ".".join(path), problem["type"]
+    if kind in {"value_error", "secret"}:
+        reason = problem["msg"].removeprefix("Value error, ")
+        if path[0] in Settings.model_fields and len(path) == 1:  # about several keys of the section, which it names
+            keys = "|".join(sorted(_section(name).model_fields, key=len, reverse=True))
+            return re.sub(rf"\b({keys})\b", rf"{name}.\1", reason)
+        return f"{name}: {reason}" + ("" if kind == "secret" else f", not {problem['input']!r}")
+    start = max((known for known in _WANTED if kind.startswith(known)), key=len, default=None)
+    wanted = _WANTED[start].format(**problem.get("ctx", {})) if start else problem["msg"]
+    return f"{name} must be {wanted}, not {problem['input']!r}" if start else f"{name}: {wanted}"
+
+
+def _place_and_reason(error: Exception) -> str:
+    """Return the line of a file at which YAML cannot be read, if it is known, and why not."""
+    if not isinstance(error, MarkedYAMLError) or error.problem_mark is None:
+        return f": not a settings file: {str(error).splitlines()[0]}"
+    begun = error.context_mark
+    since = f" ({error.context}, which begins in line {begun.line + 1})" if error.context and begun else ""
+    return f", line {error.problem_mark.line + 1}: not a settings file: {error.problem or 'it is no YAML'}{since}"
+
+
+def _section(name: str) -> type[Section]:
+    section: Any = Settings.model_fields[name].annotation
+    return cast(type[Section], section)
 
 
 def _unknown_key(path: tuple[str, ...]) -> str:
@@ -81,11 +129,11 @@ def _unknown_key(path: tuple[str, ...]) -> str:
     """
     known = list(Settings.model_fields)
     if len(path) > 1 and path[0] in Settings.model_fields:
-        section: Any = Settings.model_fields[path[0]].annotation
-        known = list(section.model_fields)
-    nearest = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.0)
-    guess = ".".join((*path[:-1], nearest[0]))
-    return f"unknown setting {'.'.join(path)}; did you mean {guess}?"
+        known = list(_section(path[0]).model_fields)
+    nearest = nearest_name(path[-1], known)
+    if nearest is None:
+        return f"unknown setting {'.'.join(path)}; there are: {', '.join(known)}"
+    return f"unknown setting {'.'.join(path)}; did you mean {'.'.join((*path[:-1], nearest))}?"
 
 
 def as_yaml(settings: Settings | None = None) -> str:

@@ -65,6 +65,26 @@ def test_a_bad_value_or_file_is_a_settings_error(tmp_path: Path, text: str) -> N
         load_settings(write(tmp_path, text))
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("chunks:\n  chunk_size: 50", "chunks.chunk_overlap 100 must be below chunks.chunk_size 50 (in "),
+        ("chunks: {chunk_size: many}", "chunks.chunk_size must be a whole number, not 'many' (in "),
+        ("chunks: {chunk_size: 1}", "chunks.chunk_size must be at least "),
+        ("embedding: {provider: x}", "embedding.provider must be one of 'local' or 'endpoint', not 'x' (in "),
+        ("llm: {base_url: here}", "llm.base_url: it must begin with http:// or https://, not 'here' (in "),
+        ("chunks:\n  chunk_size: [1,\nllm: x", "settings.yaml, line 3: not a settings file: "),
+        ("chunks: {colour: red}", "unknown setting chunks.colour; there are: chunk_size, chunk_overlap (in "),
+    ],
+)
+def test_messages_are_in_our_own_words(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "settings.yaml").write_text(text, "utf-8")
+    with pytest.raises(SettingsError) as caught:
+        load_settings(tmp_path / "settings.yaml")
+    assert says in str(caught.value)
+    assert "Input should" not in str(caught.value)
+
+
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"nowhere\.yaml"):
         load_settings(tmp_path / "nowhere.yaml")

@@ -59,6 +59,20 @@ def test_what_may_be_read(index: Index, narrowed: Filter, settings: dict[str, st
     assert permitted_documents(index, narrowed, AccessSettings.model_validate(settings)) == found
 
 
+def test_a_key_that_no_document_has_is_an_error(index: Index) -> None:
+    settings = AccessSettings()
+    with pytest.raises(UsageError, match="no document has the key 'yaer'; did you mean 'year'") as caught:
+        permitted_documents(index, Filter("year > 2020 or not yaer = 3"), settings)
+    assert caught.value.exit_status == 2
+    with pytest.raises(UsageError, match="no document has the key 'colour'; the keys are: access, "):
+        permitted_documents(index, Filter("colour = red"), settings)
+    with pytest.raises(UsageError, match="no document has the key 'title_of'; did you mean 'title'"):
+        permitted_documents(
+            index, Filter("title_of = x", ("team-c",)), settings
+        )  # a hidden document's key stays hidden
+    assert permitted_documents(index, Filter("colour = red", ()), AccessSettings(untagged="denied")) == set()
+
+
 def test_tags_that_are_no_list_stay_one_that_nobody_holds() -> None:
     assert tags_of('["a", "b"') == {'["a"', '"b"'}
     assert tags_of('{"a": 1}') == {'{"a": 1}'}

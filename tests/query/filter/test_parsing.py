@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 TOLD = {
     "year": "2021",
     "lang": "en",
+    "uri": "notes/2021-05.md",
+    "title": "Osprey: a post-mortem",
     "date": "2021-05-03T10:00:00Z",
     "pages": "12.0",
     "tags": '["war", "peace", 7]',
@@ -45,6 +47,13 @@ TOLD = {
         "((((lang == en))))",
         "lang <> de",
         "not not lang = en",
+        "uri startswith 'notes/'",
+        "uri like 'notes/%.md' and uri like '%/2021-__.md'",
+        "uri not like 'letters/%'",
+        "title contains osprey",
+        "title CONTAINS 'Post-Mortem' and not (title endswith x)",
+        "tags contains 'ea'",
+        "year startswith 20",
     ],
 )
 def test_what_is_so(written: str) -> None:
