@@ -8,8 +8,16 @@ for the word "Unknown".
 
 import re
 
+from conspectus.storage.text.language import language_of_question
+
 NO_ANSWER = "I do not know: nothing in the indexed documents supports an answer."
 """The text of an answer that rests on nothing. `Answer.known` is false then."""
+
+_IN_OTHER_LANGUAGES = {
+    "de": "Das weiß ich nicht: In den indexierten Dokumenten steht nichts, was eine Antwort stützt.",
+    "fr": "Je ne sais pas : rien dans les documents indexés ne permet de répondre.",
+    "es": "No lo sé: nada en los documentos indexados respalda una respuesta.",
+}
 
 ABSTENTION = "NOTHING"
 """The word that opens a streamed reply without an answer."""
@@ -19,6 +27,20 @@ SEPARATORS = " \t\r\n:：*\"'`.!–—-"
 _UNKNOWN = "unknown"
 _QUOTING = " \t\r\n.!*\"'`"
 _OPENING = re.compile(rf"""[\s*"'`]*{ABSTENTION}[*"'`]*(?:\s*[:：.!–—-]|[ \t]*\n|\s*$)""")
+
+
+def no_answer(question: str) -> str:
+    """Return NO_ANSWER in the language of a question, where that is German, French or Spanish; else in English.
+
+    >>> no_answer("Qui est Ivo ?")
+    'Je ne sais pas : rien dans les documents indexés ne permet de répondre.'
+    """
+    return _IN_OTHER_LANGUAGES.get(language_of_question(question, ("en", *_IN_OTHER_LANGUAGES)), NO_ANSWER)
+
+
+def is_no_answer(text: str) -> bool:
+    """Return whether the text of an answer is NO_ANSWER in one of its languages."""
+    return text == NO_ANSWER or text in _IN_OTHER_LANGUAGES.values()
 
 
 def is_unknown(answer: str) -> bool:

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from conspectus.prompts.client.usage import Meter, metered
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import NO_ANSWER, no_answer
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Step, Usage
 
 
@@ -121,7 +121,7 @@ class Assembly:
         return Answer(
             question=self.question,
             method=self.method,
-            text=text,
+            text=no_answer(self.question) if text == NO_ANSWER else text,
             citations=citations,
             evidence=evidence or Evidence(),
             usage=self.usage(),
@@ -134,7 +134,7 @@ class Assembly:
 
     def no_answer(self, evidence: Evidence | None = None) -> Answer:
         """Return the answer that nothing supports an answer."""
-        return self.assemble(NO_ANSWER, evidence=evidence)
+        return self.assemble(no_answer(self.question), evidence=evidence)
 
     def adopt(self, answer: Answer, evidence: Evidence | None = None) -> Answer:
         """Return the answer of another method as the answer of this one.

@@ -8,7 +8,7 @@ from math import fsum
 
 import numpy as np
 import regex
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import is_no_answer
 from conspectus.query.citations.marks import without_marks
 from conspectus.query.types import Answer
 from conspectus.storage.arrays import Vectors
@@ -247,7 +247,7 @@ def accuracy(answer: Answer | None, label: str) -> float:
     """Return 1 where the verdict of an answer is that of a claim's label, else 0; not to know is not to decide."""
     if answer is None:
         return 0.0
-    if answer.text == NO_ANSWER:
+    if is_no_answer(answer.text):
         said = UNDECIDED
     else:
         said = (verdict(answer.names[0]) if answer.names else "") or verdict(answer.text)

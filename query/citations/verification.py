@@ -12,7 +12,7 @@ from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_choice
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import no_answer
 from conspectus.query.answering import measured
 from conspectus.query.citations.entailment import CitedText, closeness, missing, names_alone, quotes
 from conspectus.query.citations.marks import NOTHING_SUPPORTED, UNVERIFIED, CitedSentence, cited_sentences
@@ -153,7 +153,7 @@ def _without(answer: Answer, places: Sequence[CitedSentence]) -> Answer:
     text = text.strip()
     left = {number for sentence in cited_sentences(text) for number in sentence.numbers}
     if not left:
-        return replace(answer, text=NO_ANSWER, citations=(), triples=(), names=(), span="")
+        return replace(answer, text=no_answer(answer.question), citations=(), triples=(), names=(), span="")
     return replace(
         answer,
         text=text,

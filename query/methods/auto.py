@@ -6,6 +6,7 @@ import numpy as np
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.context import Context
 from conspectus.query.menu import find_method
+from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.scope import closeness_in_translation, closeness_to_whole
 from conspectus.query.types import Answer, Answerer, Say, Step
 
@@ -13,8 +14,9 @@ from conspectus.query.types import Answer, Answerer, Say, Step
 class Auto:
     """Answers questions about the corpus as a whole with one method, and all others with another.
 
-    A question is about the whole if its cosine with a typical question of that kind is at least its cosine with the
-    nearest passage: a passage answers questions that it is similar to.
+    A question is about the whole if its words say so (`kind_of`), in four languages. Any other one is if its
+    cosine with a typical question of that kind is at least its cosine with the nearest passage: a passage answers
+    questions that it is similar to.
     """
 
     def __init__(self, context: Context, whole: Answerer, passages: Answerer) -> None:
@@ -24,6 +26,9 @@ class Auto:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Answer with the method that suits the question; the first step of the trace says which one and why."""
+        if kind_of(question) == "global":
+            answer = await self._whole.answer(question, say)
+            return replace(answer, trace=(Step("auto", f"{answer.method}: its words ask for the whole"), *answer.trace))
         typical = self._typical(question)
         nearest = self._nearest_passage(question)
         answer = await (self._whole if typical >= nearest else self._passages).answer(question, say)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.json_repair import without_thinking
-from conspectus.query.abstention import NO_ANSWER, is_unknown
+from conspectus.query.abstention import is_unknown, no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import prompt_for
@@ -46,7 +46,7 @@ class Direct:
         with assembling(question, self._name) as assembly:
             said, step = await self._said(question)
             assembly.add(step)
-            text = said or NO_ANSWER
+            text = said or no_answer(question)
             say(text)
             return assembly.assemble(text, names=tuple(part.strip() for part in said.split(";") if part.strip()))
 

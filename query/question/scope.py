@@ -4,6 +4,7 @@ from importlib.resources import files
 
 import numpy as np
 from conspectus.query.context import Context
+from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.index import per_index
@@ -39,8 +40,15 @@ def closeness_in_translation(context: Context, question: str) -> float:
 
 
 def is_about_the_whole(context: Context, question: str) -> bool:
-    """Return whether `closeness_to_whole` of a question is at least `global_search.about_the_whole`."""
-    return closeness_to_whole(context, question) >= context.settings.global_search.about_the_whole
+    """Return whether the words of a question ask for the whole, or it is close enough to questions that do.
+
+    The words are those of `kind_of`, the closeness that of `closeness_to_whole`; it must be at least
+    `global_search.about_the_whole`.
+    """
+    return (
+        kind_of(question) == "global"
+        or closeness_to_whole(context, question) >= context.settings.global_search.about_the_whole
+    )
 
 
 def corpus_coverage(context: Context, question: str) -> float:

@@ -1,7 +1,7 @@
 """The final answer of a model over numbered material, streamed with its citations.
 
 The model cites numbers of its material; a citation then names the sentences of the documents that support what the
-model says. An answer without any citation is replaced by NO_ANSWER.
+model says. An answer without any citation is replaced by `no_answer`.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import no_answer
 from conspectus.query.citations.alignment import overlaps
 from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.citations.streaming import Citing
@@ -58,15 +58,15 @@ async def write(
         most_words: The length that the prompt asks for; by default `global_search.reduce_words`.
 
     Returns:
-        The answer with its citations. NO_ANSWER if no citation resolves, unless the model abstains with a sentence of
-        its own; NO_ANSWER without a call if there are no units.
+        The answer with its citations. `no_answer` if no citation resolves, unless the model abstains with a sentence of
+        its own; the same without a call if there are no units.
 
     Raises:
         ModelError: The call fails.
     """
     if not units:
-        say(NO_ANSWER)
-        return Written(NO_ANSWER, (), 0)
+        say(no_answer(question))
+        return Written(no_answer(question), (), 0)
     words_ = str(most_words or context.settings.global_search.reduce_words)
     message = Message("user", render(prompt, material=material, question=question, words=words_))
     citations = Citations(context)
@@ -83,8 +83,8 @@ async def write(
         show(citing.take(piece))
     show(citing.end())
     if not shown:
-        say(NO_ANSWER)
-    text = "".join(shown) if citations.made() or (shown and citing.is_nothing) else NO_ANSWER
+        say(no_answer(question))
+    text = "".join(shown) if citations.made() or (shown and citing.is_nothing) else no_answer(question)
     return Written(text, citations.made(), citations.dropped)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
 
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import no_answer
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
@@ -60,7 +60,7 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     """Return the answer that quotes the passages of the evidence, all of them read.
 
     It quotes up to `answer.sentences` sentences that together cover the question, best first; without enough support
-    it is NO_ANSWER. The steps that found the evidence are added to the trace.
+    it is `no_answer`. The steps that found the evidence are added to the trace.
     """
     question = assembly.question
     weights = word_weights(context, question)
@@ -69,7 +69,7 @@ def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say
     reason = unsupported(chosen, quotes, weights)
     citations = Citations(context)
     lines = [] if reason else [citations.cite(quote.text, quote.span) for quote in chosen]
-    text = "\n".join(line for line in lines if line) or NO_ANSWER
+    text = "\n".join(line for line in lines if line) or no_answer(question)
     say(text)
     assembly.add(*evidence.trace)
     assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} sentences quoted")

@@ -1,7 +1,7 @@
 """Reading with a language model: an answer over the passages of a retriever, with citations.
 
 The model cites passages by number; a citation then names the sentences of the passage that support the text. An answer
-without any citation is replaced by NO_ANSWER, or by the sentence with which the model abstains.
+without any citation is replaced by `no_answer`, or by the sentence with which the model abstains.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.query.abstention import NO_ANSWER, abstention, may_abstain
+from conspectus.query.abstention import abstention, may_abstain, no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.citations.alignment import aligned_span
 from conspectus.query.citations.marks import cited_sentences, keep_marks
@@ -44,7 +44,7 @@ class ModelReader:
             evidence = await self._retriever.retrieve(question, self._passages)
             assembly.add(*evidence.trace)
             if not evidence.passages:
-                say(NO_ANSWER)
+                say(no_answer(question))
                 return assembly.no_answer()
             async for piece in self._model.stream(reading(question, evidence, self._context.settings.tog.task)):
                 made += piece
@@ -57,9 +57,9 @@ class ModelReader:
             explanation = abstention(made)
             text, citations = self._cited(made if explanation is None else explanation, evidence)
             if not said:
-                say(NO_ANSWER)
+                say(no_answer(question))
             if not citations.made() and not (explanation and said and any(sign.isalnum() for sign in text)):
-                text = NO_ANSWER
+                text = no_answer(question)
             assembly.step("read", f"{len(evidence.passages)} passages read, {len(citations.made())} citations made")
             return assembly.assemble(
                 text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped

@@ -93,8 +93,8 @@ def code_of(tag: str) -> str:
 def language_of_question(question: str, among: tuple[str, ...]) -> str:
     """Return which of some languages a question is asked in; "" where it does not show.
 
-    The language most of whose function words stand in the question has it; the model, which takes a second to load, is
-    asked where two have as many.
+    It is the language most of whose function words stand in the question. The model, which takes a second to load, is
+    asked only where two languages have as many; a question without function words has no language.
 
     >>> language_of_question("Wie werden Pakete installiert?", ("en", "de"))
     'de'
@@ -103,7 +103,7 @@ def language_of_question(question: str, among: tuple[str, ...]) -> str:
     votes = {language: len(keys & function_words(language)) for language in among}
     most = max(votes.values(), default=0)
     best = [language for language, count in votes.items() if count == most]
-    return best[0] if most and len(best) == 1 else detect(question, among)
+    return "" if not most else best[0] if len(best) == 1 else detect(question, best)
 
 
 @cache

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
@@ -124,7 +124,7 @@ class ExtractiveGlobalSearch:
             chosen = self._reduce(vector, [report.unit for report in best]) if answerable else []
             citations = Citations(self._context)
             lines = [citations.cite(statement.text, statement.spans[0]) for statement in chosen]
-            text = "\n".join(f"- {line}" for line in lines if line) or NO_ANSWER
+            text = "\n".join(f"- {line}" for line in lines if line) or no_answer(question)
             say(text)
             assembly.add(
                 *selected.trace,

@@ -70,8 +70,12 @@ def test_a_german_question(question: str, method: str, german: Context) -> None:
     assert chosen(with_a_model(german), question) == method
 
 
+def test_words_that_ask_for_the_whole_need_no_model(german: Context) -> None:
+    assert chosen(german, "Nenne die fünf wichtigsten Punkte aus allen Unterlagen.") == "whole"
+
+
 def test_without_a_model_nothing_is_told_from_translations(german: Context) -> None:
-    assert chosen(german, "Nenne die fünf wichtigsten Punkte aus allen Unterlagen.") == "parts"
+    assert chosen(german, "Was zieht sich wie ein roter Faden durch alles?") == "parts"
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+"""What a question asks for, by its words, in English, German, French and Spanish.
+
+`kinds.txt` has the patterns of each language and kind, in the order in which they are tried. The words alone decide;
+what the documents hold does not matter here.
+"""
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import Literal, cast
+
+import regex
+from conspectus.storage.text.language import language_of_question
+
+QuestionKind = Literal[
+    "global", "compare", "how to", "why", "how many", "when", "where", "who", "definition", "yes or no", "what", "other"
+]
+"""What a question asks for.
+
+`global`: the corpus or a document as a whole ("What is this manual about?"). `compare`: how things differ. `how to`: a
+procedure. `why`: a reason. `how many`: a number or an amount. `definition`: what a thing is or stands for. `what`: a
+thing, with what or which. `other`: no word tells, as in a claim or a list of words.
+"""
+
+_LINE = regex.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
+
+
+_Table = tuple[tuple[QuestionKind, "regex.Pattern[str]"], ...]
+
+
+def _tables() -> dict[str, _Table]:
+    """Read `kinds.txt`: for each language its kinds, in the order in which they are tried, with their patterns."""
+    tables: dict[str, dict[QuestionKind, list[str]]] = {}
+    language = whole = ""
+    for line in files("conspectus.query.question").joinpath("kinds.txt").read_text("utf-8").splitlines():
+        found = _LINE.fullmatch(line)
+        if line.startswith("["):
+            language = line.strip("[]")
+        elif found and found["kind"] == "whole":
+            whole = found["pattern"]
+        elif found:
+            kind = cast(QuestionKind, found["kind"])
+            tables.setdefault(language, {}).setdefault(kind, []).append(found["pattern"].replace("<whole>", whole))
+    return {
+        language: tuple((kind, regex.compile("|".join(patterns), regex.IGNORECASE)) for kind, patterns in table.items())
+        for language, table in tables.items()
+    }
+
+
+_TABLES = _tables()
+LANGUAGES = tuple(_TABLES)
+"""Languages whose questions are told apart."""
+
+_DECIDES = frozenset({"global", "compare"})
+"""Kinds that any part of the question decides; of the others the one whose words come first."""
+_SENTENCE = regex.compile(r"(?<=[.!?;:])\s+(?=\S)")
+_CONDITION = regex.compile(
+    r"^(?:when|where|while|if|after|before|in)\b[^,?]*,\s*(?=(?:what|which|who|when|where|why|how|can|could|do|does|did|is"
+    r"|are|was|were|may|should|must|will|would|has|have)\b)",
+    regex.IGNORECASE,
+)
+"""A clause before the question itself: "When I rebase a branch, can ..."."""
+
+
+@lru_cache(maxsize=1_000)
+def kind_of(question: str, language: str = "") -> QuestionKind:
+    """Return what a question asks for.
+
+    Of several sentences the last one asks, the others tell what it is about.
+
+    Args:
+        question: The question.
+        language: Its ISO 639-1 code; "" has it recognised. A language that is not in `LANGUAGES` gives `other`.
+
+    Example:
+        >>> [kind_of(question) for question in ("Who keeps the light?", "Worum geht es in diesen Dokumenten?")]
+        ['who', 'global']
+        >>> kind_of("The light went out. When I light it, what do I need?")
+        'how to'
+    """
+    text = " ".join(question.split()).lstrip("¿¡ ")
+    known = language or language_of_question(question, LANGUAGES)
+    tried = [_kind(text, _TABLES.get(item, ())) for item in ((known,) if known else LANGUAGES)]
+    return next((kind for kind in tried if kind != "other"), "other")
+
+
+def _kind(text: str, table: "_Table") -> QuestionKind:
+    asking = _CONDITION.sub("", _SENTENCE.split(text)[-1].lstrip("¿¡ "))
+    first: tuple[int, QuestionKind] = (len(text), "other")
+    for kind, pattern in table:
+        if kind in _DECIDES:
+            if pattern.search(text):
+                return kind
+        elif (found := pattern.search(asking)) and found.start() < first[0]:
+            first = (found.start(), kind)
+    return first[1]
