@@ -7,15 +7,17 @@ from conspectus.pipelines.runner import Ready, Runner
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
 from conspectus.pipelines.steps.descriptions import describe
 from conspectus.pipelines.steps.extract.merge import merge, with_descriptions
-from conspectus.pipelines.steps.extract.nlp import annotate_chunks
+from conspectus.pipelines.steps.extract.nlp import annotate_chunks, languages_of
+from conspectus.pipelines.steps.extract.terms import choose_terms
 from conspectus.pipelines.steps.reports.extractive import report_communities
 from conspectus.pipelines.steps.sentences import Sentences, sentences_of
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.model import LanguageModel
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Community, Document
+from conspectus.storage.records import Chunk, Community, Document, Failure
 from conspectus.storage.settings import Settings
+from conspectus.storage.text.nlp import Annotation
 
 
 class NlpBackend:
@@ -36,11 +38,18 @@ class NlpBackend:
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return names, noun phrases and the statements between them."""
-        settings = self._settings
+        annotations, failures = self._annotations(documents, chunks)
+        return Extraction(merge(documents, chunks, annotations, self._settings.names), [], annotations, failures)
+
+    def _annotations(
+        self, documents: Sequence[Document], chunks: Sequence[Chunk]
+    ) -> tuple[list[Annotation], list[Failure]]:
+        """Return the terms of each chunk with what is stated between them, and what could not be read."""
+        settings, languages = self._settings, languages_of(documents, chunks)
         annotations, failures = annotate_chunks(
-            chunks, settings.extraction, self._memo, self._run, settings.build.shard_size
+            chunks, settings.extraction, self._memo, self._run, settings.build.shard_size, languages
         )
-        return Extraction(merge(documents, chunks, annotations, settings.names), [], annotations, failures)
+        return choose_terms(chunks, annotations, languages), failures
 
     def describe(
         self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction

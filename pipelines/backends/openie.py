@@ -14,7 +14,6 @@ from conspectus.pipelines.exchange.openie.read import read_open, read_results
 from conspectus.pipelines.runner import Progress, Runner
 from conspectus.pipelines.steps.communities import Earlier
 from conspectus.pipelines.steps.extract.merge import Knowledge
-from conspectus.pipelines.steps.extract.nlp import annotate_chunks
 from conspectus.pipelines.steps.extract.openie import Annotated, OpenExtraction, extract_open, merge_open
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.client.event_loop import wait_for
@@ -80,9 +79,7 @@ class OpenieFileBackend(NlpBackend):
         settings = self._settings
         stated, failures, note = _read(Path(settings.extraction.openie), documents, chunks, settings)
         others = [chunk for chunk in chunks if chunk.id not in stated]
-        annotations, unread = annotate_chunks(
-            others, settings.extraction, self._memo, self._run, settings.build.shard_size
-        )
+        annotations, unread = self._annotations(documents, others)
         annotated = {chunk.id: annotation for chunk, annotation in zip(others, annotations, strict=True)}
         found = [
             Annotated(chunk, stated.get(chunk.id, OpenExtraction()), annotated.get(chunk.id, Annotation((), ())))

@@ -13,7 +13,7 @@ from conspectus.pipelines.evaluation.metrics import Embed, Weigh, normalised, to
 from conspectus.pipelines.runner import RunHere
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.extract.merge import Knowledge, merge
-from conspectus.pipelines.steps.extract.nlp import annotate_chunks
+from conspectus.pipelines.steps.extract.nlp import annotate_chunks, languages_of
 from conspectus.storage.arrays import Bools, Ints
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import digest, short_id
@@ -77,7 +77,8 @@ def offline_extractor(settings: Settings) -> Extract:
 
 def _graph_of_text(document: Document, settings: Settings, memo: Memo) -> TextGraph:
     chunks = split_documents([document], settings.chunks)
-    annotations, _ = annotate_chunks(chunks, settings.extraction, memo, RunHere(), settings.build.shard_size)
+    languages = languages_of([document], chunks)
+    annotations, _ = annotate_chunks(chunks, settings.extraction, memo, RunHere(), settings.build.shard_size, languages)
     return graph_of(merge([document], chunks, annotations, settings.names))
 
 

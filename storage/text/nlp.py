@@ -15,7 +15,7 @@ NAME = "NAME"
 TITLE = "TITLE"
 """Type of an entity that is known as the title of a document only."""
 
-RULES = "3"
+RULES = "4"
 """Raised when the rules of an annotator change, so that remembered extractions are made again."""
 
 
@@ -72,19 +72,25 @@ class Annotator(Protocol):
         ...
 
 
-def open_annotator(pipeline: str, concepts: bool = True) -> Annotator:
+def open_annotator(pipeline: str, concepts: bool = True, language: str = "") -> Annotator:
     """Return the annotator that `extraction.pipeline` names: a spaCy pipeline, or `regex`.
 
-    A pipeline made for one script is not used for another (an English model finds nonsense in Chinese): texts in other
-    scripts go to the regular expressions, so that names in any script are found.
+    A pipeline made for one language is not used for another: an English model finds persons in German verbs. Texts in
+    another language or script go to the regular expressions, so that names in any script are found.
+
+    Args:
+        pipeline: The package name or path of a spaCy pipeline, or `regex`.
+        concepts: Whether noun phrases are wanted too.
+        language: ISO 639-1 code of the texts, "" where it is not known.
 
     Raises:
         MissingPart: the pipeline is not installed.
     """
-    if pipeline == "regex":
-        from conspectus.storage.text.regex_annotator import RegexAnnotator
+    from conspectus.storage.text.regex_annotator import RegexAnnotator
 
-        return RegexAnnotator()
+    if pipeline == "regex":
+        return RegexAnnotator(language)
     from conspectus.storage.text.spacy_annotator import SpacyAnnotator
 
-    return SpacyAnnotator(pipeline, concepts)
+    found = SpacyAnnotator(pipeline, concepts)
+    return found if found.reads(language) else RegexAnnotator(language)

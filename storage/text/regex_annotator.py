@@ -1,9 +1,12 @@
 """Named entities by regular expressions, in any script: the fallback where no spaCy pipeline fits."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import regex
-from conspectus.storage.text.nlp import NAME, RULES, Annotation, Phrase
+from conspectus.storage.text.language import function_words
+from conspectus.storage.text.names import words
+from conspectus.storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase
 
 
 class RegexAnnotator:
@@ -14,14 +17,27 @@ class RegexAnnotator:
     In scripts without capitals a name is what stands in quotation or title marks, a run of two to eight Han
     characters between punctuation and the commonest function characters, a run of Katakana, or a word of four
     letters or more.
+
+    Args:
+        language: ISO 639-1 code of the texts, "" for any. Its function words begin and end no name; where it writes
+            all nouns with a capital, one such word is a concept and only several are a name.
     """
 
-    name = f"regex-{RULES}"
+    def __init__(self, language: str = "") -> None:
+        self.name = f"regex-{RULES} {language}".rstrip()
+        self._small = function_words(language) if language else frozenset()
+        self._nouns_are_capitalised = language in _CAPITALISED_NOUNS
 
     def annotate(self, text: str) -> Annotation:
         """Return the names of the text, longest first where two overlap."""
-        found = [*_capitalised(text), *_caseless(text)]
+        pattern = _CAPITALISED_RUN if self._nouns_are_capitalised else _CAPITALISED
+        found = [*_capitalised(text, pattern, self._small), *_caseless(text)]
+        if self._nouns_are_capitalised:
+            found = [replace(each, type=CONCEPT) if _is_noun(each.text) else each for each in found]
         return Annotation(tuple(_without_overlaps(found)), ())
+
+
+_CAPITALISED_NOUNS = frozenset({"de", "lb"})
 
 
 _INITIALS = r"(?:\p{Lu}\.[ ]?)*"
@@ -31,6 +47,8 @@ _CAPITALISED = regex.compile(
     # An initial keeps its full stop ("J. R. R. Tolkien"); after a longer word it ends the sentence.
     rf"{_INITIALS}{_CAPITAL_WORD}(?:[ \n]{_SMALL_WORDS}{_INITIALS}{_CAPITAL_WORD})*"
 )
+_CAPITALISED_RUN = regex.compile(rf"{_INITIALS}{_CAPITAL_WORD}(?: {_INITIALS}{_CAPITAL_WORD})*")
+"""The same without small words, which join two nouns of a German sentence more often than the parts of a name."""
 _QUOTED = regex.compile(r"[«「『《〈“]([^«»「」『』《》〈〉“”\n]{2,60})[»」』》〉”]")
 _HAN = regex.compile(r"[\p{Han}]{2,}")
 _HAN_FUNCTION = regex.compile(r"[的了是在和与及或也都就而但被把从到对于以为之其这那我你他她它们个有不着过很]")
@@ -42,18 +60,35 @@ _CASELESS_WORD = regex.compile(
 _SENTENCE_START = regex.compile(r"(?:^|[.!?。！？\n][\"'”’)\]]*\s*)$")
 
 
-def _capitalised(text: str) -> Iterator[Phrase]:
-    for match in _CAPITALISED.finditer(text):
-        surface = match.group().rstrip(".'’&-")
+def _is_noun(name: str) -> bool:
+    return len(name.split()) == 1 and not name.isupper()
+
+
+def _capitalised(text: str, pattern: "regex.Pattern[str]", small: frozenset[str]) -> Iterator[Phrase]:
+    for match in pattern.finditer(text):
+        start, surface = _without_small_words(match.start(), match.group(), small)
+        surface = surface.rstrip(".'’&-")
         surface = regex.sub(r"['’]s$", "", surface)
         if len(surface) < 2:
             continue
         lone = " " not in surface and "\n" not in surface
-        if lone and _SENTENCE_START.search(text[max(0, match.start() - 8) : match.start()]):
+        if lone and _SENTENCE_START.search(text[max(0, start - 8) : start]):
             others = regex.findall(rf"\b{regex.escape(surface)}\b", text)
             if len(others) < 2:
                 continue
-        yield Phrase(match.start(), match.start() + len(surface), surface, NAME)
+        yield Phrase(start, start + len(surface), surface, NAME)
+
+
+def _without_small_words(start: int, surface: str, small: frozenset[str]) -> tuple[int, str]:
+    """Return a run of words, and where it starts, without function words at its ends."""
+    found = words(surface) if small else []
+    kept = [word for word in found if word.key not in small]
+    if len(kept) == len(found):
+        return start, surface
+    if not kept:
+        return start, ""
+    end = len(surface) if kept[-1] is found[-1] else kept[-1].end
+    return start + kept[0].start, surface[kept[0].start : end]
 
 
 def _caseless(text: str) -> Iterator[Phrase]:

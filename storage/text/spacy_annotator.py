@@ -47,6 +47,10 @@ class SpacyAnnotator:
         version = self._nlp.meta.get("version", "")
         self.name = f"spacy-{RULES} {pipeline} {version} concepts={concepts}"
 
+    def reads(self, language: str) -> bool:
+        """Return whether the pipeline was made for a language, or for all; True for "", an unknown one."""
+        return not language or str(self._nlp.lang) in {language, "xx"}
+
     def annotate(self, text: str) -> Annotation:
         """Return the text's names, its noun phrases where wanted, and its triples; texts of another script's names."""
         letters = regex.findall(r"\p{L}", text)

@@ -15,6 +15,7 @@ from conspectus.storage.hashing import entity_id, mention_id, short_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention, Relation
 from conspectus.storage.settings import NameSettings
 from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import NameMatcher
 from conspectus.storage.text.nlp import CONCEPT, TITLE, Annotation, Triple
 from conspectus.storage.text.normalise import entity_key
@@ -37,7 +38,8 @@ def merge(
 ) -> Knowledge:
     """Return the entities, relations and mentions of all chunks (`annotations` in the order of `chunks`)."""
     phrases = (phrase for annotation in annotations for phrase in annotation.phrases)
-    known = known_names(documents, (phrase.text for phrase in phrases if phrase.type != CONCEPT), settings)
+    named = (phrase.text for phrase in phrases if phrase.type != CONCEPT and phrase.type not in IDENTIFIERS)
+    known = known_names(documents, named, settings)
     matcher = NameMatcher(known)
     seen = [see(chunk, annotation, matcher) for chunk, annotation in zip(chunks, annotations, strict=True)]
     sightings = [sighting for one in seen for sighting in one.sightings]

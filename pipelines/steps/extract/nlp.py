@@ -9,25 +9,50 @@ from pathlib import Path
 from conspectus.pipelines.runner import Runner, shards
 from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
-from conspectus.storage.records import Chunk, Failure
+from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import ExtractionSettings
+from conspectus.storage.text.language import LANGUAGE, function_words, language_of
+from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import Annotation, Annotator, Phrase, Triple, open_annotator
 
 STAGE = "extract"
 
 
+def languages_of(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
+    """Return the language of each chunk: that of its document, or English where it has more of English function words.
+
+    A page that is translated in part is read in both languages.
+    """
+    known = {each.id: each.metadata.get(LANGUAGE) or language_of(each.text, each.metadata) for each in documents}
+    return [_language(chunk.text, known[chunk.document_id]) for chunk in chunks]
+
+
+def _language(text: str, of_document: str) -> str:
+    if of_document in {"", "en"}:
+        return of_document
+    keys = {word.key for word in words(text)}
+    english, own = function_words("en"), function_words(of_document)
+    return "en" if len(keys & english - own) > len(keys & own - english) else of_document
+
+
 def annotate_chunks(
-    chunks: Sequence[Chunk], settings: ExtractionSettings, memo: Memo, run: Runner, shard_size: int
+    chunks: Sequence[Chunk],
+    settings: ExtractionSettings,
+    memo: Memo,
+    run: Runner,
+    shard_size: int,
+    languages: Sequence[str] = (),
 ) -> tuple[list[Annotation], list[Failure]]:
     """Return the annotation of each chunk, in order, and a failure for each that could not be made.
 
-    A chunk that failed has an empty annotation. Only texts that the memo does not hold are worked on.
+    A chunk that failed has an empty annotation. Only texts that the memo does not hold are worked on. `languages` are
+    those of the chunks (see `languages_of`); where none are given they are not known.
     """
     if not chunks:
         return [], []
-    annotator = _annotator(settings.pipeline, settings.concepts)
-    keys = [_key(annotator, chunk.text) for chunk in chunks]
-    texts = {key: chunk.text for key, chunk in zip(keys, chunks, strict=True)}
+    languages = languages or [""] * len(chunks)
+    keys = [_key(settings, *each) for each in zip(languages, (chunk.text for chunk in chunks), strict=True)]
+    texts = {key: (language, chunk.text) for key, language, chunk in zip(keys, languages, chunks, strict=True)}
     pending = [texts[key] for key in memo.missing(STAGE, keys)]
     work = partial(annotate_shard, settings=settings, memo_path=memo.path)
     problems = dict(problem for part in run(STAGE, work, shards(pending, shard_size)) for problem in part)
@@ -43,20 +68,26 @@ def annotate_chunks(
     return annotations, failures
 
 
-def unannotated(chunks: Sequence[Chunk], settings: ExtractionSettings, memo: Memo) -> list[str]:
+def unannotated(
+    documents: Sequence[Document], chunks: Sequence[Chunk], settings: ExtractionSettings, memo: Memo
+) -> list[str]:
     """Return the memo keys of the different chunk texts that have no annotation yet."""
-    annotator = _annotator(settings.pipeline, settings.concepts)
-    return memo.missing(STAGE, (_key(annotator, chunk.text) for chunk in chunks))
+    languages = languages_of(documents, chunks)
+    return memo.missing(
+        STAGE, (_key(settings, *each) for each in zip(languages, (c.text for c in chunks), strict=True))
+    )
 
 
-def annotate_shard(texts: Sequence[str], settings: ExtractionSettings, memo_path: Path) -> list[tuple[str, str]]:
-    """Annotate texts into the memo; return (memo key, reason) for each that the pipeline could not take."""
-    annotator = _annotator(settings.pipeline, settings.concepts)
+def annotate_shard(
+    texts: Sequence[tuple[str, str]], settings: ExtractionSettings, memo_path: Path
+) -> list[tuple[str, str]]:
+    """Annotate (language, text) into the memo; return (memo key, reason) for each that the pipeline could not take."""
     results: dict[str, bytes] = {}
     sources: dict[str, list[str]] = {}
     problems = []
-    for text in texts:
-        key = _key(annotator, text)
+    for language, text in texts:
+        key = _key(settings, language, text)
+        annotator = _annotator(settings.pipeline, settings.concepts, language)
         try:
             results[key] = _encode(annotator.annotate(text))
             sources[key] = [digest(text)]
@@ -67,12 +98,12 @@ def annotate_shard(texts: Sequence[str], settings: ExtractionSettings, memo_path
 
 
 @cache
-def _annotator(pipeline: str, concepts: bool) -> Annotator:
-    return open_annotator(pipeline, concepts)
+def _annotator(pipeline: str, concepts: bool, language: str) -> Annotator:
+    return open_annotator(pipeline, concepts, language)
 
 
-def _key(annotator: Annotator, text: str) -> str:
-    return digest(annotator.name, text)
+def _key(settings: ExtractionSettings, language: str, text: str) -> str:
+    return digest(_annotator(settings.pipeline, settings.concepts, language).name, text)
 
 
 def _encode(annotation: Annotation) -> bytes:

@@ -68,7 +68,7 @@ def test_only_new_texts_are_worked_on_each_once(chunks: list[Chunk], memo: Memo)
     runner = Watched()
     more = [*chunks[::-1], chunk("copy", chunks[0].text), chunk("x", "Ada met Bob."), chunk("y", "Ada met Bob.")]
     found, _ = annotate_chunks(more, REGEX, memo, runner, 64)
-    assert runner.shards == [[chunks[5].text, chunks[4].text, "Ada met Bob."]]
+    assert runner.shards == [[("", text) for text in (chunks[5].text, chunks[4].text, "Ada met Bob.")]]
     assert found[5] == found[6]
     assert found[7] == found[8] != Annotation((), ())
 
@@ -100,7 +100,7 @@ def test_a_text_that_the_pipeline_cannot_take_is_a_failure_and_the_others_go_on(
 
     again = Watched()
     assert annotate_chunks(given, SPACY, memo, again, 64) == (found, failures)
-    assert again.shards == [[too_long.text]]  # what failed is tried again, what was done is not
+    assert again.shards == [[("", too_long.text)]]  # what failed is tried again, what was done is not
 
 
 def test_two_chunks_of_a_text_that_fails_are_two_failures(memo: Memo) -> None:

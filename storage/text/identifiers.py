@@ -1,0 +1,58 @@
+"""Names of software's own things in a text: options, functions, variables and files.
+
+They are found by their form alone, in any language, and each form says of what kind the thing is.
+"""
+
+import re
+from collections.abc import Iterator
+
+import regex
+from conspectus.storage.text.nlp import Phrase
+
+OPTION, FUNCTION, VARIABLE, FILE = "OPTION", "FUNCTION", "VARIABLE", "FILE"
+
+IDENTIFIERS = frozenset({OPTION, FUNCTION, VARIABLE, FILE})
+"""Kinds of names that are told apart by case and sign: `-S` is not `-s`."""
+
+_SUFFIXES = (
+    "bash|bat|bz2|c|cc|cfg|conf|cpp|css|csv|db|deb|dll|docx?|el|exe|gif|go|gv|gz|h|hpp|html?|ini|iso|java|jpe?g|js|json"
+    "|jsonl|log|lua|md|mk|o|odt|patch|pdf|php|pl|png|ps|py|rb|rpm|rs|rst|service|sh|so|sql|sqlite|svg|tar|tcl|tex|tgz"
+    "|toml|ts|tsv|txt|xlsx?|xml|xz|ya?ml|zip"
+)
+_LEFT = r"(?<![\p{L}\p{N}_$/.:@&=%+#~\\-])"
+_FORMS = (
+    # No piece of an address is a name.
+    ("", r"(?:\b[a-z][a-z0-9+.-]{1,9}://|\bwww\.|\bmailto:)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    (OPTION, rf"{_LEFT}--[A-Za-z][A-Za-z0-9]+(?:-[A-Za-z0-9]+)*+(?![\w/])"),
+    (FILE, rf"{_LEFT}(?:~|\.{{1,2}})?(?:/[\w.+-]*[\p{{L}}\p{{N}}_][\w.+-]*){{2,}}/?"),
+    (FILE, rf"{_LEFT}(?:~/)?\.?[\p{{L}}\p{{N}}_][\w+-]*(?:\.[\w+-]+)*\.(?:{_SUFFIXES})(?![\w(-]|\.\w)"),
+    (FUNCTION, rf"{_LEFT}[A-Za-z_][\w:]*\w(?=\(\))"),
+    (VARIABLE, rf"(?:(?<![\p{{L}}\p{{N}}_])\$\{{?|{_LEFT})[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![\w(-])"),
+    (VARIABLE, r"(?<![\p{L}\p{N}_])\$\{?[A-Z]{2,}(?![\w(-])"),
+    (FUNCTION, rf"{_LEFT}[A-Za-z][A-Za-z0-9]+(?:_[A-Za-z0-9]+)+(?![\w/-]|\.\w)"),
+    (FUNCTION, rf"{_LEFT}[a-z]{{2,}}[0-9]*(?:[A-Z][a-z0-9]+)+(?![\w/-])"),
+)
+_ANY = regex.compile("|".join(f"(?P<form{number}>{form})" for number, (_, form) in enumerate(_FORMS)))
+
+_TOKEN = re.compile(r"\S+")
+_AROUND = ".,;:!?)\"'"
+_INNER_CAPITAL = re.compile("[a-z][A-Z]")
+
+
+def identifiers(text: str) -> Iterator[Phrase]:
+    """Yield the identifiers of a text in order, and with an empty type the addresses, no piece of which is a name.
+
+    >>> [(each.text, each.type) for each in identifiers("Call gv_render() with --all; see /etc/gv/rc.conf and $HOME.")]
+    [('gv_render', 'FUNCTION'), ('--all', 'OPTION'), ('/etc/gv/rc.conf', 'FILE'), ('HOME', 'VARIABLE')]
+    """
+    for token in _TOKEN.finditer(text):
+        if token[0].strip(_AROUND).isalpha() and not _INNER_CAPITAL.search(token[0]) and "(" not in token[0]:
+            continue  # most of a text: a plain word
+        for found in _ANY.finditer(text, token.start(), token.end()):
+            kind = _FORMS[int(str(found.lastgroup).removeprefix("form"))][0]
+            surface = found[0].rstrip(".,;")
+            start = found.start()
+            if kind == VARIABLE:
+                bare = surface.lstrip("${")
+                start, surface = start + len(surface) - len(bare), bare
+            yield Phrase(start, start + len(surface), surface, kind)
