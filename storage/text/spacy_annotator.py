@@ -57,13 +57,13 @@ class SpacyAnnotator:
         if letters and len(self._script.findall("".join(letters))) * 2 < len(letters):
             return self._other_scripts.annotate(text)
         with _ONE_AT_A_TIME:
-            return self._annotate(self._nlp(text))
+            return self._annotate(self._nlp(text), text)
 
-    def _annotate(self, doc: "Doc") -> Annotation:
-        names = _names(doc)
+    def _annotate(self, doc: "Doc", text: str) -> Annotation:
+        names = _names(doc, text)
         if not doc.has_annotation("DEP"):
             return Annotation(tuple(names), ())
-        arguments = _Arguments(doc, names)
+        arguments = _Arguments(doc, text, names)
         triples = tuple(_triples(doc, arguments))
         phrases = {(name.start, name.end): name for name in names}
         if self._concepts:
@@ -90,19 +90,22 @@ def _load(pipeline: str) -> "Language":
         ) from error
 
 
-def _names(doc: "Doc") -> list[Phrase]:
+def _names(doc: "Doc", text: str) -> list[Phrase]:
     found = []
     for entity in doc.ents:
         if entity.label_ in _NOT_NAMES:
             continue
-        phrase = _trimmed(entity, entity.label_)
+        phrase = _trimmed(text, entity, entity.label_)
         if phrase:
             found.append(phrase)
     return found
 
 
-def _trimmed(span: "SpacySpan", type_: str) -> Phrase | None:
-    """Cut articles, possessive marks, quotes and punctuation off both ends; None if no letter or digit is left."""
+def _trimmed(whole: str, span: "SpacySpan", type_: str) -> Phrase | None:
+    """Cut articles, possessive marks, quotes and punctuation off both ends; None if no letter or digit is left.
+
+    `whole` is the text that the span is part of: spaCy puts `span.doc.text` together anew each time it is asked.
+    """
     tokens = list(span)
     while tokens and (tokens[0].pos_ in {"DET", "PUNCT", "SPACE"} or tokens[0].tag_ in {"PRP$", "POS", "``", "''"}):
         tokens.pop(0)
@@ -111,7 +114,7 @@ def _trimmed(span: "SpacySpan", type_: str) -> Phrase | None:
     if not tokens:
         return None
     start, end = tokens[0].idx, tokens[-1].idx + len(tokens[-1])
-    text = span.doc.text[start:end]
+    text = whole[start:end]
     if not regex.search(r"[\p{L}\p{N}]", text) or "\n\n" in text:
         return None
     return Phrase(start, end, text, type_)
@@ -120,7 +123,7 @@ def _trimmed(span: "SpacySpan", type_: str) -> Phrase | None:
 class _Arguments:
     """Which phrase a token stands for when it is the subject or object of something."""
 
-    def __init__(self, doc: "Doc", names: Sequence[Phrase]) -> None:
+    def __init__(self, doc: "Doc", text: str, names: Sequence[Phrase]) -> None:
         self._names_at = {
             token.i: name
             for name in names
@@ -132,7 +135,7 @@ class _Arguments:
             if chunk.root.pos_ not in {"NOUN", "PROPN"}:
                 continue
             proper = chunk.root.pos_ == "PROPN" and not chunk.root.text[:1].islower()
-            phrase = _trimmed(chunk, NAME if proper else CONCEPT)
+            phrase = _trimmed(text, chunk, NAME if proper else CONCEPT)
             if phrase is None or not regex.search(r"\p{L}{2}", phrase.text):
                 continue
             self._concepts_at[chunk.root.i] = phrase
