@@ -21,7 +21,8 @@ def resolved(uri: str, links: Sequence[Hyperlink]) -> Iterator[Hyperlink]:
         uri: The name of the document; relative addresses lead on from its folder.
         links: Its links. Those of other schemes than the web's (mailto, javascript) are left out.
 
-    >>> [one.target for one in resolved("docs/a.html", [Hyperlink(0, 1, "../b%20c.html#top"), Hyperlink(2, 3, "mailto:x@y.z")])]
+    >>> links = [Hyperlink(0, 1, "../b%20c.html#top"), Hyperlink(2, 3, "mailto:x@y.z")]
+    >>> [one.target for one in resolved("docs/a.html", links)]
     ['b c.html']
     """
     for link in links:
