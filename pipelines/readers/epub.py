@@ -9,8 +9,8 @@ from zipfile import ZipFile
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.guards import local, open_zip, parse_xml, read_member
-from conspectus.pipelines.readers.html import add_page, decoded_page, parse_page
 from conspectus.pipelines.readers.rows import Draft, Lost, Row, sensible_title
+from conspectus.pipelines.readers.web.page import add_page, decoded_page, parse_page
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:

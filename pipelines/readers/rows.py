@@ -220,7 +220,7 @@ class Draft:
         """
         text = clean(text).strip()
         if not without_marks(text).strip():
-            self._left_over += text
+            self._left_over += "".join(mark[0] for mark in _MARK.finditer(text))
             return False
         if self._parts:
             self._parts.append(joint)
@@ -295,6 +295,45 @@ def folded(text: str) -> str:
         text = _OPENING_MARKS.sub(r"\2\1", _CLOSING_MARKS.sub(r"\2\1", text))
         text = re.sub("\\s+((?:\x01[0-9]+\x01)+)$", r"\1", text)
     return _AROUND_BREAKS.sub("\n", _BLANKS.sub(" ", _UNSEEN.sub("", text))).strip()
+
+
+def markdown_table(rows: Sequence[Sequence[str]], n_headers: int = 0) -> str:
+    """Return the rows of a table as Markdown, a row a line; columns that are empty throughout are left out.
+
+    Args:
+        rows: The cells of each row, without line breaks.
+        n_headers: How many of the first rows are headers; a rule follows them.
+
+    >>> print(markdown_table([["Name", "", "Role"], ["Maria", "", "Engineer"], ["Staff"]], n_headers=1))
+    | Name | Role |
+    | --- | --- |
+    | Maria | Engineer |
+    Staff
+    """
+    width = max(map(len, rows), default=0)
+    used = [at for at in range(width) if any(at < len(row) and without_marks(row[at]).strip() for row in rows)]
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [row[at] if at < len(row) else "" for at in used]
+        if sum(bool(without_marks(cell).strip()) for cell in cells) > 1:
+            lines.append(" ".join(("|", *(f"{cell} |" if cell else "|" for cell in cells))))
+            if number + 1 == n_headers:
+                lines.append(" ".join(("|", *("--- |" for _ in cells))))
+        elif whole := "".join(row):
+            lines.append(whole)
+    return "\n".join(lines)
+
+
+def fenced(code: str, language: str = "") -> str:
+    """Return lines of code between Markdown fences that are longer than any in them.
+
+    >>> print(fenced("x = 1", "python"))
+    ```python
+    x = 1
+    ```
+    """
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", code)), default=0))
+    return f"{fence}{language}\n{code}\n{fence}"
 
 
 def sensible_title(text: str | None) -> str | None:

@@ -14,9 +14,9 @@ from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.filenames import storable, visible
 from conspectus.pipelines.readers.formats import read_rows
-from conspectus.pipelines.readers.links import resolved
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.web.links import resolved
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document, Failure

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from conspectus.pipelines.readers import html
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.guards import refuse_memory
-from conspectus.pipelines.readers.html import add_page, parse_page, read_html
 from conspectus.pipelines.readers.rows import Draft
+from conspectus.pipelines.readers.web import page as html
+from conspectus.pipelines.readers.web.page import add_page, parse_page, read_html
 from conspectus.storage.settings import InputSettings
 from hypothesis import given
 from hypothesis import strategies as st
@@ -42,8 +42,8 @@ def test_a_good_page(path: Path) -> None:
     path.write_text(PAGE, "utf-8")
     row = only_row(read_html, path)
     assert row.text == (
-        "The Dam\n\nIt is old,\nand the café is new.\n\n- one\n- two\n- deep\n\nCosts\n\nyear | cost\n1990 | a b\n\n"
-        "code\n    here\n\nThird\n\nThe end\n\nof it."
+        "The Dam\n\nIt is old,\nand the café is new.\n\n- one\n- two\n- deep\n\nCosts\n\n| year | cost |\n"
+        "| --- | --- |\n| 1990 | a b |\n\n```\n  code\n    here\n```\n\nThird\n\nThe end\n\nof it."
     )
     assert headings(row) == [("The Dam", 1), ("Third", 3)]
     assert row.title == "The Dam & we"
@@ -55,10 +55,18 @@ def test_a_good_page(path: Path) -> None:
     [
         ("<p>one<p>two<b>three</p>four", "one\n\ntwothree\n\nfour"),
         ("no markup < at & all", "no markup < at & all"),
-        ("<table><tr><td><table><tr><td>in<td>ner</table><td><p>out</table>", "in | ner\n\nout"),
+        ("<table><tr><td><table><tr><td>in<td>ner</table><td><p>out</table>", "| in | ner |\n\nout"),
         ("<table><tr><td><p>a</p><p>b</p></table>", "a\n\nb"),
         ("<table><tbody><tr><td>a<tr><td></tbody></table>b", "a\n\nb"),
         ("<div><div>a</div><div>b</div></div>", "a\n\nb"),
+        (
+            "<dl><dt>pump<dd>moves water<p>uphill<dt>a<dt>b<dd>c<dt>d</dl>e",
+            "pump: moves water\n\nuphill\na, b: c\nd\n\ne",
+        ),
+        ("<ol start=3><li>a<ul><li>b</ul><li>c</ol>", "3. a\n- b\n4. c"),
+        ("<p>so:<pre>\n\tx = `1`\n\n  y\n</pre>done", "so:\n\n```\n        x = `1`\n\n  y\n```\n\ndone"),
+        ("<pre>a\n```\nb</pre>", "````\na\n```\nb\n````"),
+        ("<table><tr><th>a<th><th>b<tr><td>1<td><td>2</table>", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
         ("<span>a</span><span>b</span> <i>c</i>\n<i>d</i>", "ab c d"),
         ("<ruby>漢<rp>(</rp><rt>kan</rt></ruby>", "漢kan"),
         ("x<svg><text>no</text></svg>y&shy;z", "xyz"),

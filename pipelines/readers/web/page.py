@@ -1,6 +1,6 @@
-"""Read web pages: the visible text with headings, lists and tables, without scripts, navigation and forms.
+"""Read web pages: the visible text with headings, lists, tables, code and links, without navigation and forms.
 
-Our own walk over the tree of lxml, because libraries that extract text lose the places of headings."""
+Our own walk over the tree of lxml, because libraries that extract text lose the places of headings and links."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean, encoding_of
 from conspectus.pipelines.readers.guards import local, refuse_memory
-from conspectus.pipelines.readers.rows import NO_MARKS, Draft, Row, folded, sensible_title, without_marks
+from conspectus.pipelines.readers.rows import Draft, Row, sensible_title
+from conspectus.pipelines.readers.web.boilerplate import is_unseen, parts_beside_text, relations
+from conspectus.pipelines.readers.web.writer import Writer
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -33,18 +35,6 @@ _MOST_ATTRIBUTES = 1_000
 
 _DECLARES_ENTITY = re.compile(r"<!ENTITY\b")
 
-_UNSEEN = frozenset(
-    """head script style noscript template iframe object embed applet svg canvas audio video map datalist nav
-    select textarea button rp""".split()
-)
-_BLOCKS = frozenset(
-    """address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure
-    footer form h1 h2 h3 h4 h5 h6 header hgroup hr html legend li main menu ol optgroup option p pre search section
-    summary table tbody td tfoot th thead tr ul""".split()
-)
-_LISTS = ("ul", "ol", "menu", "dir")
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.I)
 _CHARSET = re.compile(
     rb"""<(?:meta\b[^>]{0,500}?\bcharset|\?xml\b[^>]{0,200}?\bencoding)\s*=\s*["']?\s*([\w.:-]+)""", re.I
 )
@@ -74,9 +64,9 @@ _META = {
 def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a web page as one row, its headings as places.
 
-    Broken markup is read as browsers do. Left out are scripts, navigation (<nav>), forms' controls, and what is
-    hidden. The encoding is that of a byte order mark; UTF-8 where the bytes are; the one that the page names, if
-    they are; else what they look like. Nothing is fetched.
+    Broken markup is read as browsers do. Left out are scripts, navigation, tables of contents (`boilerplate`), forms'
+    controls, and what is hidden. The encoding is that of a byte order mark; UTF-8 where the bytes are; the one that the
+    page names, if they are; else what they look like. Nothing is fetched.
     """
     size = path.stat().st_size
     if size > MAX_BYTES:
@@ -86,9 +76,10 @@ def read_html(path: Path, settings: InputSettings) -> Iterator[Row]:
     if root is None:
         raise Unreadable("no text", "the page is empty")
     draft = Draft(settings)
-    add_page(root, draft)
+    title = _title(root)
+    add_page(root, draft, title, path.name)
     heading = next((place.label for place in draft.places if place.level == 1), None)
-    yield draft.row(_title(root) or heading, _metadata(root))
+    yield draft.row(title or heading, _metadata(root))
 
 
 def parse_page(markup: str) -> "_Element | None":
@@ -140,145 +131,38 @@ def _refuse_costly(markup: str) -> None:
             raise Unreadable("not a readable web page", f"a tag of {end - start} characters with too many attributes")
 
 
-def add_page(root: "_Element", draft: Draft) -> None:
-    """Add the visible text of a page to a draft."""
+def add_page(root: "_Element", draft: Draft, title: str | None = None, name: str = "") -> None:
+    """Add the text of a page to a draft.
+
+    Args:
+        root: The root of the page.
+        draft: The draft.
+        title: The title of the page, where it has one; a block that says the same is its first heading.
+        name: The file name of the page.
+    """
     from lxml import etree
 
-    writer = _Writer(draft)
+    beside = parts_beside_text(root, title, name)
+    writer = Writer(draft, title)
+    for kind, address in relations(root):
+        writer.link_without_text(address, kind)
     walk = etree.iterwalk(root, events=("start", "end"))
     for event, element in walk:
         if event == "start":
-            if not isinstance(element.tag, str) or _is_unseen(element):
+            if not isinstance(element.tag, str) or is_unseen(element):
                 walk.skip_subtree()
+                continue
+            if element in beside:
+                walk.skip_subtree()
+                writer.pass_over(element, beside[element])
                 continue
             writer.open(local(element).lower(), element)
             writer.write(element.text)
         else:
-            if isinstance(element.tag, str) and not _is_unseen(element):
+            if isinstance(element.tag, str) and element not in beside and not is_unseen(element):
                 writer.close(local(element).lower())
             writer.write(element.tail if element is not root else None)
-    writer.end_block()
-
-
-class _Writer:
-    """Turns the elements of a page, in document order, into blocks of a draft."""
-
-    def __init__(self, draft: Draft) -> None:
-        self._draft = draft
-        self._pending: list[str] = []
-        self._joint = "\n\n"
-        self._mark = ""
-        self._tables: list[bool] = []  # of each open table, whether it holds data (and not the page's layout)
-        self._row: list[str] | None = None
-        self._lists = 0
-        self._pre = 0
-        self._link = ""  # the mark of the open link
-
-    def open(self, name: str, element: "_Element") -> None:
-        """Begin an element. An anchor stands in the block that the element begins."""
-        self._open(name, element)
-        names = {element.get("id"), element.get("name") if name == "a" else None}
-        self._pending += [self._draft.anchor(clean(one)) for one in sorted(filter(None, names))]
-        if name == "a" and element.get("href") is not None:
-            self._end_link()
-            self._link = self._draft.opening(element.get("href") or "")
-            self._pending.append(self._link)
-
-    def _end_link(self) -> None:
-        if self._link:
-            self._pending.append(self._draft.closing(self._link))
-            self._link = ""
-
-    def _open(self, name: str, element: "_Element") -> None:
-        if name == "table" and self._row is None:
-            self.end_block()
-            self._tables.append(not _is_layout(element))
-        elif name == "br":
-            self._pending.append("\n" if self._row is None else " ")
-        elif name == "tr" and self._row is None and self._tables and self._tables[-1]:
-            self.end_block()
-            self._row = []
-        elif name in _BLOCKS:
-            self._boundary(name, closing=False)
-            self._lists += name in _LISTS
-            if name == "li" and self._row is None:
-                self._mark = "- "
-            self._pre += name == "pre"
-
-    def close(self, name: str) -> None:
-        """End an element."""
-        if name == "a":
-            self._end_link()
-        elif name == "table" and self._row is None and self._tables:
-            self.end_block()
-            self._tables.pop()
-            self._joint = "\n\n"
-        elif name in ("td", "th") and self._row is not None:
-            self._row.append(self._take().replace("\n", " "))
-        elif name == "tr" and self._row is not None:
-            cells, self._row = [*self._row, *([rest] if (rest := self._take()) else [])], None
-            if any(map(without_marks, cells)) and self._draft.add(" | ".join(cells), self._joint):
-                self._joint = "\n"
-        elif name in _HEADINGS and self._row is None:
-            self._draft.add_heading(self._take().replace("\n", " "), _HEADINGS[name])
-            self._joint = "\n\n"
-        elif name in _BLOCKS:
-            self._boundary(name, closing=True)
-            self._lists -= name in _LISTS
-            self._pre -= name == "pre"
-            if name in _LISTS and not self._lists:
-                self._joint = "\n\n"
-
-    def write(self, text: str | None) -> None:
-        if text:
-            text = text.translate(NO_MARKS)
-            self._pending.append(text if self._pre and self._row is None else " ".join(_with_edges(text)))
-
-    def end_block(self) -> None:
-        """Add the text since the last block."""
-        text = self._take()
-        mark = self._mark if without_marks(text) else ""
-        if text and self._draft.add(mark + text, self._joint):
-            self._joint, self._mark = "\n\n", ""
-
-    def _boundary(self, name: str, *, closing: bool) -> None:
-        if self._row is not None:
-            self._pending.append(" ")
-            return
-        self.end_block()
-        if name in ("dd", "dt") or (self._lists and (closing or name in _LISTS)):
-            self._joint = "\n"
-
-    def _take(self) -> str:
-        text = folded("".join(self._pending)) if not self._pre else "".join(self._pending).strip("\n")
-        self._pending.clear()
-        return text
-
-
-def _with_edges(text: str) -> list[str]:
-    """Return the words of a text, with an empty one at an end that is whitespace."""
-    words = text.split()
-    if not words:
-        return ["", ""]
-    return [*([""] if text[0].isspace() else []), *words, *([""] if text[-1].isspace() else [])]
-
-
-def _is_unseen(element: "_Element") -> bool:
-    if local(element).lower() in _UNSEEN:
-        return True
-    hidden = element.get("hidden")
-    return (hidden is not None and hidden != "until-found") or bool(_INVISIBLE.search(element.get("style") or ""))
-
-
-def _is_layout(table: "_Element") -> bool:
-    """Return whether a table only arranges the page: its cells contain tables, headings or several paragraphs."""
-    for element in table.iterdescendants():
-        name = local(element).lower()
-        if name in ("table", "h1", "h2", "h3", "h4"):
-            return True
-        if name == "td" and sum(local(item).lower() == "p" for item in element) > 1:
-            return True
-    return False
+    writer.end()
 
 
 def decoded_page(content: bytes) -> str:

@@ -1,0 +1,1 @@
+"""Web pages: parsing, what of a page is its text, and the text as blocks."""

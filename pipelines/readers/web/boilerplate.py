@@ -1,0 +1,299 @@
+"""Find what of a web page is not its text: menus, search boxes, bars of previous and next, tables of contents.
+
+Rules of our own. Libraries that extract the main text (trafilatura, readability, resiliparse, jusText) lose text of
+manuals: of 64 sentences that answer questions about two such sets of pages they lose 4 to 18, and these rules none
+(DECISIONS.md). A page says what its parts are by elements (<nav>, <main>), roles and class names. As a class name can
+mean anything, a part goes only if links or form controls fill it too, so that running text always stays.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from conspectus.pipelines.readers.guards import local
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+NAVIGATION, CONTENTS = "navigation", "contents"
+"""Kinds of parts: what leads to other pages, and a table of contents."""
+
+UNSEEN = frozenset(
+    """head script style noscript template iframe object embed applet svg canvas audio video map datalist
+    select textarea button rp""".split()
+)
+"""Elements that never hold text of the page."""
+
+_INVISIBLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse))\b", re.I)
+_BLOCKS = frozenset(
+    """p div table tbody thead tr td th ul ol li dl dt dd center header footer aside section article form pre
+    blockquote address figure""".split()
+)
+_HEADINGS = frozenset("h1 h2 h3 h4 h5 h6".split())
+_CONTROLS = frozenset("input select textarea button".split())
+_ROLES = frozenset("navigation search banner contentinfo menu menubar toolbar directory doc-toc doc-index".split())
+_NAMES = frozenset(
+    """nav navbar navlinks navheader navfooter navpanel docnav navigation menu submenu mainmenu topmenu searchmenu
+    sidebar sidenav sphinxsidebar breadcrumb breadcrumbs pagination pager related skip skiplink search searchbox
+    searchform toolbar""".split()
+)
+_NAMES_OF_EDGES = frozenset("footer header banner masthead".split())
+_NAMES_OF_CONTENTS = frozenset("toc contents tableofcontents toctree lot lof".split())
+_SIGNS_OF_LINKS = frozenset("headerlink permalink anchor anchorjs mark".split())
+_CONTENTS_TITLES = frozenset(
+    """contents|table of contents|on this page|inhalt|inhaltsverzeichnis|sommaire|table des matières|contenido|índice
+    |tabla de contenidos|indice|inhoud|spis treści""".replace("\n", "")
+    .replace("    ", "")
+    .split("|")
+)
+_RELATIONS = {"next": "next", "prev": "previous", "previous": "previous", "up": "up", "parent": "up"}
+_OTHER_RELATIONS = frozenset("home start top contents toc index glossary first last search help bookmark".split())
+_KEYS = {"n": "next", "p": "previous", "u": "up"}
+_OTHER_KEYS = frozenset("hct")
+_WORDS = {
+    "next": "next continue weiter vor vorwärts suivant suivante siguiente próximo avanti volgende dalej",
+    "previous": "prev previous back zurück précédent précédente anterior atrás precedente indietro vorige wstecz",
+    "up": "up hoch aufwärts niveau-supérieur subir arriba su omhoog",
+    "": """home top start contents index toc glossary search main inhalt startseite anfang übersicht sommaire accueil
+        inicio índice""",
+}
+_WORD_KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+_PHRASES = {"nach oben": "up", "zum anfang": "", "table of contents": "", "niveau supérieur": "up", "back to top": ""}
+_FOOTERS = re.compile(
+    r"""(?ix) (?: this\s page\s (?:was\s)? )? last\s (?:modified|updated|changed|edited|reviewed|generated)\b
+    | (?:page\s)? (?:generated|created|built|powered)\s (?:by|with|on|using)\b
+    | (?:copyright\b | © | \(c\)\s) .* \d{4} | all\s rights\s reserved
+    | (?:zuletzt\s geändert | letzte\s änderung | stand) \b.* \d{4} | dernière\s (?:modification|mise\s à\s jour)
+    | (?:última\s (?:modificación|actualización)) """
+)
+_LONGEST_FOOTER = 200
+_LONGEST_HEAD = 300
+"""Characters before a page's title that are not its text."""
+_LONGEST_BAR = 400
+_MOSTLY = 0.5
+_ALMOST_ALL, _ALL = 0.85, 0.97
+_FEWEST_ENTRIES = 3
+_LEAST_TEXT = 500
+"""Where a page has less than a fifth of its text, and less than this, outside of such parts, they are its text."""
+
+
+@dataclass(slots=True)
+class _Facts:
+    """What an element holds. Characters are those of its visible text but whitespace."""
+
+    signs: int = 0
+    linked: int = 0
+    links: int = 0
+    within: int = 0  # links to anchors of the page
+    moves: int = 0  # links that say next, previous, up, home
+    headings: int = 0
+    controls: int = 0
+    blocks: int = 0  # in the element, which is not counted itself
+
+    def add(self, other: "_Facts", is_block: bool) -> None:
+        """Add what a child holds."""
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.blocks += is_block
+
+    def is_linked(self, share: float) -> bool:
+        return self.linked >= share * self.signs
+
+
+def is_unseen(element: "_Element") -> bool:
+    """Return whether browsers do not show an element, or show only a control."""
+    if local(element).lower() in UNSEEN:
+        return True
+    hidden = element.get("hidden")
+    return (hidden is not None and hidden != "until-found") or bool(_INVISIBLE.search(element.get("style") or ""))
+
+
+def parts_beside_text(root: "_Element", title: str | None, name: str = "") -> "dict[_Element, str]":
+    """Return the outermost elements of a page that are not its text, with their kinds.
+
+    Args:
+        root: The root of the page.
+        title: The page's title, None for none. What stands before it on the page is no text if it is short.
+        name: The file name of the page, by which links to the page itself are known.
+    """
+    from lxml import etree
+
+    facts = _facts_of(root, name)
+    whole = facts[root].signs if root in facts else 0
+    main = next((element for element in facts if _is_main(element)), None)
+    if main is not None and facts[main].signs < _MOSTLY * whole:
+        main = None
+    around = {main, *main.iterancestors()} if main is not None else {root}
+    found: dict[_Element, str] = {}
+    leaves: list[_Element] = []
+    in_main = main is None
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        if event == "end":
+            in_main = in_main and (main is None or element is not main)
+            continue
+        if element not in facts:
+            walk.skip_subtree()
+            continue
+        in_main = in_main or element is main
+        kind = _kind(element, facts[element]) or ("" if in_main else NAVIGATION)
+        if kind and element not in around and local(element).lower() != "body":
+            found[element] = kind
+            walk.skip_subtree()
+        elif _is_block(element) and facts[element].signs and not facts[element].blocks:
+            leaves.append(element)
+    found |= _titles_of_contents(found)
+    if main is None:
+        found |= _head_and_foot(leaves, facts, title)
+    left = whole - sum(facts[element].signs for element in found)
+    if left < _LEAST_TEXT and left < whole / 5:
+        return {element: kind for element, kind in found.items() if local(element).lower() == "nav"}
+    return found
+
+
+def link_kind(link: "_Element") -> str | None:
+    """Return next, previous or up for a link that moves there, "" for one to the beginning or the like, else None."""
+    for relation in (link.get("rel") or "").lower().split():
+        if relation in _RELATIONS or relation in _OTHER_RELATIONS:
+            return _RELATIONS.get(relation, "")
+    key = (link.get("accesskey") or "").lower()
+    if key and (key in _KEYS or key in _OTHER_KEYS):
+        return _KEYS.get(key, "")
+    pictures = [item.get("alt") or "" for item in link.iter() if local(item).lower() == "img"]
+    text = " ".join("".join([*(str(part) for part in link.itertext()), *pictures]).lower().split()).strip(
+        "[]<>«»←→↑:| "
+    )
+    return _PHRASES[text] if text in _PHRASES else _WORD_KINDS.get(text)
+
+
+def _facts_of(root: "_Element", name: str) -> "dict[_Element, _Facts]":
+    """Return the facts of all visible elements, in document order."""
+    from lxml import etree
+
+    facts: dict[_Element, _Facts] = {}
+    open_links = 0
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, element in walk:
+        parent = facts.get(element.getparent()) if element is not root else None
+        tag = local(element).lower() if isinstance(element.tag, str) else ""
+        is_link = tag == "a" and element.get("href") is not None
+        if event == "start":
+            if not tag or is_unseen(element):
+                walk.skip_subtree()
+                if parent and tag in _CONTROLS:
+                    parent.controls += 1
+                continue
+            own = facts[element] = _Facts(headings=tag in _HEADINGS, controls=tag in _CONTROLS)
+            if is_link:
+                open_links += 1
+                address = (element.get("href") or "").strip()
+                own.links, own.moves = 1, link_kind(element) is not None
+                own.within = address.startswith("#") or bool(name and address.startswith(f"{name}#"))
+            _count(own, element.text, open_links)
+        else:
+            if element in facts:
+                open_links -= is_link
+                if parent:
+                    parent.add(facts[element], _is_block(element))
+            if parent:
+                _count(parent, element.tail, open_links)
+    return facts
+
+
+def _count(facts: _Facts, text: str | None, links: int) -> None:
+    signs = sum(map(len, text.split())) if text else 0
+    facts.signs += signs
+    facts.linked += signs if links else 0
+
+
+def _kind(element: "_Element", facts: _Facts) -> str:
+    """Return the kind of a part that is not text, "" for text."""
+    tag = local(element).lower()
+    role = (element.get("role") or "").lower()
+    if tag == "nav" or tag == "search":
+        return NAVIGATION
+    names = _names(element)
+    if names & _SIGNS_OF_LINKS and facts.signs <= 2:
+        return NAVIGATION
+    if tag not in _BLOCKS and tag != "span":
+        return ""
+    if facts.links >= 2 and facts.is_linked(_MOSTLY) and (names & _NAMES_OF_CONTENTS or role == "doc-toc"):
+        return CONTENTS
+    at_edge = tag == "footer" or (tag != "p" and names & _NAMES_OF_EDGES)
+    if at_edge and facts.signs <= _LONGEST_FOOTER and not facts.headings:
+        return NAVIGATION
+    if (at_edge or names & _NAMES or role in _ROLES) and facts.links + facts.controls and _is_furniture(facts):
+        return NAVIGATION
+    if facts.links < 2 or tag == "span":
+        return ""
+    if facts.moves >= 2 and facts.signs <= _LONGEST_BAR and not facts.headings and facts.is_linked(_MOSTLY):
+        return NAVIGATION
+    share = _ALMOST_ALL if tag in ("ul", "ol", "dl", "p") else _ALL  # a division may hold the page's title too
+    if facts.links >= _FEWEST_ENTRIES and facts.within >= 0.9 * facts.links and facts.is_linked(share):
+        return CONTENTS
+    return ""
+
+
+def _is_furniture(facts: _Facts) -> bool:
+    return facts.is_linked(_MOSTLY) or (facts.controls > 0 and facts.signs <= _LONGEST_BAR and not facts.headings)
+
+
+def _names(element: "_Element") -> frozenset[str]:
+    said = f"{element.get('class') or ''} {element.get('id') or ''}".lower()
+    return frozenset(re.split(r"[^a-z0-9]+", said)) if said.strip() else frozenset()
+
+
+def _is_main(element: "_Element") -> bool:
+    return local(element).lower() == "main" or (element.get("role") or "").lower() == "main"
+
+
+def _titles_of_contents(found: "dict[_Element, str]") -> "dict[_Element, str]":
+    """Return the headings and lines "Contents" before tables of contents."""
+    titles = {}
+    for element, kind in found.items():
+        before = element.getprevious()
+        if kind == CONTENTS and before is not None and isinstance(before.tag, str):
+            text = " ".join("".join(str(part) for part in before.itertext()).split()).strip(":").lower()
+            if text in _CONTENTS_TITLES and not (before.tail or "").strip():
+                titles[before] = NAVIGATION
+    return titles
+
+
+def _head_and_foot(
+    leaves: "list[_Element]", facts: "dict[_Element, _Facts]", title: str | None
+) -> "dict[_Element, str]":
+    """Return short blocks before the page's title, and the last ones if they say when the page was made or by whom."""
+    beside: dict[_Element, str] = {}
+    signs = 0
+    for at, element in enumerate(leaves):
+        if title and _text(element) == title:
+            beside |= dict.fromkeys((one for one in leaves[:at] if local(one).lower() in ("div", "li")), NAVIGATION)
+            break
+        signs += facts[element].signs
+        if signs > _LONGEST_HEAD or local(element).lower() in ("p", *_HEADINGS):
+            break
+    for element in leaves[:0:-1]:
+        if facts[element].signs > _LONGEST_FOOTER or not _FOOTERS.match(_text(element)):
+            break
+        beside[element] = NAVIGATION
+    return beside
+
+
+def _is_block(element: "_Element") -> bool:
+    tag = local(element).lower()
+    return tag in _BLOCKS or tag in _HEADINGS
+
+
+def _text(element: "_Element") -> str:
+    return " ".join("".join(str(part) for part in element.itertext()).split())
+
+
+def relations(root: "_Element") -> "Iterator[tuple[str, str]]":
+    """Yield (kind, address) of what the head of a page says is next, previous, up, an index or a glossary."""
+    for element in root.iter():
+        if local(element).lower() == "link" and element.get("href"):
+            for relation in (element.get("rel") or "").lower().split():
+                kind = _RELATIONS.get(relation) or (relation if relation in ("index", "glossary") else "")
+                if kind:
+                    yield kind, element.get("href") or ""
