@@ -66,10 +66,10 @@ def by_hipporag(vectors: Vectors, threshold: float, rows: int) -> Pairs:
 
 def by_us(vectors: Vectors, rows: NDArray[np.int64], threshold: float, exact: bool) -> Pairs:
     """Return the pairs that `find_synonyms` finds among some rows, by all pairs or by partitions."""
-    wanted = SynonymSettings(
-        threshold=threshold, max_neighbours=NEIGHBOURS, exact_rows=max(len(vectors), 1) if exact else 1
-    )
-    found = find_synonyms([f"{row:09}" for row in rows], ["name"] * len(rows), vectors[rows], wanted, 7)
+    ids, names = [f"{row:09}" for row in rows], ["name"] * len(rows)
+    limit = max(len(vectors), 1) if exact else 1
+    wanted = SynonymSettings(threshold=threshold)
+    found = find_synonyms(ids, names, vectors[rows], wanted, 7, most=NEIGHBOURS, exact_names=limit)
     return {(int(result.source_id), int(result.target_id)) for result in found}
 
 

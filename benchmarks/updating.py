@@ -185,7 +185,6 @@ def divided_anew(world: World, settings: Settings) -> World:
         seed=chosen.seed,
         max_cluster_size=chosen.max_cluster_size,
         resolution=chosen.resolution,
-        randomness=chosen.randomness,
     )
     communities = [
         Community(

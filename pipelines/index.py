@@ -21,7 +21,7 @@ from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
-from conspectus.pipelines.steps.vectors import Embedding, texts_of_chunks
+from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, texts_of_chunks
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.graph.walk_graph import walk
@@ -182,7 +182,7 @@ def index_steps(build: Build) -> StepResults:
         # Knowledge: extracted, names resolved, joined with an imported graph.
         extracted = backend.extract(documents, chunks)
         resolved = _resolve_names(build, extracted, overlap)
-        extraction = _join_graph(resolved.found, graph, settings)
+        extraction = _join_graph(resolved.found, graph)
         knowledge = extraction.knowledge
         overlap.start(writer.table, "mentions", knowledge.mentions)
         overlap.start(writer.table, "claims", extraction.claims)
@@ -190,7 +190,7 @@ def index_steps(build: Build) -> StepResults:
 
         # The graphs over it: synonyms, and what PageRank walks.
         entities, seed = knowledge.entities, settings.communities.seed
-        entity_vectors = overlap.start(embedding.entities, entities, settings.kg.embedded_entities)
+        entity_vectors = overlap.start(embedding.entities, entities, MOST_EMBEDDED)
         overlap.start(writer.vectors, "entities", entity_vectors)
         synonyms = overlap.start(synonyms_of, entities, entity_vectors, settings.synonyms, seed)
         overlap.start(writer.table, "synonyms", synonyms)
@@ -231,12 +231,12 @@ def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Res
     )
 
 
-def _join_graph(extraction: Extraction, graph: ImportedGraph | None, settings: Settings) -> Extraction:
+def _join_graph(extraction: Extraction, graph: ImportedGraph | None) -> Extraction:
     """Return what the documents and an imported graph say together."""
     if graph is None:
         return extraction
     knowledge = join(extraction.knowledge, graph)
-    left_out = not_divided(knowledge.relations, settings.communities)
+    left_out = not_divided(knowledge.relations)
     return replace(extraction, knowledge=knowledge, notes=(*extraction.notes, *graph.notes, *left_out))
 
 

@@ -16,10 +16,11 @@ from conspectus.storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_
 from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import build_lock, publish, staging
 from conspectus.storage.records import Document, Failure, Relation
-from conspectus.storage.settings import EmbeddingSettings, Settings, VectorSettings
+from conspectus.storage.settings import EmbeddingSettings, Settings
 from conspectus.storage.settings.root import INDEX_SECTIONS
 from conspectus.storage.tables import TABLES, read_older_table, read_table, write_table
 from conspectus.storage.text.embedded import predicate_texts
+from conspectus.storage.vectors.faiss_index import EXACT_ROWS
 from conspectus.storage.vectors.windowed import write_windowed
 
 _OLDEST = 1
@@ -103,7 +104,7 @@ def _taken_over(root: Path, folder: Path, found: Manifest, settings: Settings, p
 def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings: Settings, progress: Progress) -> int:
     """Write the vectors of the distinct predicates and return how many there are."""
     embedding = Embedding(
-        EmbeddingSettings.model_validate(made_with["embedding"]),
+        EmbeddingSettings.of_manifest(made_with["embedding"]),
         settings.embedding_server,
         Memo(root / MEMO),
         RunHere(progress),
@@ -115,7 +116,7 @@ def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings
         folder / "vectors" / "predicates.faiss",
         predicates.vectors,
         predicates.rows,
-        exact_rows=VectorSettings.model_validate(made_with["vectors"]).exact_rows,
+        exact_rows=EXACT_ROWS,
         seed=int(made_with["communities"]["seed"]),
     )
     return int(predicates.rows[-1]) + 1 if len(predicates.rows) else 0

@@ -13,6 +13,7 @@ from conspectus.storage.publishing import publish
 from conspectus.storage.settings import Settings
 from conspectus.storage.tables import TABLES, write_table
 from conspectus.storage.text.bm25 import write_bm25
+from conspectus.storage.vectors.faiss_index import EXACT_ROWS
 from conspectus.storage.vectors.windowed import write_windowed
 
 
@@ -58,7 +59,7 @@ class VersionWriter:
             self._folder / "vectors" / f"{name}.faiss",
             windows.vectors,
             windows.rows,
-            exact_rows=self._settings.vectors.exact_rows,
+            exact_rows=EXACT_ROWS,
             seed=self._settings.communities.seed,
             every_row=name not in SPARSE_VECTORS,
         )

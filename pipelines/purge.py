@@ -84,7 +84,7 @@ def _forget(index: Index, memo: Memo, settings: Settings) -> dict[str, int]:
 
 def _embedded(index: Index, settings: Settings) -> Iterator[str]:
     """Yield the keys of the vectors that a build of this version looks for."""
-    model = EmbeddingSettings.model_validate(index.manifest.settings["embedding"])
+    model = EmbeddingSettings.of_manifest(index.manifest.settings["embedding"])
     embedder = open_embedder(model, settings.embedding_server)
     for text in _texts(index):
         for piece in embedder.windows(text):

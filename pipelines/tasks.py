@@ -30,6 +30,8 @@ from prefect.task_runners import ThreadPoolTaskRunner
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+RETRIES = 2
+"""Times Prefect runs a failed shard again."""
 _NO_PICKLE = "json"
 """How Prefect would write the exception that ends a run, which it does even where results are not persisted."""
 
@@ -86,7 +88,7 @@ def index(
     logging.getLogger("bm25s").propagate = False  # it sets itself to DEBUG, which Prefect's handler would show
     try:
         chosen = load_settings(Path(settings_file) if settings_file else None, settings)
-        report = build_index(inputs, Path(index), chosen, RunAsTasks(chosen.build.retries), retry_failed=retry_failed)
+        report = build_index(inputs, Path(index), chosen, RunAsTasks(RETRIES), retry_failed=retry_failed)
     except ConspectusError as error:
         return Failed(message=str(error), data=error)
     done = summary(report)

@@ -34,7 +34,7 @@ class Context:
     def embedder(self) -> Embedder:
         """The embedder of the index's vectors (not the one in the current settings); a server's address is current."""
         manifest = self.index.manifest
-        made_with = EmbeddingSettings.model_validate(manifest.settings["embedding"])
+        made_with = EmbeddingSettings.of_manifest(manifest.settings["embedding"])
         return open_embedder(made_with, self.settings.embedding_server, int(manifest.models["dimension"]))
 
     @property

@@ -100,6 +100,7 @@ class Index:
         The predicates are those of the relations, distinct and sorted. In an imported graph only some entities and
         relations have vectors.
         """
+        from conspectus.storage.vectors.faiss_index import PROBES
         from conspectus.storage.vectors.windowed import open_windowed
 
         def load() -> "WindowedIndex":
@@ -108,7 +109,7 @@ class Index:
                 self._file(f"vectors/{name}.faiss"),
                 n_rows=self.manifest.rows[name],
                 dimension=int(self.manifest.models["dimension"]),
-                probes=int(self.manifest.settings["vectors"]["probes"]),
+                probes=PROBES,
                 every_row=name not in SPARSE_VECTORS,
             )
 

@@ -122,32 +122,28 @@ def _check_shape(manifest: Manifest) -> None:
         if not isinstance(getattr(manifest, name), dict):
             raise ValueError(f"{name} is not an object")
     if not all(type(row) is int and row >= 0 for row in manifest.rows.values()):
-        raise ValueError("rows are not counted")
+        raise ValueError("a row count is not a number")
     if not all(isinstance(tool, str) for tool in (*manifest.models.values(), *manifest.tools.values())):
-        raise ValueError("models and tools are not named")
+        raise ValueError("a model or tool has no name")
     for name, facts in manifest.files.items():
         if len(name) > _LONGEST_NAME or not _FILE_NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no place within a version")
+            raise ValueError(f"{name!r} is not a path inside a version")
         known = isinstance(facts, dict) and facts.keys() == {"sha256", "bytes"}
         if not known or type(facts["bytes"]) is not int or not _SHA256.fullmatch(str(facts["sha256"])):
-            raise ValueError(f"size and checksum of {name} are not told")
+            raise ValueError(f"size or checksum of {name} is missing")
     _check_counts(manifest)
 
 
 def _check_counts(manifest: Manifest) -> None:
-    """Raise ValueError where files are named without what it takes to read them."""
+    """Raise ValueError if a file is listed without the facts that reading it needs."""
     tables = {name.removesuffix(".parquet") for name in manifest.files if name.endswith(".parquet")}
     vectors = {Path(name).stem for name in manifest.files if name.endswith(".faiss")}
     lexical = {"chunks" for name in manifest.files if name.startswith("bm25/")}
     uncounted = sorted((tables | vectors | lexical) - manifest.rows.keys())
     if uncounted:
-        raise ValueError(f"rows of {uncounted[0]} are not counted")
-    search = manifest.settings.get("vectors")
-    probes = search.get("probes") if isinstance(search, dict) else None
-    if vectors and not (
-        re.fullmatch(r"[0-9]{1,6}", manifest.models.get("dimension", "")) and type(probes) is int and probes > 0
-    ):
-        raise ValueError("length and search of vectors are not told")
+        raise ValueError(f"the row count of {uncounted[0]} is missing")
+    if vectors and not re.fullmatch(r"[0-9]{1,6}", manifest.models.get("dimension", "")):
+        raise ValueError("the dimension of the vectors is missing")
 
 
 def _refuse_other_formats(root: Path, format_version: int, found: Mapping[str, Any], oldest: int) -> None:

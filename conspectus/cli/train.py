@@ -28,7 +28,7 @@ app.add_typer(train, name="train")
     short_help="Train the model that turns triples into sentences.",
     epilog=examples(
         "conspectus train graph2text webnlg.jsonl --model t5-base --out g2t",
-        'conspectus ask "Who directed it?" --method fasttog --set fasttog.text=g2t --set fasttog.graph2text=g2t',
+        'conspectus ask "Who directed it?" --method fasttog --set fasttog.graph2text=g2t',
     ),
 )
 def graph2text(
@@ -58,7 +58,7 @@ def graph2text(
 
     For the texts that the model writes of the held-out pairs, the report gives ROUGE and two hallucination rates: texts
     with names or numbers that their triples lack (factual), and texts that join things which no triple joins
-    (relational). FastToG describes communities with the model if fasttog.text is g2t.
+    (relational). FastToG describes communities with the model if fasttog.graph2text names its folder.
     """
     from dataclasses import asdict
 

@@ -140,7 +140,7 @@ def graph2text_text(report: "Graph2TextTraining", out: Path) -> str:
             *rows,
             "factual, relational: share of texts with a name or number that their triples lack, "
             "or that join things which no triple joins",
-            f"the model is in {out}; use it with fasttog.text=g2t and fasttog.graph2text={out}",
+            f"the model is in {out}; use it with fasttog.graph2text={out}",
         ]
     )
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, floor
 
+from conspectus.pipelines.steps.descriptions import SUMMARY_WORDS
 from conspectus.prompts.model import Reply, Request
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.typed import read_choice
@@ -269,7 +270,7 @@ class SyntheticReplies:
         """Return a summary: 0.6 of what it sums up, or three quarters of the words that are asked for."""
         prompt = request.messages[0].content
         given = server_tokens(prompt.partition("Descriptions:")[2])
-        most = self._settings.descriptions.summary_words * _TOKENS_A_WORD * 0.75
+        most = SUMMARY_WORDS * _TOKENS_A_WORD * 0.75
         tokens = self.model.summary_tokens or min(given * 0.6, most)
         return json.dumps({"description": _filler(tokens - 5, len(prompt))})
 

@@ -27,6 +27,8 @@ from conspectus.storage.records import Chunk, Community, Document, Entity, Menti
 from conspectus.storage.settings import CommunitySettings, Settings
 from conspectus.storage.tables import sorted_by_id
 
+MOST_RELATIONS = 1_500_000
+"""Of more relations only those that documents state join entities: Leiden would need hours for the rest."""
 _MOST_NAMES = 12
 """A sentence that names more entities is a list, and weak evidence for any pair of them."""
 
@@ -73,12 +75,12 @@ def divide(
 ) -> Division:
     """Return the communities of the entities.
 
-    Without `sentences` the relations alone join entities, as in GraphRAG. Of more than `settings.most_relations` those
+    Without `sentences` the relations alone join entities, as in GraphRAG. Of more than `MOST_RELATIONS` those
     that no document states join nothing. With `earlier` the communities of that version stay where nothing that joins
     their entities changed; if a level of the hierarchy then has a modularity 1 % below that of one begun anew, the
     latter is taken.
     """
-    relations = _dividing(relations, settings)
+    relations = _dividing(relations)
     row_of = {entity.id: row for row, entity in enumerate(entities)}
     joined = edges_of(row_of, relations, sentences.of_entity if sentences else None)
     hierarchy = leiden.hierarchical_leiden(
@@ -86,7 +88,6 @@ def divide(
         *joined,
         max_cluster_size=settings.max_cluster_size,
         resolution=settings.resolution,
-        randomness=settings.randomness,
         seed=settings.seed,
     )
     notes: tuple[str, ...] = ()
@@ -108,9 +109,7 @@ def _updated(
     if not before.communities:
         return None
     old_row_of = {entity.id: row for row, entity in enumerate(before.entities)}
-    old_edges = canonical_edges(
-        len(old_row_of), *edges_of(old_row_of, _dividing(before.relations, settings), before.named)
-    )
+    old_edges = canonical_edges(len(old_row_of), *edges_of(old_row_of, _dividing(before.relations), before.named))
     row_now = np.fromiter((row_of.get(item, -1) for item in old_row_of), np.int64, len(old_row_of))
     return updated_leiden(
         edges,
@@ -132,16 +131,16 @@ def _labels(row_of: Mapping[str, int], communities: Sequence[Community]) -> list
     return labels
 
 
-def not_divided(relations: Sequence[Relation], settings: CommunitySettings) -> tuple[str, ...]:
+def not_divided(relations: Sequence[Relation]) -> tuple[str, ...]:
     """Return a note if `divide` ignores relations."""
-    left_out = len(relations) - len(_dividing(relations, settings))
+    left_out = len(relations) - len(_dividing(relations))
     if not left_out:
         return ()
-    return (f"{left_out:,} relations of the graph join no communities (communities.most_relations)",)
+    return (f"{left_out:,} relations of the graph join no communities",)
 
 
-def _dividing(relations: Sequence[Relation], settings: CommunitySettings) -> Sequence[Relation]:
-    if len(relations) <= settings.most_relations:
+def _dividing(relations: Sequence[Relation]) -> Sequence[Relation]:
+    if len(relations) <= MOST_RELATIONS:
         return relations
     return [relation for relation in relations if relation.chunk_ids]
 
@@ -234,7 +233,7 @@ def earlier_communities(root: Path, current: Manifest | None, settings: Settings
     """
     if current is None or settings.communities.update == "exact":
         return None
-    divided_by = CommunitySettings.model_validate({**current.settings["communities"], "update": "stable"})
+    divided_by = CommunitySettings.of_manifest({**current.settings["communities"], "update": "stable"})
     if divided_by != settings.communities:
         return None
     if damaged_files(root, current):

@@ -34,6 +34,8 @@ def describe(entities: Sequence[Entity], sentences: Sentences, settings: Descrip
 
 STAGE = "summarise"
 
+SUMMARY_WORDS = 150
+"""Length of a summary that the prompt asks for."""
 _LINE = "- "
 _LINE_TOKENS = 1
 
@@ -137,7 +139,7 @@ async def _written(
     try:
         while len(texts) > 1:
             batches = list(_batches(texts, settings.max_input_tokens))
-            replies = await gather_all(_one(name, batch, model, settings.summary_words, sources) for batch in batches)
+            replies = await gather_all(_one(name, batch, model, SUMMARY_WORDS, sources) for batch in batches)
             texts = replies if len(replies) == 1 else [_pieces(reply, most)[0] for reply in replies]
     except ModelError as error:
         return error

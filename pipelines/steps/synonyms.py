@@ -2,7 +2,7 @@
 
 HippoRAG joins phrases above a cosine of 0.8 (Gutiérrez et al., NeurIPS 2024, section 2.3). Whether two
 names are joined depends on the two names alone, but for the limit on neighbours, so that adding a
-document changes no other pair. Up to `exact_rows` names all pairs are compared. Beyond, two names are
+document changes no other pair. Up to `EXACT_NAMES` names all pairs are compared. Beyond, two names are
 compared where they share one of the 16 partitions, of 4,096 fixed by the seed, that each lies deepest in
 (random projections with the multi-probe idea of Lv et al., VLDB 2007).
 """
@@ -28,6 +28,11 @@ _ROUNDING = 1e-5
 # Components in whole 8,192ths: sums of them are exact in float32 below 2^24, in whatever order.
 _QUANTUM = 1 << 13
 _BLOCK_ROWS = 2048
+
+EXACT_NAMES = 50_000
+"""Up to this many names all pairs are compared; beyond, names that share a partition."""
+MOST_SYNONYMS = 50
+"""Synonyms that one entity contributes: more join a hub to everything."""
 _BLOCK_PAIRS = 4096
 _PAIRS_AT_ONCE = 1 << 20
 
@@ -50,16 +55,31 @@ def synonyms_of(entities: Sequence[Entity], vectors: Windows, settings: SynonymS
 
 
 def find_synonyms(
-    entity_ids: Sequence[str], names: Sequence[str], vectors: Vectors, settings: SynonymSettings, seed: int
+    entity_ids: Sequence[str],
+    names: Sequence[str],
+    vectors: Vectors,
+    settings: SynonymSettings,
+    seed: int,
+    *,
+    most: int = MOST_SYNONYMS,
+    exact_names: int = EXACT_NAMES,
 ) -> list[Synonym]:
     """Return the pairs with a cosine of at least `settings.threshold`, sorted by (source_id, target_id).
 
-    `vectors` is (n, d) with unit rows, one for each entity; the cosine is given to 6 decimals. A pair is
-    kept where at least one of its ends has it among its `max_neighbours` best (ties by the other's id),
-    so the result is the same from both ends. Never joined are names that differ in a number (Apollo 11
-    and Apollo 13), nor names of different letters that the model cannot tell apart (cosine 1: it knows
-    neither). The order in which entities are given does not matter. Raises ValueError where an id occurs
-    twice or the lengths differ.
+    Names that differ in a number (Apollo 11, Apollo 13) are never synonyms, nor are different names with a cosine of 1:
+    the model knows neither. The order of the entities does not matter.
+
+    Args:
+        entity_ids: (n,) distinct ids.
+        names: (n,) their names.
+        vectors: (n, d) float32, rows of length 1.
+        settings: The least cosine.
+        seed: Seed of the partitions.
+        most: A pair is returned if it is among the `most` best of at least one of its two entities.
+        exact_names: Up to so many names all pairs are compared.
+
+    Raises:
+        ValueError: An id occurs twice, or the lengths differ.
     """
     if not len(entity_ids) == len(names) == len(vectors):
         raise ValueError(f"{len(entity_ids)} ids, {len(names)} names and {len(vectors)} vectors")
@@ -76,11 +96,11 @@ def find_synonyms(
         return pairs.where((pairs.cosine >= settings.threshold) & one_meaning & told_apart)
 
     least = settings.threshold - _ROUNDING
-    exact = len(ids) <= settings.exact_rows
+    exact = len(ids) <= exact_names
     codes = _all_pairs(vectors, least) if exact else _pairs_of_partitions(vectors, least, seed)
     best = _Pairs.none()
     for batch in _batches(codes):
-        best = _best_of_each(best.and_(joined(_compared(vectors, batch))), settings.max_neighbours)
+        best = _best_of_each(best.and_(joined(_compared(vectors, batch))), most)
     return [
         Synonym(ids[left], ids[right], cosine)
         for left, right, cosine in zip(best.left.tolist(), best.right.tolist(), best.cosine.tolist(), strict=True)

@@ -21,6 +21,8 @@ from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_
 from conspectus.storage.text.tokens import count_each
 
 STAGE = "embed"
+MOST_EMBEDDED = 10_000
+"""Entities known from an imported graph alone whose names get a vector: those with most relations."""
 _TOKENS_A_SHARD = 30_000
 """A task's work: some seconds of encoding, so that little is lost with it and progress can be seen."""
 _ROUNDS_A_SHARD = 4

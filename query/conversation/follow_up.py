@@ -67,7 +67,7 @@ class ShapedAnswerer:
         with measured() as measure:
             shaped = await shape(self._context, self._history, question)
         shaping = measure.usage()
-        kept = decayed((turn.kept for turn in self._history.turns), self._context.settings.gretriever.decay)
+        kept = decayed(turn.kept for turn in self._history.turns)
         if isinstance(self._answerer, FollowUpAnswerer):
             answer = await self._answerer.answer_after(shaped.standalone, kept, say)
         else:

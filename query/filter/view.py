@@ -139,7 +139,7 @@ class _View:
     def __init__(self, index: Index, document_ids: AbstractSet[str], embedder: Embedder, graph: bool) -> None:
         self._index = index
         self._settings = index.manifest.settings
-        most_tokens = DescriptionSettings.model_validate(self._settings["descriptions"]).summary_threshold
+        most_tokens = DescriptionSettings.of_manifest(self._settings["descriptions"]).summary_threshold
         self.known = permitted_rows(index, document_ids, graph=graph, most_tokens=most_tokens)
         self.vectors = ViewVectors(index, self.known, embedder)
 
@@ -190,9 +190,9 @@ class _View:
         """The names that stand for chunks and the graph of chunks and entities, computed as a build does."""
         known = self.known
         names, held_by = name_chunks(
-            known.documents, known.chunks, self._begins(), NameSettings.model_validate(self._settings["names"])
+            known.documents, known.chunks, self._begins(), NameSettings.of_manifest(self._settings["names"])
         )
-        settings = WalkGraphSettings.model_validate(self._settings["walk_graph"])
+        settings = WalkGraphSettings.of_manifest(self._settings["walk_graph"])
         return Walk(names, walk_graph(known.chunks, known.entities, known.mentions, names, held_by, settings))
 
     def _begins(self) -> list[Annotation]:

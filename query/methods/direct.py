@@ -21,6 +21,9 @@ from conspectus.query.types import Answer, Say, Step
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key
 
+_MAX_TOKENS = 1024
+_AGREEMENT = 0.8
+"""Share of the samples of ToG-2's first step that must give the same answer (2407.10805, appendix)."""
 _SAMPLE_TEMPERATURE, _REASON_TEMPERATURE = 0.7, 0.0
 """Temperatures of the samples of self-consistency, and of a single answer."""
 
@@ -65,7 +68,7 @@ async def agreed(context: Context, model: LanguageModel, question: str) -> tuple
     chosen = context.settings.tog
     answers = await sampled(context, model, "query/cot", question, chosen.self_consistency)
     said, share = most_frequent(answers)
-    agrees = bool(said) and share >= chosen.self_consistency_threshold
+    agrees = bool(said) and share >= _AGREEMENT
     told = (
         f"{share:.0%} of {chosen.self_consistency} samples say {said or 'nothing'}: {'enough' if agrees else 'too few'}"
     )
@@ -97,7 +100,7 @@ def asking(context: Context, prompt: str, question: str) -> Request:
     """Return the request for one answer, at the temperature of reasoning."""
     chosen = context.settings.tog
     message = Message("user", render(prompt_for(chosen.task, prompt), question=question))
-    return Request((message,), STEP, max_tokens=chosen.max_tokens, temperature=_REASON_TEMPERATURE)
+    return Request((message,), STEP, max_tokens=_MAX_TOKENS, temperature=_REASON_TEMPERATURE)
 
 
 def final_answer(reply: str) -> str:

@@ -1,5 +1,8 @@
 """The base class of all settings sections."""
 
+from collections.abc import Mapping
+from typing import Any, Self
+
 from pydantic import BaseModel, ConfigDict
 
 
@@ -7,3 +10,8 @@ class Section(BaseModel):
     """One step's settings: frozen, and closed to keys it does not know."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def of_manifest(cls, values: Mapping[str, Any]) -> Self:
+        """Return the section as an index recorded it; keys that are no longer settings are ignored."""
+        return cls.model_validate({key: value for key, value in values.items() if key in cls.model_fields})

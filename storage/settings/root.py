@@ -1,4 +1,4 @@
-"""All settings together, where their values come from, and which of them an index depends on."""
+"""All settings, the sources of their values, and the part that an index depends on."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -18,7 +18,7 @@ INDEX_SECTIONS = tuple(IndexSections.model_fields)
 
 
 class _File(YamlConfigSettingsSource):
-    """The settings file. What it names for extraction lies beside it, wherever the program is run."""
+    """The settings file. Paths in it are relative to its folder, not to the working directory."""
 
     def __init__(self, settings_cls: type[BaseSettings], file: Path | None) -> None:
         super().__init__(settings_cls, yaml_file=file)
@@ -34,17 +34,17 @@ class _File(YamlConfigSettingsSource):
         graph = found.get("kg")
         if isinstance(graph, dict):
             lists = {key: listed(graph.get(key)) for key in ("files", "labels")}
-            beside = {
+            resolved = {
                 key: [str(self._folder / str(path)) for path in paths]
                 for key, paths in lists.items()
                 if isinstance(paths, list | tuple)
             }
-            found = {**found, "kg": {**graph, **beside}}
+            found = {**found, "kg": {**graph, **resolved}}
         return found
 
 
 class Settings(TrainingSections, AskingSections, RunSections, IndexSections, BaseSettings):
-    """All settings, one section a step."""
+    """All settings, one section per step or method."""
 
     model_config = SettingsConfigDict(
         frozen=True, extra="forbid", env_prefix=ENVIRONMENT_PREFIX, env_nested_delimiter="__"
@@ -65,10 +65,12 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
         return init_settings, env_settings, _File(settings_cls, cls._yaml_file)
 
     def of_the_index(self) -> dict[str, Any]:
-        """Return the settings that an index depends on, as plain values: what its version is named after.
+        """Return the settings that an index depends on, as plain values; they are part of its fingerprint.
 
-        The folder of prompts stands there as what its files say, an extraction made elsewhere and a graph as the hashes
-        of their files; SettingsError where they cannot be read.
+        Files count by content: prompts as their text, an OpenIE file and graphs as their hashes.
+
+        Raises:
+            SettingsError: One of these files cannot be read.
         """
         sections = {name: getattr(self, name).model_dump(mode="json") for name in INDEX_SECTIONS}
         sections["extraction"]["prompts"] = asdict(read_tuned(self.extraction)) if self.extracts_with else {}
@@ -76,22 +78,28 @@ class Settings(TrainingSections, AskingSections, RunSections, IndexSections, Bas
         for key in ("files", "labels"):
             sections["kg"][key] = sorted(_content(f"kg.{key}", item) for item in getattr(self.kg, key))
         if self.extracts_with:
-            shaping = {"model", "step_models", "max_output_tokens"}  # where the model is does not matter
+            shaping = {
+                "model",
+                "step_models",
+                "max_output_tokens",
+            }  # the address of the server has no effect on the result
             sections["llm"] = self.llm.model_dump(mode="json", include=shaping)
         return sections
 
     @property
     def extracts_with(self) -> str:
-        """The language model that indexing asks; "" where it works without one."""
+        """The language model that indexing calls; "" if it works without one."""
         if self.extraction.openie or self.extraction.method == "nlp":
             return ""
         if self.extraction.method != "auto" and not self.llm.model:
-            raise NeedsModel(f"extraction.method is `{self.extraction.method}`, and none is configured: set llm.model")
+            raise NeedsModel(
+                f"extraction.method is `{self.extraction.method}`, but no model is configured: set llm.model"
+            )
         return self.llm.model
 
 
 def _content(setting: str, file: str) -> str:
-    """Return the hash of a file that a setting names; "" where it names none."""
+    """Return the hash of the file that a setting names; "" if it names none."""
     try:
         return file_digest(Path(file)) if file else ""
     except OSError as error:

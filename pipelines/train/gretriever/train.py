@@ -31,7 +31,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.settings import Settings, TrainGRetrieverSettings
 from pydantic import TypeAdapter, ValidationError
 
-_LORA_RANK, _LORA_ALPHA, _WEIGHT_DECAY = 8, 16, 0.05
+_LORA_RANK, _LORA_ALPHA, _LORA_DROPOUT, _WEIGHT_DECAY = 8, 16, 0.05, 0.05
 """LoRA's rank and scale, and AdamW's decay, as in G-Retriever's published code."""
 
 BEGUN = "training.json"
@@ -122,14 +122,14 @@ def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:
         layers=chosen.layers,
         heads=chosen.heads,
         width=chosen.width,
-        dropout=chosen.dropout,
+        dropout=0.0,
         projector=chosen.projector,
         soft_tokens=chosen.soft_tokens,
         text=chosen.text,
         lora=chosen.lora,
         lora_rank=_LORA_RANK,
         lora_alpha=_LORA_ALPHA,
-        lora_dropout=chosen.lora_dropout,
+        lora_dropout=_LORA_DROPOUT,
         text_tokens=chosen.text_tokens,
         answer_tokens=chosen.answer_tokens,
     )
@@ -140,7 +140,6 @@ def plan_of(chosen: TrainGRetrieverSettings) -> SoftPromptPlan:
     return SoftPromptPlan(
         learning_rate=chosen.learning_rate,
         weight_decay=_WEIGHT_DECAY,
-        warm_up=chosen.warm_up,
         epochs=chosen.epochs,
         patience=chosen.patience,
         batch=chosen.batch,

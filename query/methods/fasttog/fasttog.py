@@ -24,14 +24,14 @@ import numpy as np
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.context import Context
-from conspectus.query.methods.fasttog.local_search import Candidate, Closeness, CommunitySearch, Members, Searched
+from conspectus.query.methods.fasttog.local_search import Candidate, CommunitySearch, Members, Searched
 from conspectus.query.question.topics import Topics, find_topics
 from conspectus.query.types import Answer, Evidence, Say, Step, ignore_pieces
 from conspectus.query.types.trace import Chain, Considered, Hop
-from conspectus.query.walk.graph import KnowledgeGraph, open_graph, predicate_vectors, spoken
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
 from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.provenance import numbers_of, open_grounds
-from conspectus.storage.arrays import Floats, Ints
+from conspectus.storage.arrays import Ints
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Community, Entity
 
@@ -248,9 +248,7 @@ class FastToG:
         return None
 
     async def _walk(self, assembly: Assembly, subjects: Topics, say: Say) -> Answer:
-        walk = CommunityWalk(
-            self._search(assembly.question), self._policy(assembly.question, subjects.rows), subjects.rows
-        )
+        walk = CommunityWalk(self._search(), self._policy(assembly.question, subjects.rows), subjects.rows)
         verdict = await walk.run()
         assembly.add(subjects.step, *walk.log.steps())
         assembly.depth = walk.depth
@@ -278,10 +276,9 @@ class FastToG:
         say(answer.text)
         return answer
 
-    def _search(self, question: str) -> CommunitySearch:
-        closeness = _closeness(self._context, question) if self._settings.semantic_weight else None
+    def _search(self) -> CommunitySearch:
         hierarchy = finest_communities(self._context) if self._settings.detection == "hierarchy" else None
-        return CommunitySearch(open_graph(self._context), self._settings, closeness, hierarchy)
+        return CommunitySearch(open_graph(self._context), self._settings, hierarchy)
 
     def _policy(self, question: str, subjects: tuple[int, ...]) -> CommunityPolicy:
         if self._model is None:
@@ -291,17 +288,6 @@ class FastToG:
         from conspectus.query.methods.fasttog.policy_llm import LlmCommunityPolicy
 
         return LlmCommunityPolicy(self._context, self._model, question, subjects)
-
-
-def _closeness(context: Context, question: str) -> Closeness:
-    """Return a function for the closeness of relations to a question: the cosine of their predicates with it."""
-    graph = open_graph(context)
-    cosines = np.asarray(predicate_vectors(context) @ context.embedder.embed_query(question), np.float64)
-
-    def closeness(relations: Ints) -> Floats:
-        return cosines[graph.stated[relations]]
-
-    return closeness
 
 
 @per_index

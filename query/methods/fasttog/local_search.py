@@ -4,7 +4,7 @@ It samples a subgraph, detects communities in it without the origin itself, and 
 among the candidates is made by the policies.
 """
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -28,13 +28,8 @@ from conspectus.storage.settings import FastTogSettings
 Members = tuple[int, ...]
 """The entity rows of a community, ascending: two communities with the same are the same."""
 
-Closeness = Callable[[Ints], Floats]
-"""How near relations, given by their rows, are to the question: one number each, at most 1."""
-
-
 _DIGITS = 9
 """Scores are compared to so many digits."""
-_SMALL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,20 +71,17 @@ class CommunitySearch:
     """Searches one graph under one group of settings.
 
     `hierarchy` numbers for each entity its finest community of the index (negative where it has none); it is needed
-    where `fasttog.detection` is `hierarchy`. `closeness` is needed where `fasttog.semantic_weight` is above 0.
+    where `fasttog.detection` is `hierarchy`.
     """
 
     graph: KnowledgeGraph
     settings: FastTogSettings
-    closeness: Closeness | None = None
     hierarchy: Ints | None = None
 
     def around(self, origin: Members, visited: Set[Members]) -> Searched:
         """Return the candidates around a community, except those in `visited`.
 
-        Coarse pruning keeps the `coarse_k` of highest Q(c), ties by their members. With a semantic weight w an edge
-        weighs 1 + w times its closeness in the detection and in Q(c), and w times the closeness of a candidate's best
-        relation, the ones to the origin among them, is added to Q(c) over the highest |Q(c)|.
+        Coarse pruning keeps the `coarse_k` of highest Q(c), ties by their members.
         """
         chosen = self.settings
         around = neighbourhood(
@@ -101,14 +93,11 @@ class CommunitySearch:
             seed=chosen.seed,
         )
         outside = np.setdiff1d(around.nodes, np.array(origin, np.int64), assume_unique=True)
-        near = self.closeness(around.relations) if self.closeness and chosen.semantic_weight else None
         ends = np.stack([around.sources, around.targets])
         inner = np.isin(ends, outside).all(axis=0)
-        weights = None if near is None else 1.0 + chosen.semantic_weight * np.maximum(near[inner], 0.0)
-        graph = small_graph(len(outside), np.searchsorted(outside, ends[:, inner]).T, weights)
+        graph = small_graph(len(outside), np.searchsorted(outside, ends[:, inner]).T)
         partition = self._detection(outside)(graph, chosen.max_community_size, chosen.seed)
         values = community_modularity(graph, partition)
-        highest = max(float(np.abs(values).max(initial=0.0)), _SMALL)
         found, seen, apart = list[tuple[float, Candidate]](), 0, 0
         held = _relations_of(ends, outside, partition)
         for nodes, value, (own, joined) in zip(members(partition), values.tolist(), held, strict=True):
@@ -117,11 +106,7 @@ class CommunitySearch:
             apart += key not in visited and not len(joined)
             if key not in visited and len(joined):
                 inside, bridges = (tuple(around.relations[item].tolist()) for item in (own, joined))
-                score = value
-                if near is not None:
-                    best = float(near[np.concatenate([own, joined])].max())
-                    score = value / highest + chosen.semantic_weight * best
-                found.append((round(score, _DIGITS), Candidate(key, inside, bridges, value, origin)))
+                found.append((round(value, _DIGITS), Candidate(key, inside, bridges, value, origin)))
         ranked = self._ranked(found, origin)
         kept, pruned = ranked[: chosen.coarse_k], ranked[chosen.coarse_k :]
         return Searched(kept, pruned, len(outside), len(values), seen, apart)

@@ -20,6 +20,8 @@ from pydantic import BaseModel
 
 SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
 NONE = "none"
+MAX_TOKENS = 1024
+"""Tokens of a reply."""
 _PRUNE_TEMPERATURE, _REASONING_TEMPERATURE = 0.4, 0.1
 """Temperatures of choosing communities, and of answering (FastToG)."""
 
@@ -156,7 +158,7 @@ class LlmCommunityPolicy:
         return Request(
             (Message("user", prompt),),
             step,
-            max_tokens=self._settings.max_tokens,
+            max_tokens=MAX_TOKENS,
             temperature=temperature,
             sources=sources,
         )
@@ -174,12 +176,11 @@ def lettered(place: int) -> str:
 
 async def name_subjects(context: Context, model: LanguageModel, question: str) -> tuple[list[str], str]:
     """Return the subjects that a model finds in a question, and the reason in brackets if it gave no usable reply."""
-    settings = context.settings.fasttog
     prompt = render("query/fasttog_subjects", question=as_question(context.settings.tog.task, question))
     request = Request(
         (Message("user", prompt),),
         SUBJECTS,
-        max_tokens=settings.max_tokens,
+        max_tokens=MAX_TOKENS,
         temperature=_REASONING_TEMPERATURE,
     )
     try:

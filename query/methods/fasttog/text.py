@@ -60,8 +60,8 @@ class Triple2Text:
 
 
 def open_community_text(graph: KnowledgeGraph, settings: FastTogSettings) -> CommunityText:
-    """Return the writer that `fasttog.text` selects."""
-    return Triple2Text(graph) if settings.text == "t2t" else Graph2Text(graph, open_graph2text(settings.graph2text))
+    """Return Graph2Text with the model of `fasttog.graph2text`, or Triple2Text if none is set."""
+    return Graph2Text(graph, open_graph2text(settings.graph2text)) if settings.graph2text else Triple2Text(graph)
 
 
 def join_statements(statements: Sequence[CommunityStatement]) -> str:

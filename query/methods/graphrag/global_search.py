@@ -61,7 +61,7 @@ class GlobalSearch:
         limit = self._settings.context_tokens
         with assembling(question, self._name) as assembly:
             selected = await self._selector.select(question)
-            windows = pack(shuffled(selected.units, self._settings.seed), limit)
+            windows = pack(shuffled(selected.units, _SEED), limit)
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
             written = await write(self._context, self._model, question, material.text, material.units, say)
@@ -185,6 +185,8 @@ def _statement_vectors(_context: Context) -> dict[str, Vectors]:
     return {}
 
 
+_SEED = 7
+"""Seed of the order in which reports are dealt out to the windows."""
 _RELEVANCE = 0.7
 """The weight of similarity to the question against similarity to statements already chosen."""
 

@@ -3,7 +3,7 @@
 After GraphRAG's local search: the question is linked to entities (`local_selection.py`); reports of their communities,
 the records of the graph and passages (`graph_tables.py`) fill one window, from which one call answers.
 
-Reports take at most `local_search.report_share` of the token budget, text at least `local_search.text_share`, records
+Reports take at most `REPORT_SHARE` of the token budget, text at least `TEXT_SHARE`, records
 what remains in between. An item that does not fit is skipped and the next one tried; only the best passage is cut.
 """
 
@@ -24,6 +24,8 @@ from conspectus.storage.index import per_index
 from conspectus.storage.records import Community
 from conspectus.storage.text.tokens import count_each, count_tokens
 
+REPORT_SHARE, TEXT_SHARE = 0.15, 0.5
+"""Maximum share of reports, minimum share of passages (GraphRAG's `community_prop` and `text_unit_prop`)."""
 _MOST_UNITS = 999
 """Citation numbers have up to three digits."""
 
@@ -63,9 +65,9 @@ def local_context(context: Context, selection: LocalSelection) -> LocalContext:
     """Fill the window of a selection, within `local_search.context_tokens`."""
     settings = context.settings.local_search
     limit = settings.context_tokens
-    records = int(limit * (1 - settings.report_share - settings.text_share) + 1e-6)
+    records = int(limit * (1 - REPORT_SHARE - TEXT_SHARE) + 1e-6)
     filling = _Filling()
-    filling.add("Reports", _reports(context, selection), int(limit * settings.report_share), "\n\n")
+    filling.add("Reports", _reports(context, selection), int(limit * REPORT_SHARE), "\n\n")
     before = filling.n_tokens
     for name, candidates in _records(context, selection):
         filling.add(name, candidates, records - (filling.n_tokens - before), "\n")

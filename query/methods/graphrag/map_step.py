@@ -14,6 +14,8 @@ from conspectus.storage.text.tokens import count_tokens
 from pydantic import BaseModel, ConfigDict, Field
 
 STEP = "map"
+_MAP_WORDS = 500
+"""Length of the notes that the prompt asks for, from one window."""
 
 
 class Point(BaseModel):
@@ -92,7 +94,7 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
 
 async def _points(context: Context, model: LanguageModel, question: str, window: Window) -> tuple[Points, bool]:
     """Return the points of a window, and whether the reply is complete."""
-    most = str(context.settings.global_search.map_words)
+    most = str(_MAP_WORDS)
     message = Message("user", render("query/global_map", reports=window.text, question=question, words=most))
     try:
         request = Request((message,), STEP, sources=sources(context, window.units))

@@ -69,6 +69,8 @@ def cited_parts(graph: TextualGraph, nodes: Sequence[int], edges: Sequence[int])
 
 
 STEP = "subgraph"
+_MAX_TOKENS = 512
+"""Tokens of a reply: an answer with its facts, or some steps of reasoning before it."""
 
 
 class SubgraphReply(BaseModel):
@@ -95,7 +97,7 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
     prompt = render(f"query/gretriever_{chosen.prompt}", question=question, **given)
     grounds = open_grounds(context)
     sources = () if alone else grounds.sources(subgraph.relations)
-    request = Request((Message("user", prompt),), STEP, max_tokens=chosen.max_tokens, sources=sources)
+    request = Request((Message("user", prompt),), STEP, max_tokens=_MAX_TOKENS, sources=sources)
     try:
         said = await ask_for(model, request, SubgraphReply, again=0)
     except BadAnswer as error:

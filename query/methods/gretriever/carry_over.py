@@ -12,6 +12,8 @@ MOST = 50
 _ANSWERED = 1.0
 """Least prize of a node that answered: a follow-up is likely about it."""
 _NEGLIGIBLE = 0.01
+DECAY = 0.5
+"""Factor of a prize for each turn that has passed: after seven turns it is negligible."""
 
 
 def kept_of(
@@ -28,7 +30,7 @@ def kept_of(
     return CarriedPrizes(_best(nodes), _best(relations))
 
 
-def decayed(turns: Iterable[CarriedPrizes], decay: float) -> CarriedPrizes:
+def decayed(turns: Iterable[CarriedPrizes], decay: float = DECAY) -> CarriedPrizes:
     """Return the carry-over of several turns (oldest first): the best prize of each part, times `decay` per turn."""
     nodes: dict[str, float] = {}
     relations: dict[str, float] = {}

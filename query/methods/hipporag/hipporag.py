@@ -28,6 +28,9 @@ from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
 from conspectus.storage.records import Entity, Relation
 from conspectus.storage.settings import PprSettings
 
+PASSAGE_WEIGHT = 0.05
+"""Weight of the passages among the seeds (2502.14802, section 3.3)."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryRanking:
@@ -118,7 +121,7 @@ class HippoRag2:
         1. The `hipporag.facts` triples nearest to the question; with a model, those that its filter keeps.
         2. Where none is left: the dense passages.
         3. The phrases of these facts seed the walk, see `phrase_seeds`, and all passages besides, each with its cosine
-           scaled over all passages to [0, 1] times `hipporag.passage_weight` (0.05).
+           scaled over all passages to [0, 1] times `PASSAGE_WEIGHT`.
         4. Personalised PageRank over phrases and passages, damping 0.5; passages are ranked by their own score.
 
         Raises:
@@ -142,7 +145,7 @@ class HippoRag2:
         memory = open_memory(context)
         phrases, mass = phrase_seeds(memory, facts, settings.facts)
         steps.append(Step("seed", f"{'; '.join(fact_sentences(context, facts.rows))}: {len(phrases)} phrases"))
-        near = settings.passage_weight * passage_closeness(context, vector)
+        near = PASSAGE_WEIGHT * passage_closeness(context, vector)
         walk = fact_walk(memory, phrases, mass, near, context.settings.ppr)
         return MemoryRanking(
             memory.whole,

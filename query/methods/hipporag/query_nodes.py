@@ -96,7 +96,7 @@ def nearest_facts(context: Context, vector: Vectors, count: int) -> Facts:
     """Return the `count` triples nearest to a question's vector (d,).
 
     Their scores are the cosines c scaled over all triples of the index, (c - min c) / (max c - min c); 1 where all
-    are equal. Of an index of more than `vectors.exact_rows` triples the extremes are those that the search finds.
+    are equal. Of an index of more than `EXACT_ROWS` triples the extremes are those that the search finds.
     """
     vectors = context.index.vectors("relations")
     if not vectors.n_found:  # a graph's own triples have no vectors

@@ -86,9 +86,7 @@ def _text_of_chunk(context: Context, row: int, cosine: float) -> EvidenceText:
     return EvidenceText(-1, f"{passage.title}\n{passage.text}".strip(), -1, passage, max(0.0, cosine))
 
 
-def rank_texts(
-    context: Context, query: str, texts: Sequence[EvidenceText], scorer: str, first_stage: int = 0
-) -> list[EvidenceText]:
+def rank_texts(context: Context, query: str, texts: Sequence[EvidenceText], scorer: str) -> list[EvidenceText]:
     """Return texts with scores ≥ 0 of a scorer that is no language model, best first, ties in the order given.
 
     Args:
@@ -97,22 +95,19 @@ def rank_texts(
         texts: chunks with their cosine as score, or triples.
         scorer: `embedding` is the mean cosine of the query with the chunk and with the triple; `rerank` the logistic
             of the cross-encoder's logit; `bm25` scores only the chunk's words.
-        first_stage: if above 0, only so many texts, the best by `embedding`, go on to `rerank` or `bm25`.
 
     Raises:
         SettingsError: `rerank` is asked for, and rerank.model is not set.
     """
-    near = _best_first(_by_embedding(context, query, texts))
     if scorer == "embedding" or not texts:
-        return near
-    candidates = near[:first_stage] if first_stage else list(texts)
+        return _best_first(_by_embedding(context, query, texts))
     if scorer == "bm25":
-        return _best_first(_by_words(context, query, candidates))
+        return _best_first(_by_words(context, query, texts))
     if not context.settings.rerank.model:
         raise SettingsError("tog.scorer is 'rerank': set rerank.model to the folder of a cross-encoder")
-    logits = open_reranker(context.settings.rerank.model).scores(query, [text.text for text in candidates])
+    logits = open_reranker(context.settings.rerank.model).scores(query, [text.text for text in texts])
     chances = 1 / (1 + np.exp(-np.asarray(logits, np.float64)))
-    return _best_first([replace(text, score=float(chance)) for text, chance in zip(candidates, chances, strict=True)])
+    return _best_first([replace(text, score=float(chance)) for text, chance in zip(texts, chances, strict=True)])
 
 
 def _by_embedding(context: Context, query: str, texts: Sequence[EvidenceText]) -> list[EvidenceText]:

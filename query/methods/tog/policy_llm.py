@@ -53,6 +53,11 @@ _MOST_TRIPLES = 20
 _MOST_RELATIONS = 60
 """Of an entity with more relations those with most triples are shown."""
 _LEAST_SCORE = 1e-9
+_RELATION_THRESHOLD = 0.2
+"""Relations with a lower score are dropped, as in ToG-2's code."""
+_CANDIDATES = 50
+"""Entities behind one relation that are shown to the model."""
+_MAX_TOKENS = 1024
 """A relation or entity scored 0 does not help, whatever the threshold."""
 _ENTITIES_SHOWN = 3
 """Of a path with several entities so many stand in a prompt."""
@@ -114,12 +119,9 @@ class LlmBeamPolicy:
         self._own_answer = own_answer
 
     async def keep_topics(self, rows: Sequence[int]) -> Choice:
-        """Choose topics in one call; without `tog.topic_prune` the first W, without a call."""
+        """Choose at most W topics in one call."""
         names = [spoken(self._graph.names[row]) for row in rows]
         width = self._settings.width
-        if not self._settings.topic_prune:
-            kept = tuple(range(len(rows)))[:width]
-            return Choice(kept, considered=_considered(names, kept, "among the likeliest"))
         prompt = render("query/tog2_topics", question=self._question, entities=_numbered(names), most=str(width))
         try:
             # Servers cannot be held to an object without fixed keys: the reply is read as it comes.
@@ -137,7 +139,7 @@ class LlmBeamPolicy:
         return [BeamPath(np.array([row], np.int64)) for row in rows[: self._settings.width]]
 
     async def keep_relations(self, state: BeamState, options: Sequence[Sequence[RelationOption]]) -> list[Choice]:
-        """Choose the relations that the model scores highest; those below `tog.relation_threshold` are dropped.
+        """Choose the relations that the model scores highest; those below `_RELATION_THRESHOLD` are dropped.
 
         The next query is shown from the second round on: before the first, nothing was found that could inform it.
         """
@@ -174,7 +176,7 @@ class LlmBeamPolicy:
             reason = failure_reason(error)
             return [_failed(lines, error), *(Choice((), why=reason) for _ in paths[1:])]
         scores = _by_place(reply.relations, len(shown))
-        least = max(self._settings.relation_threshold, _LEAST_SCORE)
+        least = _RELATION_THRESHOLD
         choices = []
         for number in range(len(paths)):
             own = [place for place, (of, _) in enumerate(shown) if of == number]
@@ -195,8 +197,8 @@ class LlmBeamPolicy:
         return choices
 
     def candidates(self, reached: BeamPath) -> list[BeamPath]:
-        """Return one candidate for each of the first `tog.candidates` entities."""
-        return [restrict(reached, [row]) for row in reached.entities[: self._settings.candidates].tolist()]
+        """Return one candidate for each of the first `_CANDIDATES` entities."""
+        return [restrict(reached, [row]) for row in reached.entities[:_CANDIDATES].tolist()]
 
     async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
         """Choose the entities behind one relation that the model scores highest."""
@@ -234,8 +236,8 @@ class LlmBeamPolicy:
         settings = self._settings
         query = f"{self._statement} {state.query}".strip()
         if settings.scorer != "model" or not texts:
-            return RankedTexts(rank_texts(self._context, query, texts, settings.scorer, settings.first_stage))
-        most = settings.first_stage or 2 * settings.context_chunks
+            return RankedTexts(rank_texts(self._context, query, texts, settings.scorer))
+        most = 2 * settings.context_chunks
         near = rank_texts(self._context, query, texts, "embedding")[:most]
         pieces = "\n\n".join(f"[{number}] {text.text}" for number, text in enumerate(near, start=1))
         prompt = render("query/tog2_score", question=self._question, clue=state.query or _NOTHING, pieces=pieces)
@@ -338,11 +340,10 @@ class LlmBeamPolicy:
         return await ask_for(self._model, self._request(step, prompt, texts), form, again=0)
 
     def _request(self, step: str, prompt: str, texts: Sequence[EvidenceText] = (), *, explores: bool = True) -> Request:
-        settings = self._settings
         return Request(
             (Message("user", prompt),),
             step,
-            max_tokens=settings.max_tokens,
+            max_tokens=_MAX_TOKENS,
             temperature=_EXPLORE_TEMPERATURE if explores else _REASON_TEMPERATURE,
             sources=tuple(sorted({digest(text.passage.text) for text in texts if text.passage})),
         )

@@ -115,7 +115,7 @@ class OfflineBeamPolicy:
         query = f"{state.question} {state.query}".strip()
         scorer = self._settings.scorer
         if has_documents(self.context) and scorer != "model":
-            return RankedTexts(rank_texts(self.context, query, texts, scorer, self._settings.first_stage))
+            return RankedTexts(rank_texts(self.context, query, texts, scorer))
         scored = [replace(text, score=max(0.0, self.score(candidates[text.owner]))) for text in texts]
         return RankedTexts(sorted(scored, key=lambda text: -text.score))
 

@@ -58,12 +58,12 @@ def shuffled_ids(n: int, seed: int) -> list[str]:
 )
 def test_equals_brute_force_whatever_the_blocks(n: int, seed: int, threshold: float, most: int, block: int) -> None:
     ids, vectors = shuffled_ids(n, seed), families(n, seed)
-    chosen = SynonymSettings(threshold=threshold, max_neighbours=most)
+    chosen = SynonymSettings(threshold=threshold)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(synonyms, "_BLOCK_ROWS", block)
         patch.setattr(synonyms, "_BLOCK_PAIRS", block)
         patch.setattr(synonyms, "_PAIRS_AT_ONCE", 10 * block)
-        found = find_synonyms(ids, ["one name"] * n, vectors, chosen, seed=7)
+        found = find_synonyms(ids, ["one name"] * n, vectors, chosen, seed=7, most=most)
     assert found == brute_force(ids, vectors, threshold, most)
 
 
@@ -71,17 +71,17 @@ def test_equals_brute_force_whatever_the_blocks(n: int, seed: int, threshold: fl
 @given(st.integers(2, 200), st.integers(0, 10_000), st.booleans())
 def test_the_order_of_the_entities_does_not_matter(n: int, seed: int, exact: bool) -> None:
     ids, names, vectors = shuffled_ids(n, seed), [name_of(i) for i in range(n)], families(n, seed)
-    chosen = SynonymSettings(max_neighbours=3, exact_rows=10_000 if exact else 1)
+    chosen, limits = SynonymSettings(), {"most": 3, "exact_names": 10_000 if exact else 1}
     order = np.random.default_rng(seed).permutation(n)
-    again = find_synonyms([ids[i] for i in order], [names[i] for i in order], vectors[order], chosen, seed=7)
-    assert again == find_synonyms(ids, names, vectors, chosen, seed=7)
+    again = find_synonyms([ids[i] for i in order], [names[i] for i in order], vectors[order], chosen, seed=7, **limits)
+    assert again == find_synonyms(ids, names, vectors, chosen, seed=7, **limits)
 
 
 def test_partitions_find_nearly_all_and_nothing_else() -> None:
     vectors = families(3000, seed=1, dimension=96, spread=0.11)
     ids, names = shuffled_ids(3000, 1), [name_of(i) for i in range(3000)]
-    exact = find_synonyms(ids, names, vectors, SynonymSettings(max_neighbours=1000), seed=7)
-    quick = find_synonyms(ids, names, vectors, SynonymSettings(max_neighbours=1000, exact_rows=10), seed=7)
+    exact = find_synonyms(ids, names, vectors, SynonymSettings(), seed=7, most=1000)
+    quick = find_synonyms(ids, names, vectors, SynonymSettings(), seed=7, most=1000, exact_names=10)
     assert len(exact) > 1000
     assert set(quick) <= set(exact)
     assert len(quick) >= 0.99 * len(exact)
@@ -93,18 +93,18 @@ def test_whether_a_pair_is_found_depends_on_its_two_vectors_only(share: float, s
     """Taking any other rows away changes nothing."""
     vectors = families(400, seed=2, dimension=96, spread=0.11)
     ids, names = shuffled_ids(400, 2), [name_of(i) for i in range(400)]
-    chosen = SynonymSettings(max_neighbours=1000, exact_rows=1000 if exact else 1)
-    everything = find_synonyms(ids, names, vectors, chosen, seed=7)
+    chosen, limits = SynonymSettings(), {"most": 1000, "exact_names": 1000 if exact else 1}
+    everything = find_synonyms(ids, names, vectors, chosen, seed=7, **limits)
     rows = np.flatnonzero(np.random.default_rng(seed).random(400) < share)
     kept = {ids[i] for i in rows}
-    found = find_synonyms([ids[i] for i in rows], [names[i] for i in rows], vectors[rows], chosen, seed=7)
+    found = find_synonyms([ids[i] for i in rows], [names[i] for i in rows], vectors[rows], chosen, seed=7, **limits)
     assert found == [pair for pair in everything if pair.source_id in kept and pair.target_id in kept]
 
 
 def test_either_end_keeps_a_pair() -> None:
     angles = np.deg2rad([0.0, 1.0, 2.5, 10.0])
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    found = find_synonyms(["a", "b", "c", "d"], ["x"] * 4, vectors, SynonymSettings(max_neighbours=1), seed=7)
+    found = find_synonyms(["a", "b", "c", "d"], ["x"] * 4, vectors, SynonymSettings(), seed=7, most=1)
     assert [(pair.source_id, pair.target_id) for pair in found] == [("a", "b"), ("b", "c"), ("c", "d")]
     assert found[0].similarity == 0.999848
 
@@ -149,8 +149,10 @@ def test_nothing_and_little() -> None:
     none = np.empty((0, 4), dtype=np.float32)
     assert find_synonyms([], [], none, SynonymSettings(), seed=7) == []
     assert find_synonyms(["a"], ["x"], np.eye(1, 4, dtype=np.float32), SynonymSettings(), seed=7) == []
-    lonely = SynonymSettings(exact_rows=1)
-    assert find_synonyms(["a", "b"], ["x", "y"], np.eye(2, 4, dtype=np.float32), lonely, seed=7) == []
+    assert (
+        find_synonyms(["a", "b"], ["x", "y"], np.eye(2, 4, dtype=np.float32), SynonymSettings(), seed=7, exact_names=1)
+        == []
+    )
 
 
 def test_what_does_not_belong_together_is_refused() -> None:

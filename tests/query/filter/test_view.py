@@ -79,7 +79,7 @@ def chosen(server: FakeServer, openie: Path) -> Settings:
             "extraction": {"pipeline": "regex", "openie": str(openie)},
             "embedding": {"provider": "endpoint", "model": "e"},
             "embedding_server": {"base_url": server.url},
-            "synonyms": {"threshold": 0.2, "max_neighbours": 100},
+            "synonyms": {"threshold": 0.2},
         }
     )
 

@@ -7,6 +7,7 @@ import pytest
 from conspectus.prompts.fake import FakeReply, Rule
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods import one_step
 from conspectus.query.question.topics import rows_of
 from conspectus.query.types import Answer, TopicAnswerer
 from conspectus.query.walk.graph import around, open_graph
@@ -80,14 +81,10 @@ def test_from_nothing_nothing_is_known(method: str, films_index: Context) -> Non
     assert (answer.names, answer.known, answer.usage.depth) == ((), False, 0)
 
 
-def test_groups_hold_no_more_than_they_may(films_index: Context) -> None:
-    context = Context(
-        films_index.index,
-        films_index.settings.model_copy(
-            update={"kgp": films_index.settings.kgp.model_copy(update={"max_community_size": 1, "groups": 1})}
-        ),
-    )
-    answer = ask(context, "kgp", "Grey Heron")
+def test_groups_hold_no_more_than_they_may(films_index: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_step, "_GROUP_SIZE", 1)
+    monkeypatch.setattr(one_step, "_GROUPS", 1)
+    answer = ask(films_index, "kgp", "Grey Heron")
     assert answer.names == ("Ada Mirren",)
     assert "1 of " in answer.trace[1].detail
 

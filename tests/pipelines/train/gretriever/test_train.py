@@ -239,5 +239,5 @@ def test_defaults_are_the_papers_and_every_setting_arrives() -> None:
         for name in type(part).__dataclass_fields__:
             assert getattr(part, name) == (papers if name in fixed else given)[name], name
     assert Settings.model_construct().train_gretriever.retrieval
-    with pytest.raises(ValueError, match="nothing would learn"):
+    with pytest.raises(ValueError, match="nothing would be trained"):
         TrainGRetrieverSettings(encoder="none", soft_tokens=0)

@@ -60,17 +60,6 @@ def test_coarse_pruning_keeps_the_highest_modularity(whole: KnowledgeGraph) -> N
     } > {few.kept[0].nodes}
 
 
-def test_a_semantic_weight_lifts_what_is_near_to_the_question(whole: KnowledgeGraph) -> None:
-    wanted = WHOLE.index((0, 1, 7))
-
-    def closeness(relations: np.ndarray) -> np.ndarray:
-        return np.where(relations == wanted, 1.0, 0.0)
-
-    chosen = FastTogSettings(rho=1.0, max_community_size=3, coarse_k=1, semantic_weight=5.0)
-    found = CommunitySearch(whole, chosen, closeness).around((0,), set())
-    assert found.kept[0].nodes == (7, 8, 9)
-
-
 def test_the_communities_of_the_index_are_kept_as_they_are(whole: KnowledgeGraph) -> None:
     groups = np.array([-1, 0, 0, 1, 1, 2, 2, 3, 3, 3, 4, 4, 4])
     chosen = FastTogSettings(rho=1.0, max_community_size=3, detection="hierarchy")

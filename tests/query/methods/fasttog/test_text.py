@@ -34,7 +34,7 @@ def test_prompts_hold_what_the_model_wrote_and_its_facts_can_be_cited(
     films_index: Context, memo: Path, tmp_path: Path
 ) -> None:
     save_t5(tmp_path, [linearised([each]) for each in TRIPLES])
-    chosen = {"text": "g2t", "graph2text": str(tmp_path)}
+    chosen = {"graph2text": str(tmp_path)}
     reason = json.dumps({"answer": "In Pelluci.", "names": ["Pelluci"], "facts": [1]})
     with served(films_index, memo, rules(start='{"picks": ["A"]}', reason=reason), fasttog=chosen) as (context, server):
         answer = ask(context, ["Grey Heron"])

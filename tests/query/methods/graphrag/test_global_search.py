@@ -10,6 +10,7 @@ from conspectus.prompts.fake import FakeReply, FakeRequest
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag import global_search
 from conspectus.query.types import Answer
 from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.records import Community, Document, Report
@@ -207,14 +208,15 @@ def test_the_same_question_costs_nothing_twice(method: str, context: Context, tm
     assert (again.usage.units, again.usage.context_tokens) == (first.usage.units, first.usage.context_tokens)
 
 
-def test_seed_and_words_of_the_settings_reach_the_prompts(context: Context, tmp_path: Path) -> None:
-    chosen = {"map_words": 123, "reduce_words": 456, "context_tokens": 100_000}
+def test_seed_and_words_reach_the_prompts(context: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = {"reduce_words": 456, "context_tokens": 100_000}
     prompts = []
     for seed in (7, 8):
-        with served(context, tmp_path / str(seed), rules(), seed=seed, **chosen) as (opened, server):
+        monkeypatch.setattr(global_search, "_SEED", seed)
+        with served(context, tmp_path / str(seed), rules(), **chosen) as (opened, server):
             ask(opened)
             prompts.append(sent(server, MAP)[0])
-            assert "At most 123 words" in prompts[-1]
+            assert "At most 500 words" in prompts[-1]
             assert "At most 456 words" in sent(server, REDUCE)[0]
     first, second = (re.split(r"\n\n(?=\[\d+\]\n)", shown(each)) for each in prompts)
     bare = [{re.sub(r"^\[\d+\]", "", each) for each in texts} for texts in (first, second)]

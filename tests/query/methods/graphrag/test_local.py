@@ -10,9 +10,10 @@ from conspectus.prompts.fake import FakeReply, FakeRequest, FakeServer, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag import local
 from conspectus.query.methods.graphrag.local import LocalContext, LocalRetriever, LocalSelection, find_context
 from conspectus.query.types import Answer
-from conspectus.storage.errors import BudgetReached, ModelError, SettingsError
+from conspectus.storage.errors import BudgetReached, ModelError
 from conspectus.storage.index import Index
 from conspectus.storage.records import Chunk, Claim, Community, Document, Entity, Relation, Report
 from conspectus.storage.settings import load_settings
@@ -61,8 +62,10 @@ def test_the_budget_and_its_shares_are_never_exceeded(
     context: Context, limit: int, shares: tuple[int, int], question: str
 ) -> None:
     report_share, text_share = (each / 100 for each in shares)
-    chosen = {"context_tokens": limit, "report_share": report_share, "text_share": text_share}
-    found = find_context(choosing(context, local_search=chosen), question)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "REPORT_SHARE", report_share)
+        patch.setattr(local, "TEXT_SHARE", text_share)
+        found = find_context(choosing(context, local_search={"context_tokens": limit}), question)
     assert found.n_tokens == count_tokens(found.text) <= limit
     assert found.n_tokens == sum(each.n_tokens for each in found.sections)
     tokens = {each.name: each.n_tokens for each in found.sections}
@@ -155,17 +158,11 @@ def test_each_key_of_the_settings_counts(harbour: Context, context: Context) -> 
     assert levels["c0"] == {0}
     assert max(levels["c1"]) == 1
     assert max(levels["c2"]) == min(2, deepest)
-    assert units(Report, report_share=0.0) == 0
 
 
 def _reports(context: Context) -> list[Report]:
     selection = LocalSelection(context, "Which novels and films are set in Oxford?")
     return [selection.knowledge.reports[row] for row in selection.reports.rows]
-
-
-def test_shares_above_one_are_refused() -> None:
-    with pytest.raises(SettingsError, match="report_share and text_share"):
-        load_settings(overrides={"local_search": {"report_share": 0.6, "text_share": 0.6}})
 
 
 def test_reports_are_ranked_by_how_many_linked_entities_they_hold(context: Context) -> None:

@@ -63,17 +63,6 @@ def test_a_conversation_keeps_the_subgraph_and_grows_it(films_index: Context) ->
     assert {"Grey Heron", "Ada Mirren", "Pelluci"} <= set(second.evidence.subgraph.text.nodes)
 
 
-def test_decay_is_a_setting(films_index: Context) -> None:
-    found = []
-    for decay in (0.9, 0.0):
-        talk = conspectus.Index(narrow(films_index, edge_cost=0.2, decay=decay)).chat("gretriever")
-        talk.ask("What genre is Grey Heron?")
-        answer = talk.ask("When was Salt Pans released?")
-        assert answer.evidence.subgraph
-        found.append("Grey Heron" in answer.evidence.subgraph.text.nodes)
-    assert found == [True, False]
-
-
 def test_it_is_kept_in_a_file_too(films_index: Context, tmp_path: Path) -> None:
     talk = conspectus.Index(films_index).chat("gretriever")
     talk.ask("Who directed Grey Heron?")

@@ -108,7 +108,6 @@ def test_from_the_question_to_the_answer(films_index: Context, memo: Path) -> No
         ({"clue": False}, 2 * 3 + 2),
         ({"depth": 2}, 3 * 2 + 2),
         ({"depth": 1, "clue": False}, 2 + 2),
-        ({"topic_prune": False}, 3 * 3 + 1),
         ({"clue": False, "combined": False, "width": 2}, 2 * 3 + 3 + 2),
         ({"combined": False, "width": 2}, 2 * 3 + 2 * 3 + 2),
     ],
@@ -179,7 +178,7 @@ def test_scores_of_0_to_1_and_of_0_to_10_are_one(films_index: Context, memo: Pat
         answer = ask(context)
     assert answer.evidence.walk
     ruled = next(each for each in answer.evidence.walk.decisions if each.stage == "relations")
-    assert [each.score for each in ruled.considered if each.kept] == [0.9]  # 0.1 is below relation_threshold
+    assert [each.score for each in ruled.considered if each.kept] == [0.9]  # 0.1 is below the threshold
 
 
 def test_without_a_model_it_finds_what_the_question_asks_for(films_index: Context) -> None:
@@ -223,9 +222,8 @@ def test_passages_of_documents(context: Context) -> None:
 
 
 @pytest.mark.parametrize("scorer", ["embedding", "bm25", "rerank"])
-@pytest.mark.parametrize("first_stage", [0, 4])
-def test_every_scorer_ranks_passages(scorer: str, first_stage: int, context: Context) -> None:
-    tog = context.settings.tog.model_copy(update={"scorer": scorer, "first_stage": first_stage})
+def test_every_scorer_ranks_passages(scorer: str, context: Context) -> None:
+    tog = context.settings.tog.model_copy(update={"scorer": scorer})
     opened = Context(context.index, context.settings.model_copy(update={"tog": tog}))
     assert asyncio.run(find_retriever("tog2", opened).retrieve("Who was Ada Lovelace?", 2)).passages
 
