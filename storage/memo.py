@@ -17,6 +17,9 @@ from filelock import FileLock
 _MOST_VARIABLES = 500
 """Keys asked for in one statement, well under SQLite's limit."""
 
+_PAGE_BYTES = 16_384
+"""Of a new file: ten vectors of 384 numbers fill one to 97 %, two fill SQLite's usual page to 80 %."""
+
 _OTHERS = "key NOT IN (SELECT name FROM temp.held)"
 _MADE_FROM_OTHERS = """
     key NOT IN (SELECT key FROM sources WHERE kind = :kind AND source IN (SELECT name FROM temp.held))
@@ -35,10 +38,13 @@ class Memo:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Two that make the file at the same moment would find it locked, without the wait that SQLite otherwise has.
         with FileLock(f"{path}.lock"), self._connection() as connection:
+            connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode=WAL")
+            # With rows in the order in which they come pages are full: a vector in a table WITHOUT ROWID has a page of
+            # its own (manuals: 101 MB for 34 MB of results).
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS results "
-                "(kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID"
+                "(kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (kind, key))"
             )
             connection.execute(
                 "CREATE TABLE IF NOT EXISTS sources (source TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, "
