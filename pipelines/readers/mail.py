@@ -3,7 +3,6 @@
 import datetime
 import mimetypes
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from email import message_from_bytes
@@ -15,9 +14,10 @@ from typing import Any
 
 from conspectus.pipelines.readers.archives import Exhausted, Nest, UniqueNames, read_part
 from conspectus.pipelines.readers.encodings import Unreadable, clean, decoded
-from conspectus.pipelines.readers.formats import read_rows
-from conspectus.pipelines.readers.rows import Lost, Row, as_title, strings, too_long
-from conspectus.storage.records import Place
+from conspectus.pipelines.readers.quotations import remove_quoted, written
+from conspectus.pipelines.readers.rows import Draft, Lost, Row, as_title, strings, too_long
+from conspectus.pipelines.readers.web.page import add_page, parse_page
+from conspectus.storage.records import Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
 MAX_BYTES = 100_000_000
@@ -66,6 +66,7 @@ _IDENTIFYING = ("message-id", "in-reply-to", "references")
 """Headers whose messages ids tell which message answers which (RFC 5322, section 3.6.4)."""
 
 _MESSAGE_ID = re.compile(r"<\s*([^<>\s]+)\s*>")
+_ANSWERED = re.compile(r"(?i)\s*(?:\[[^\]]*\]\s*)?(?:re|aw|sv|antw|rép|rif|odp)(?:\[\d+\])?\s?:")
 _BROKEN_HEADER = 500
 _SEPARATOR = b"From "
 _BOUNDARY = re.compile(rb"boundary[\s*0]*=", re.I)
@@ -118,8 +119,9 @@ def read_mail(path: Path, settings: InputSettings, nest: Nest | None = None) -> 
 
     Title is the subject; from, to, cc, date, message_id, in_reply_to and references are metadata, the last three as
     message ids without angle brackets, with blanks between them. The text is the plain one where there is one, else
-    that of the HTML. Images that are part of the page and signatures are passed over. An attached message is read
-    as this one is. Raises Unreadable for a message with neither text nor attachments.
+    that of the HTML, without quotations and signature. Pictures that are part of the page and cryptographic signatures
+    are passed over. An attached message is read as this one is. Raises Unreadable for a message with neither text nor
+    attachments.
     """
     nest = nest or Nest.outermost(settings)
     if path.stat().st_size > MAX_BYTES:
@@ -265,9 +267,10 @@ def _html_of(part: EmailMessage) -> EmailMessage | None:
 def _or_none(part: EmailMessage, settings: InputSettings) -> str:
     """Return the text of a part, "" if it cannot be read."""
     try:
-        return _text(part, settings)[0]
+        found = _text(part, settings, None)
     except Unreadable:
         return ""
+    return found.text if found else ""
 
 
 def _is_decoration(part: EmailMessage) -> bool:
@@ -277,43 +280,55 @@ def _is_decoration(part: EmailMessage) -> bool:
 
 def _text_row(message: EmailMessage, parts: Sequence[EmailMessage], settings: InputSettings) -> Row | None:
     """Return the joined text of the parts of a message, None if they have none."""
+    is_reply = _is_reply(message)
+    rows = [row for part in parts if (row := _text(part, settings, is_reply))]
+    if not rows:  # a message that only quotes: what it quotes is what it says
+        rows = [row for part in parts if (row := _text(part, settings, None))]
+    if not rows:
+        return None
     text = ""
     places: list[Place] = []
-    for part in parts:
-        found, within = _text(part, settings)
-        if found.strip():
-            text += "\n\n" if text else ""
-            places += [replace(place, start=place.start + len(text)) for place in within]
-            text += found
-            if len(text) > settings.max_characters:
-                raise too_long(settings)
-    if not text:
-        return None
+    links: list[Hyperlink] = []
+    for row in rows:
+        text += "\n\n" if text else ""
+        places += [replace(place, start=place.start + len(text)) for place in row.places]
+        links += [replace(one, start=one.start + len(text), end=one.end + len(text)) for one in row.hyperlinks]
+        text += row.text
+        if len(text) > settings.max_characters:
+            raise too_long(settings)
     metadata = {name: _header(message, name) for name in ("from", "to", "cc", "date")}
     metadata |= {name.replace("-", "_"): _message_ids(message, name) for name in _IDENTIFYING}
-    return Row(None, None, as_title(_header(message, "subject")), text, strings(metadata), tuple(places))
+    title = as_title(_header(message, "subject"))
+    return Row(None, None, title, text, strings(metadata), tuple(places), hyperlinks=tuple(links))
 
 
-def _text(part: EmailMessage, settings: InputSettings) -> tuple[str, tuple[Place, ...]]:
+def _is_reply(message: EmailMessage) -> bool:
+    """Return whether a message answers another: by its headers, or by a subject with "Re:" in any language."""
+    if _message_ids(message, "in-reply-to") or _message_ids(message, "references"):
+        return True
+    return bool(_ANSWERED.match(_header(message, "subject") or ""))
+
+
+def _text(part: EmailMessage, settings: InputSettings, is_reply: bool | None) -> Row | None:
+    """Return what is written in a part, without quotations (of a reply) and signature; None for nothing.
+
+    `is_reply` is None where all that the part says is wanted.
+    """
     content = _content(part)
     if not content.strip():
-        return "", ()
-    text = decoded(content, part.get_content_charset())
+        return None
+    text = clean(decoded(content, part.get_content_charset()))
     if part.get_content_type() != "text/html":
-        return clean(text), ()
-    with tempfile.TemporaryDirectory(prefix="conspectus-") as folder:
-        path = Path(folder, "body.html")
-        path.write_text(text, "utf-8-sig", errors="replace")  # the mark outweighs what the page says of its encoding
-        rows = [row for row in _readable(path, settings) if isinstance(row, Row)]
-    return (rows[0].text, rows[0].places) if rows else ("", ())
-
-
-def _readable(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
-    try:
-        yield from read_rows(path, settings)
-    except Unreadable as error:
-        if error.reason not in ("empty", "no text"):  # a page that is all pictures
-            raise
+        text = text if is_reply is None else written(text, is_reply)
+        return Row(None, None, None, text, {}) if text.strip() else None
+    root = parse_page(text)
+    if root is None:
+        return None
+    if is_reply:
+        remove_quoted(root)
+    draft = Draft(settings)
+    add_page(root, draft)
+    return draft.row(None, {}) if draft else None
 
 
 def _content(part: EmailMessage) -> bytes:

@@ -248,6 +248,9 @@ class Draft:
             self._waiting = [item for item in self._waiting if item[0] == "heading"]
         self._waiting.append((kind, clean(label), level))
 
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
     def text(self) -> str:
         """Return the text; raises Unreadable if there is none."""
         text = "".join(self._parts)

@@ -52,6 +52,46 @@ def test_the_ids_that_make_threads_are_kept(tmp_path: Path) -> None:
     assert metadata["references"] == "1@example.org 2@example.org"
 
 
+REPLY = """Hello Bob,
+
+On Mon, 1 Jan 2024 at 10:00, Ada Ruiz
+<ada@example.org> wrote:
+> Which valve leaks?
+>> All of them?
+
+The third. I ran
+
+diff --git a/valves b/valves
+> third
+
+-Bob
+
+[*] The tool of last week.
+--\x20
+Bob, keeper of pumps
+_______________________________________________
+pumps mailing list
+"""
+
+
+def test_what_a_reply_quotes_and_its_signature_are_not_what_it_says(tmp_path: Path) -> None:
+    said = "The third. I ran\n\ndiff --git a/valves b/valves\n> third\n\n-Bob\n\n[*] The tool of last week."
+    rows, _ = read(put(tmp_path / "a.eml", message("Re: Valves", REPLY)))
+    assert rows[""].text == f"Hello Bob,\n\n{said}"
+    first = read(put(tmp_path / "b.eml", message("Valves", REPLY)))[0][""].text
+    assert "> Which valve leaks?" in first, "a message that answers none can only show a prompt"
+    assert first.endswith("last week.")
+    only = read(put(tmp_path / "c.eml", message("Re: Valves", "> Which valve leaks?\n")))[0][""]
+    assert only.text == "> Which valve leaks?\n"
+    outlook = f"Yes.\n\n{'_' * 32}\nFrom: Ada\nSent: Monday\nTo: Bob\nSubject: Valves\n\nWhich valve leaks?\n"
+    assert read(put(tmp_path / "d.eml", message("AW: Valves", outlook)))[0][""].text.strip("_\n") == "Yes."
+    page = (
+        '<p>Yes: <a href="v.html">here</a>.</p><div class="gmail_quote">On Monday<blockquote>Which?</blockquote></div>'
+    )
+    row = read(put(tmp_path / "e.eml", message("Re: Valves", None, page)))[0][""]
+    assert (row.text, row.text[row.hyperlinks[0].start : row.hyperlinks[0].end]) == ("Yes: here.", "here")
+
+
 def test_html_is_read_where_there_is_no_plain_text(tmp_path: Path) -> None:
     page = (
         '<html><head><meta charset="iso-8859-1"><title>No</title></head><body><h1>Köln</h1><p>Text.</p></body></html>'

@@ -1,0 +1,148 @@
+"""Separate what the sender of a message wrote from quoted messages, signatures and footers of mailing lists.
+
+What a reply quotes stands in the message that it answers, so it is not indexed again as words of another sender. Rules
+of our own: email-reply-parser takes "-Anna" for a signature that runs to the next blank lines, and with it loses
+footnotes, postscripts and parts of patches (DECISIONS.md).
+"""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from conspectus.pipelines.readers.guards import local
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+_QUOTED = re.compile(r" {0,3}(?:[A-Z]{1,4}[a-z]?)?(?:> ?)+|[>|] ")
+"""The signs before a quoted line: > at any depth, or the initials of who wrote it (Supercite)."""
+
+_SAID = re.compile(
+    r"""(?ix) \b(?: wrote | writes | said | schrieb | geschrieben | écrit | escribi[óo] | ha\s scritto | schreef
+    | escreveu | skrev | napisał[a]? ) \b .{0,60} : \s* $ """,
+    re.S,
+)
+_SAID_WHEN = re.compile(r"(?=.*\d)(?=.*(?:@|\d\d?:\d\d|\d{4}|\bat\b)).*:\s*$", re.S)
+"""What any other line before a quotation has that says who wrote it, and when."""
+
+_LONGEST_ATTRIBUTION = 3
+_ORIGINAL = re.compile(
+    r"""(?ix) \s* (?: -{2,}\s* (?: original\ message | ursprüngliche\ nachricht | message\ d['’]origine
+    | mensaje\ original | messaggio\ originale | oorspronkelijk\ bericht ) \s*-{2,} ) \s* """
+)
+_HEADER = re.compile(
+    r"""(?ix) \s*\*? (?: from|von|de|da|van | sent|gesendet|envoyé|enviado|date|datum | to|an|à|para
+    | subject|betreff|objet|asunto ) \s? : """
+)
+_FEWEST_HEADERS = 3
+_PATCH = re.compile(r"diff --git |diff -|Index: \S|--- \S|@@ -\d")
+_RULE = re.compile(r"\s*_{10,}\s*|-{10,} next part -{10,}\s*")
+_SIGNATURE = re.compile(r"\s{0,2}--\s?")
+_LONGEST_SIGNATURE = 12
+"""Lines behind "--" that can be a signature; four are usual (RFC 3676, section 4.3, "-- ")."""
+
+_DEVICE = re.compile(
+    r"""(?ix) (?: sent\ (?:from|via)\ (?:my\ )? | von\ meinem\ .*\ gesendet | gesendet\ (?:von|mit)\x20 | envoyé\ de\x20
+    | enviado\ desde\x20 ) \S .{0,60} """
+)
+_ARMOUR = re.compile(r"-----BEGIN PGP SIGNATURE-----.*?(?:-----END PGP SIGNATURE-----|\Z)", re.S)
+_SIGNED = re.compile(r"-----BEGIN PGP SIGNED MESSAGE-----\n(?:Hash: [^\n]*\n)*\n?")
+_CITING = frozenset(
+    """gmail_quote gmail_extra yahoo_quoted moz-cite-prefix protonmail_quote zmail_extra gmail_signature moz-signature
+    divrplyfwdmsg appendonsend""".split()
+)
+"""Classes and ids by which mail programs mark quotations and signatures in HTML."""
+
+
+def written(text: str, is_reply: bool) -> str:
+    """Return what the sender of a plain message wrote; "" for a text that is only quotation, signature or footer.
+
+    Args:
+        text: A text of the message.
+        is_reply: Whether it answers another message. Only replies quote: in others > can be a prompt, or a text that is
+            forwarded.
+
+    >>> written("On 2 May 2024, Ada <ada@example.org> wrote:\\n> Is it on?\\n\\nYes, since noon.\\n\\n-- \\nBob", True)
+    'Yes, since noon.'
+    """
+    lines = _SIGNED.sub("", _ARMOUR.sub("", text)).split("\n")
+    lines = _without_footers(lines)
+    if is_reply:
+        lines = _without_quotations(lines)
+    found = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
+    return text if found == text.strip("\n") else found
+
+
+def remove_quoted(root: "_Element") -> None:
+    """Remove the quotations and signatures from the page of a message that is a reply."""
+    for element in list(root.iter()):
+        if isinstance(element.tag, str) and _is_citing(element):
+            parent, before = element.getparent(), element.getprevious()
+            if parent is None:
+                continue
+            if before is not None:
+                before.tail = (before.tail or "") + (element.tail or "")
+            else:
+                parent.text = (parent.text or "") + (element.tail or "")
+            parent.remove(element)
+
+
+def _is_citing(element: "_Element") -> bool:
+    names = f"{element.get('class') or ''} {element.get('id') or ''}".lower().split()
+    is_cited = local(element).lower() == "blockquote" and (element.get("type") or "").lower() == "cite"
+    return is_cited or not _CITING.isdisjoint(names)
+
+
+def _without_footers(lines: Sequence[str]) -> list[str]:
+    """Return the lines without the signature and what mailing lists add at the end."""
+    end = len(lines)
+    start = max(0, end - 3 * _LONGEST_SIGNATURE)
+    for at in range(end - 1, start - 1, -1):
+        is_rule = _RULE.fullmatch(lines[at]) is not None
+        if (is_rule or _SIGNATURE.fullmatch(lines[at])) and _filled(lines[at + 1 : end]) <= _LONGEST_SIGNATURE:
+            end = at
+    while end and (not lines[end - 1].strip() or _DEVICE.fullmatch(lines[end - 1].strip())):
+        end -= 1
+    return list(lines[:end])
+
+
+def _filled(lines: Sequence[str]) -> int:
+    return sum(bool(line.strip()) for line in lines)
+
+
+def _without_quotations(lines: Sequence[str]) -> list[str]:
+    kept: list[str] = []
+    in_patch = in_quotation = False
+    for at, line in enumerate(lines):
+        in_patch = in_patch or bool(_PATCH.match(line))
+        if not in_patch and (_ORIGINAL.fullmatch(line) or _begins_headers(lines, at)):
+            break
+        if not in_patch and _QUOTED.match(line):
+            if not in_quotation:
+                kept = _without_attribution(kept)
+            in_quotation = True
+            continue
+        in_quotation = in_quotation and not line.strip()
+        kept.append(line)
+    return kept
+
+
+def _begins_headers(lines: Sequence[str], at: int) -> bool:
+    """Return whether the headers of another message stand at a line, as Outlook quotes them."""
+    following = [line for line in lines[at : at + 8] if line.strip()][: _FEWEST_HEADERS + 1]
+    return bool(_HEADER.match(lines[at])) and sum(map(bool, map(_HEADER.match, following))) >= _FEWEST_HEADERS
+
+
+def _without_attribution(kept: list[str]) -> list[str]:
+    """Return the lines without the last ones if they say who wrote what is quoted next ("On ... Ada wrote:")."""
+    end = len(kept)
+    while end and not kept[end - 1].strip():
+        end -= 1
+    for start in range(end - 1, max(-1, end - 1 - _LONGEST_ATTRIBUTION), -1):
+        if not kept[start].strip():
+            break
+        said = "\n".join(kept[start:end])
+        begins = start == 0 or not kept[start - 1].strip()
+        if begins and (_SAID.search(said) or _SAID_WHEN.match(said)):
+            return kept[:start]
+    return kept
