@@ -20,34 +20,29 @@ from functools import cache
 from math import log2
 
 import regex
+from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words, with_phrases
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.records import Chunk
-from conspectus.storage.text.identifiers import IDENTIFIERS, identifiers
-from conspectus.storage.text.language import function_words
-from conspectus.storage.text.names import Word, words
+from conspectus.storage.text.identifiers import IDENTIFIERS
+from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
 from conspectus.storage.text.normalise import entity_key
-from conspectus.storage.text.words import NUMBER_WORDS, PARTICLES
 
 LEAST_C_VALUE = 3.0
 """Least C-value of a noun phrase: said three times, or twice where it has several words."""
 LEAST_WEIRDNESS = 8.0
 """A word said so many times more often than in the language at large is one of the subject's own."""
+LEAST_OF_A_LONE_WORD = 20.0
+"""A phrase of one word must show more: "value" and "line" are said ten times more often in any manual."""
 LEAST_OF_EACH = 2.0
 """A phrase is no term where one of its words is said about as often everywhere ("new alias", "first line")."""
 WORDS_A_CONCEPT, WORDS_A_NAME = 20, 5
 """A passage holds at most one concept to so many of its words, and one name to so many: what names more is a table or
 a list. (Articles of an encyclopedia name one thing in ten words.)"""
 _FEWEST_A_PASSAGE = 4
-_MOST_WORDS = 8
-_MOST_WORDS_OF_CONCEPT = 4
-_ENGLISH = frozenset({"", "en"})
 _UNSEEN = 1e-7
 """Share of a word in a language whose list lacks it."""
-_MARKUP = regex.compile(r"[|{}\[\]<>=\\\"#@;*^~`$%?]|://|\.{2,}|\n\s*\n")
-_LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _BEGINS = regex.compile(r"[.!?:\n\"“„«]")
-_DATE = regex.compile(r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)|\p{L}{3}")
 
 
 def choose_terms(
@@ -60,8 +55,11 @@ def choose_terms(
         annotations: What was seen in each.
         languages: The language of each as an ISO 639-1 code, "" where it is not known.
     """
-    foreign = _foreign_words(languages)
-    sound = [_sound(*each, foreign) for each in zip(chunks, annotations, languages, strict=True)]
+    foreign = common_foreign_words(languages)
+    sound = [
+        candidates(chunk.text, annotation, language, foreign)
+        for chunk, annotation, language in zip(chunks, annotations, languages, strict=True)
+    ]
     corpus = _Corpus(chunks, languages)
     terms = _terms(chunks, sound, corpus)
     return [_best(chunk, annotation, terms) for chunk, annotation in zip(chunks, sound, strict=True)]
@@ -159,7 +157,8 @@ class _Corpus:
     def is_about(self, key: str) -> bool:
         """Return whether the words of a phrase show that the corpus is about it."""
         of_each = [self.weirdness(word.key) for word in words(key) if not word.key.isdigit()]
-        return bool(of_each) and max(of_each) >= LEAST_WEIRDNESS and min(of_each) >= LEAST_OF_EACH
+        least = LEAST_WEIRDNESS if len(of_each) > 1 else LEAST_OF_A_LONE_WORD
+        return bool(of_each) and max(of_each) >= least and min(of_each) >= LEAST_OF_EACH
 
     def is_common_word(self, key: str, kind: str) -> bool:
         """Return whether a name is one word that the corpus mostly writes small, but where a sentence or line begins.
@@ -186,74 +185,6 @@ def _shares(language: str) -> Mapping[str, float]:
     return wordfreq.get_frequency_dict(language, "small") if language in known else {}
 
 
-def _foreign_words(languages: Sequence[str]) -> frozenset[str]:
-    """Return the function words of the languages other than English that a tenth of the passages are in."""
-    found = Counter(languages)
-    common = [
-        language for language, count in found.items() if count * 10 >= len(languages) and language not in _ENGLISH
-    ]
-    return frozenset().union(*(function_words(language) for language in common))
-
-
-def _sound(chunk: Chunk, annotation: Annotation, language: str, foreign: frozenset[str]) -> Annotation:
-    """Return an annotation with identifiers, and without phrases that can be no name of anything."""
-    coded = list(identifiers(chunk.text))
-    small = function_words(language or "en") | PARTICLES
-    stands_for: dict[Phrase, Phrase | None] = {}
-    for phrase in annotation.phrases:
-        inside = [item for item in coded if item.start < phrase.end and phrase.start < item.end]
-        if not inside:
-            stands_for[phrase] = _trimmed(phrase, small, foreign)
-        elif len(inside) == 1 and inside[0].type and phrase.start <= inside[0].start and inside[0].end <= phrase.end:
-            stands_for[phrase] = inside[0]  # "the --all option" is the option
-    return _with_phrases(annotation, stands_for, [item for item in coded if item.type])
-
-
-def _with_phrases(
-    annotation: Annotation, stands_for: Mapping[Phrase, Phrase | None], more: Iterable[Phrase] = ()
-) -> Annotation:
-    phrases = {(phrase.start, phrase.end): phrase for phrase in (*more, *stands_for.values()) if phrase}
-    triples = []
-    for triple in annotation.triples:
-        subject, object_ = stands_for.get(triple.subject), stands_for.get(triple.object)
-        if subject and object_ and subject != object_:
-            triples.append(replace(triple, subject=subject, object=object_))
-    return Annotation(tuple(phrases[span] for span in sorted(phrases)), tuple(triples))
-
-
-def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str]) -> Phrase | None:
-    """Return a phrase without function words and numbers at its ends; None where nothing worth a name is left."""
-    concept = phrase.type == CONCEPT or phrase.text == phrase.text.lower() != phrase.text.upper()
-    found = words(phrase.text)
-    first, last = 0, len(found) - 1
-    while first <= last and _is_idle(phrase.text, found[first], small, foreign, concept):
-        first += 1
-    while first <= last and _is_idle(phrase.text, found[last], small, foreign, concept):
-        last -= 1
-    if first > last or last - first >= (_MOST_WORDS_OF_CONCEPT if concept else _MOST_WORDS):
-        return None
-    if all(word.key in small for word in found[first : last + 1]) and not phrase.text.isupper():
-        return None
-    start = found[first].start if first else 0
-    end = found[last].end if last < len(found) - 1 else len(phrase.text)
-    text = phrase.text[start:end]
-    if concept:
-        text, start = phrase.text[found[first].start : found[last].end], found[first].start
-    if _MARKUP.search(text) or not _LETTERS.search(text) or (phrase.type == "DATE" and not _DATE.search(text)):
-        return None
-    if not concept and 2 * sum(word.key.isdigit() for word in words(text)) > len(words(text)) and phrase.type != "DATE":
-        return None
-    kind = CONCEPT if concept else phrase.type
-    return Phrase(phrase.start + start, phrase.start + start + len(text), text, kind)
-
-
-def _is_idle(text: str, word: Word, small: frozenset[str], foreign: frozenset[str], concept: bool) -> bool:
-    written = text[word.start : word.end]
-    if concept:
-        return word.key in small or word.key in NUMBER_WORDS or written.isdigit() or len(written) == 1
-    return word.key in foreign or (word.key in small and written == written.lower())
-
-
 def _best(chunk: Chunk, annotation: Annotation, terms: Mapping[str, _Term]) -> Annotation:
     """Return the terms of an annotation, as many of them as its passage is long enough for, the most worth first."""
     size = len(words(chunk.text))
@@ -268,4 +199,4 @@ def _best(chunk: Chunk, annotation: Annotation, terms: Mapping[str, _Term]) -> A
     for phrase in annotation.phrases:
         key = entity_key(phrase.text)
         stands_for[phrase] = replace(phrase, type=found[key].type) if key in kept else None
-    return _with_phrases(annotation, stands_for)
+    return with_phrases(annotation, stands_for)

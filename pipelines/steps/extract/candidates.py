@@ -1,0 +1,129 @@
+"""What of an annotation can be a name of something at all, judged by form and by the function words of its language.
+
+Identifiers are found here (see storage/text/identifiers.py). Numbers, references to sections and tables, pieces of
+markup and code, and words that only join others are left out.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import regex
+from conspectus.storage.text.identifiers import identifiers
+from conspectus.storage.text.language import function_words
+from conspectus.storage.text.names import Word, words
+from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
+from conspectus.storage.text.words import NUMBER_WORDS, PARTICLES
+
+_MOST_WORDS = 8
+_MOST_WORDS_OF_CONCEPT = 4
+_ENGLISH = frozenset({"", "en"})
+_MARKUP = regex.compile(r"[|{}\[\]<>=\\\"#@;*^~`$%?]|://|\.{2,}|\n\s*\n|^[^(]*\)|\([^)]*$")
+_LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_DATE = regex.compile(
+    r"(?<!\d)(?:1\d{3}|20\d{2})(?!\d)|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\p{L}*\b|\b\d{2}s\b",
+    regex.IGNORECASE,
+)
+_REFERENCE = regex.compile(
+    r"(?:section|chapter|table|figure|fig|page|appendix|part|step|line|example|note|abschnitt|kapitel|tabelle"
+    r"|abbildung|seite|anhang|teil|schritt|zeile|chapitre|tableau|annexe|partie|seccion|sección|capítulo|tabla"
+    r"|figura|página)s?(?:\W*(?:\d[\d.]*|[a-z]|[ivx]+))+",
+    regex.IGNORECASE,
+)
+
+
+def common_foreign_words(languages: Sequence[str]) -> frozenset[str]:
+    """Return the function words of the languages other than English that a tenth of the passages are in."""
+    found = Counter(languages)
+    common = [each for each, count in found.items() if count * 10 >= len(languages) and each not in _ENGLISH]
+    return frozenset().union(*(function_words(language) for language in common))
+
+
+def candidates(text: str, annotation: Annotation, language: str, foreign: frozenset[str]) -> Annotation:
+    """Return an annotation with identifiers, and without phrases that can be no name of anything.
+
+    A phrase about one identifier ("the --all option") becomes the identifier, also where a triple has it.
+
+    Args:
+        text: The annotated text.
+        annotation: What was seen in it.
+        language: Its language as an ISO 639-1 code, "" where it is not known.
+        foreign: Function words of the corpus's other languages, which begin and end no name either.
+    """
+    coded = list(identifiers(text))
+    small = function_words(language or "en") | PARTICLES
+    stands_for: dict[Phrase, Phrase | None] = {}
+    for phrase in annotation.phrases:
+        inside = [item for item in coded if item.start < phrase.end and phrase.start < item.end]
+        if not inside:
+            stands_for[phrase] = _trimmed(phrase, small, foreign)
+        elif len(inside) == 1 and inside[0].type and phrase.start <= inside[0].start and inside[0].end <= phrase.end:
+            stands_for[phrase] = inside[0]
+    return with_phrases(annotation, stands_for, [item for item in coded if item.type])
+
+
+def with_phrases(
+    annotation: Annotation, stands_for: Mapping[Phrase, Phrase | None], more: Iterable[Phrase] = ()
+) -> Annotation:
+    """Return an annotation with other phrases in the place of its own; one that has none is left out with its triples.
+
+    Args:
+        annotation: The annotation.
+        stands_for: The new phrase of each old one.
+        more: Further phrases.
+    """
+    phrases = {(phrase.start, phrase.end): phrase for phrase in (*more, *stands_for.values()) if phrase}
+    triples = []
+    for triple in annotation.triples:
+        subject, object_ = stands_for.get(triple.subject), stands_for.get(triple.object)
+        if subject and object_ and subject != object_:
+            triples.append(replace(triple, subject=subject, object=object_))
+    return Annotation(tuple(phrases[span] for span in sorted(phrases)), tuple(triples))
+
+
+def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str]) -> Phrase | None:
+    """Return a phrase without function words and numbers at its ends; None where nothing worth a name is left."""
+    text = phrase.text
+    concept = phrase.type == CONCEPT or text == text.lower() != text.upper()
+    found = words(text)
+    first, last = 0, len(found) - 1
+    if phrase.type == "DATE":
+        return phrase if _is_sound(text, found, "DATE") else None
+    while first <= last and _is_idle(text, found[first], small, foreign, concept, first=True):
+        first += 1
+    while first <= last and _is_idle(text, found[last], small, foreign, concept, first=False):
+        last -= 1
+    kept = found[first : last + 1]
+    if not kept or len(kept) > (_MOST_WORDS_OF_CONCEPT if concept else _MOST_WORDS):
+        return None
+    if all(word.key in small for word in kept) and not text.isupper():
+        return None
+    start = kept[0].start
+    end = kept[-1].end if concept or last < len(found) - 1 else len(text)
+    if not concept and text[:start] == ".":  # .NET
+        start = 0
+    if not _is_sound(text[start:end], kept, phrase.type):
+        return None
+    return Phrase(phrase.start + start, phrase.start + end, text[start:end], CONCEPT if concept else phrase.type)
+
+
+def _is_idle(
+    text: str, word: Word, small: frozenset[str], foreign: frozenset[str], concept: bool, *, first: bool
+) -> bool:
+    """Return whether a word at the end of a phrase is no part of a name."""
+    written = text[word.start : word.end]
+    if concept:
+        return word.key in small or word.key in NUMBER_WORDS or written.isdigit() or len(written) == 1
+    if first and written.isdigit():  # the number of a section before its heading; but "10 Downing Street" and dates
+        return text[word.end : word.end + 1] in {".", ")"} or len(written) < 3
+    return word.key in foreign or (word.key in small and written == written.lower())
+
+
+def _is_sound(text: str, found: Sequence[Word], kind: str) -> bool:
+    """Return whether a phrase may be a name: it has letters, and is no markup, number or reference to a section."""
+    if _MARKUP.search(text) or not _LETTERS.search(text):
+        return False
+    if kind == "DATE":
+        return _DATE.search(text) is not None
+    numbers = sum(word.key.isdigit() for word in found)
+    return 2 * numbers <= len(found) and not _REFERENCE.fullmatch(text)
