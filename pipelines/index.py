@@ -30,6 +30,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import build_lock, staging
 from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
+from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import sorted_by_id
 
 
@@ -179,6 +180,10 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.table, "chunks", chunks)
         overlap.start(writer.lexical, texts)
 
+        # The documents' own structure: sections, hyperlinks, references, replies, terms.
+        links = overlap.start(find_links, documents, chunks)
+        overlap.start(writer.table, "links", links)
+
         # Knowledge: extracted, names resolved, joined with an imported graph.
         extracted = backend.extract(documents, chunks)
         resolved = _resolve_names(build, extracted, overlap)
@@ -195,7 +200,7 @@ def index_steps(build: Build) -> StepResults:
         synonyms = overlap.start(synonyms_of, entities, entity_vectors, settings.synonyms, seed)
         overlap.start(writer.table, "synonyms", synonyms)
         walked = overlap.start(
-            walk, documents, chunks, extraction.annotations, knowledge.entities, knowledge.mentions, settings
+            walk, documents, chunks, extraction.annotations, knowledge.entities, knowledge.mentions, links, settings
         )
         overlap.start(writer.walk, walked)
 

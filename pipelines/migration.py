@@ -12,12 +12,23 @@ from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
 from conspectus.pipelines.steps.vectors import Embedding
 from conspectus.storage.errors import IndexCorrupt
-from conspectus.storage.manifest import FORMAT_VERSION, MEMO, Manifest, current_version, damaged_files, read_manifest
+from conspectus.storage.graph.adjacency import Adjacency
+from conspectus.storage.graph.walk_graph import with_links
+from conspectus.storage.manifest import (
+    FORMAT_VERSION,
+    MEMO,
+    WITH_LINKS,
+    Manifest,
+    current_version,
+    damaged_files,
+    read_manifest,
+)
 from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import build_lock, publish, staging
-from conspectus.storage.records import Document, Failure, Relation
-from conspectus.storage.settings import EmbeddingSettings, Settings
+from conspectus.storage.records import Chunk, Document, Failure, Link, Relation
+from conspectus.storage.settings import EmbeddingSettings, LinkSettings, Settings
 from conspectus.storage.settings.root import INDEX_SECTIONS
+from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import TABLES, read_older_table, read_table, write_table
 from conspectus.storage.text.embedded import predicate_texts
 from conspectus.storage.vectors.faiss_index import EXACT_ROWS
@@ -25,7 +36,8 @@ from conspectus.storage.vectors.windowed import write_windowed
 
 _OLDEST = 1
 _WITH_ALL_TABLES = 2
-"""The first format whose tables are all as they are now; from it on they are taken over."""
+"""The first format whose tables are all as they are now, or lack columns that have a default; from it on they are
+taken over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +60,10 @@ class Migrated:
 def migrate(root: Path, settings: Settings, progress: Progress = no_progress) -> Migrated:
     """Bring an index to the present format. The old version stays until it is pruned.
 
-    From format 2 on the files are taken over and what they lack is added: empty tables of merges and origins, and the
-    vectors of predicates, by the embedding model of the index. An older index is built from the documents that it
-    contains, with these settings and what the memo remembers.
+    From format 2 on the files are taken over and what they lack is added: empty tables of merges and origins, the
+    links that follow from the texts (hyperlinks were not kept), and the vectors of predicates, by the embedding model
+    of the index. An older index is built from the documents that it contains, with these settings and what the memo
+    remembers.
 
     Args:
         root: The folder of the index.
@@ -88,6 +101,8 @@ def _taken_over(root: Path, folder: Path, found: Manifest, settings: Settings, p
         write_table(folder / f"{name}.parquet", TABLES[name], [])
     made_with = _completed(found.settings)
     rows = {**found.rows, **dict.fromkeys(new, 0)}
+    if found.format_version < WITH_LINKS:
+        rows["links"] = _links(folder, made_with)
     if "predicates" not in rows:
         rows["predicates"] = _predicates(root, folder, made_with, settings, progress)
     return publish(
@@ -99,6 +114,19 @@ def _taken_over(root: Path, folder: Path, found: Manifest, settings: Settings, p
         models=found.models,
         tools=found.tools,
     )
+
+
+def _links(folder: Path, made_with: Mapping[str, Any]) -> int:
+    """Write the links that the texts make, add them to the graph, and return how many there are."""
+    documents = read_older_table(folder / "documents.parquet", Document)
+    chunks = read_table(folder / "chunks.parquet", Chunk)
+    links = find_links(documents, chunks)
+    write_table(folder / "links.parquet", Link, links)
+    graph = Adjacency.load(folder / "graph")
+    linked = with_links(graph, chunks, links, LinkSettings.of_manifest(made_with["links"]))
+    if linked is not graph:
+        linked.save(folder / "graph")
+    return len(links)
 
 
 def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings: Settings, progress: Progress) -> int:

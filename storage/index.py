@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 from conspectus.storage import tables
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
-from conspectus.storage.manifest import Manifest, current_version, read_manifest, verified_file, verified_folder
+from conspectus.storage.manifest import (
+    WITH_LINKS,
+    Manifest,
+    current_version,
+    read_manifest,
+    verified_file,
+    verified_folder,
+)
+from conspectus.storage.records import Link
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,10 +96,12 @@ class Index:
     def rows(self, record: type[Record]) -> list[Record]:
         """Return a table's rows as records, in table order. Treat the list as read-only."""
         name = self.table_name(record)
-        return self.once((Index.rows, name), lambda: tables.read_table(self._table(name), record))
+        return self.once((Index.rows, name), lambda: tables.records_of(self.arrow(record), record))
 
     def arrow(self, record: type, *columns: str) -> "pa.Table":
         """Return some columns of a table as Arrow (all where none are named)."""
+        if record is Link and self.manifest.format_version < WITH_LINKS:
+            return tables.arrow_of(record, [], columns or None)
         return tables.read_arrow(self._table(self.table_name(record)), record, columns or None)
 
     def vectors(self, name: str) -> "WindowedIndex":

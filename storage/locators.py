@@ -7,7 +7,8 @@ from operator import attrgetter
 from conspectus.storage.records import Place
 
 HEADING = "heading"
-_APART = frozenset({"slide", "sheet"})
+APART = frozenset({"slide", "sheet"})
+"""Landmarks that end all headings."""
 
 _start = attrgetter("start")
 
@@ -31,7 +32,7 @@ def places_at(places: Sequence[Place], start: int) -> tuple[Place, ...]:
             headings.append(place)
         else:
             others[place.kind] = place
-            if place.kind in _APART:
+            if place.kind in APART:
                 headings.clear()
     return (*others.values(), *headings)
 

@@ -20,15 +20,17 @@ from typing import Any
 from conspectus.storage.errors import IndexCorrupt, IndexNotFound, IndexTooNew
 from conspectus.storage.hashing import file_digest
 
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 """Raised when an older reader could misread what a newer writer makes.
 
 1 had documents without places; 2 had no vectors of predicates, and every entity and relation had one; 4 had documents
-without links and anchors.
+without hyperlinks and anchors; 5 had no table of links between chunks.
 """
 
 OLDEST_READABLE = 4
-"""The oldest format that is read as it is: columns that it lacks have their defaults."""
+"""The oldest format that is read as it is: columns that it lacks have their defaults, the table of links is empty."""
+WITH_LINKS = 6
+"""The first format with a table of links."""
 
 MANIFEST = "manifest.json"
 MEMO = Path("cache", "memo.sqlite")

@@ -85,6 +85,28 @@ class Chunk:
     n_tokens: int
 
 
+LinkKind = Literal["parent", "next", "hyperlink", "reference", "contents", "index", "reply", "definition"]
+"""What a link between two passages of the documents is (see storage/structure/links.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link that the documents' own structure makes from one chunk to another.
+
+    `text` is what the document says at characters [start, end) of the source's document: the words of a hyperlink or a
+    reference, a term that is used. A link that no words make (a section and its parent, a reply) has None for both, and
+    as `text` the heading or the subject that it leads to.
+    """
+
+    id: str
+    kind: str
+    source_id: str
+    target_id: str
+    text: str
+    start: int | None
+    end: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Entity:
     """A thing with a name. `frequency`: chunks it occurs in; `degree`: entities it has relations with."""

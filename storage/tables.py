@@ -18,6 +18,7 @@ from conspectus.storage.records import (
     Document,
     Entity,
     Failure,
+    Link,
     Mention,
     Merge,
     Name,
@@ -35,6 +36,7 @@ Record = TypeVar("Record")
 TABLES: dict[str, type] = {
     "documents": Document,
     "chunks": Chunk,
+    "links": Link,
     "entities": Entity,
     "mentions": Mention,
     "relations": Relation,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.index import Index
@@ -16,6 +16,8 @@ from conspectus.storage.records import (
     Community,
     Document,
     Entity,
+    Link,
+    LinkKind,
     Mention,
     Merge,
     Name,
@@ -70,8 +72,8 @@ def verify(index: Index) -> list[Problem]:
 def _tables(index: Index) -> Iterator[Problem]:
     for name, record in TABLES.items():
         rows: list[Any] = index.rows(record)
-        if len(rows) != index.manifest.rows.get(name):
-            yield Problem(name, f"{len(rows)} rows; the manifest counts {index.manifest.rows.get(name)}")
+        if len(rows) != index.manifest.rows.get(name, 0):
+            yield Problem(name, f"{len(rows)} rows; the manifest counts {index.manifest.rows.get(name, 0)}")
         ids = [row.id for row in rows if hasattr(row, "id")]
         if any(first >= second for first, second in pairwise(ids)):
             yield Problem(name, "ids are not sorted, or one stands twice")
@@ -89,6 +91,10 @@ def _references(index: Index) -> Iterator[Problem]:
 
     for chunk in index.rows(Chunk):
         yield from missing("chunks", chunk.id, "document", [chunk.document_id], documents)
+    for link in index.rows(Link):
+        yield from missing("links", link.id, "chunk", [link.source_id, link.target_id], chunks)
+        if link.kind not in get_args(LinkKind):
+            yield Problem(f"links {link.id}", f"has the kind {link.kind!r}, which does not exist")
     for mention in index.rows(Mention):
         yield from missing("mentions", mention.id, "chunk", [mention.chunk_id], chunks)
         yield from missing("mentions", mention.id, "entity", [mention.entity_id], entities)
@@ -146,6 +152,12 @@ def _spans(index: Index) -> Iterator[Problem]:
         stands = text_of.get(within.document_id, "")[mention.start : mention.end]
         if stands != mention.surface or not within.start <= mention.start < mention.end <= within.end:
             yield Problem(f"mentions {mention.id}", "its surface is not what stands at its span")
+    for link in index.rows(Link):
+        within = chunk_of.get(link.source_id)
+        if within is None or link.start is None or link.end is None:
+            continue
+        if not within.start <= link.start < min(link.end, within.end):
+            yield Problem(f"links {link.id}", "its words do not stand in the chunk that it leads from")
     for report in index.rows(Report):
         for span in (span for finding in report.findings for span in finding.citations):
             if not _within(span, text_of):

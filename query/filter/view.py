@@ -5,9 +5,9 @@ documents say is in any of its tables, vectors or graphs, so whoever asks a view
 
 Compared with an index built of the permitted documents alone (the tests hold this table by table):
 
-- documents, chunks, mentions, relations, names, synonyms, the graph of chunks and entities, BM25 and the vectors of
-  chunks, entities, relations and predicates are equal, except that a name stays recognised that only a hidden document
-  introduced, and a permitted document mentions;
+- documents, chunks, links, mentions, relations, names, synonyms, the graph of chunks and entities, BM25 and the
+  vectors of chunks, entities, relations and predicates are equal, except that a name stays recognised that only a
+  hidden document introduced, and a permitted document mentions;
 - an entity that a hidden document mentions too is described by what a model said of it in permitted chunks, else by
   one permitted sentence, instead of the sentences that a build selects;
 - communities are those of the whole index without their hidden members, and a report remains only where its community
@@ -29,7 +29,7 @@ from conspectus.query.filter.documents import Filter, asked, permitted_documents
 from conspectus.query.filter.rows import permitted_rows
 from conspectus.query.filter.vectors import ViewVectors
 from conspectus.query.types import Answer, Evidence, Step
-from conspectus.storage.graph.walk_graph import Walk, name_chunks, walk_graph
+from conspectus.storage.graph.walk_graph import Walk, name_chunks, walk_graph, with_links
 from conspectus.storage.index import Index
 from conspectus.storage.memory_index import MemoryIndex, Parts
 from conspectus.storage.records import (
@@ -39,6 +39,7 @@ from conspectus.storage.records import (
     Document,
     Entity,
     Failure,
+    Link,
     Mention,
     Merge,
     Name,
@@ -47,7 +48,8 @@ from conspectus.storage.records import (
     Report,
     Synonym,
 )
-from conspectus.storage.settings import DescriptionSettings, NameSettings, WalkGraphSettings
+from conspectus.storage.settings import DescriptionSettings, LinkSettings, NameSettings, WalkGraphSettings
+from conspectus.storage.structure.links import find_links
 from conspectus.storage.text.bm25 import Bm25
 from conspectus.storage.text.embedded import chunk_text
 from conspectus.storage.text.names import NameMatcher
@@ -154,6 +156,7 @@ class _View:
                 Mention: lambda: known.mentions,
                 Relation: lambda: known.relations,
                 Name: lambda: self.walk.names,
+                Link: lambda: self.links,
                 Claim: lambda: known.claims,
                 Synonym: self.synonyms,
                 Community: lambda: self.communities,
@@ -193,7 +196,15 @@ class _View:
             known.documents, known.chunks, self._begins(), NameSettings.of_manifest(self._settings["names"])
         )
         settings = WalkGraphSettings.of_manifest(self._settings["walk_graph"])
-        return Walk(names, walk_graph(known.chunks, known.entities, known.mentions, names, held_by, settings))
+        graph = walk_graph(known.chunks, known.entities, known.mentions, names, held_by, settings)
+        weights = LinkSettings.of_manifest(self._settings["links"]) if "links" in self._settings else None
+        return Walk(names, with_links(graph, known.chunks, self.links, weights) if weights else graph)
+
+    @cached_property
+    def links(self) -> list[Link]:
+        """The links that the permitted documents make among themselves."""
+        known, has_links = self.known, "links" in self._settings  # an index of an earlier format has none
+        return find_links(known.documents, known.chunks) if has_links else []
 
     def _begins(self) -> list[Annotation]:
         """Return for each chunk of an untitled document the name that it begins with, if the index knows it."""

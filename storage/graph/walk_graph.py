@@ -1,12 +1,13 @@
 """The PageRank graph over passages and names.
 
-Nodes are the chunks, then the entities, both in table order. Two kinds of edges:
+Nodes are the chunks, then the entities, both in table order. Three kinds of edges:
 
 - *name edges* join a chunk that mentions a document's name with the chunks of that document: weight
   1 / sqrt(1 + m) where m chunks mention the name. Precise and few, they carry a
   question from one hop to the next.
 - *occurrence edges* join a chunk with each name in it: weight lambda / sqrt(f) where f chunks hold the name.
   Many and vague, they reach what no title names.
+- *links* join chunks as the documents' own structure does (structure/links.py), weighted by their kind.
 
 Noun phrases that are no names stay out: they join what has little to do with each other.
 """
@@ -18,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.hashing import short_id
-from conspectus.storage.records import Chunk, Document, Entity, Mention, Name
-from conspectus.storage.settings import NameSettings, Settings, WalkGraphSettings
+from conspectus.storage.records import Chunk, Document, Entity, Link, Mention, Name
+from conspectus.storage.settings import LinkSettings, NameSettings, Settings, WalkGraphSettings
+from conspectus.storage.structure.links import link_edges
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for
 from conspectus.storage.text.nlp import CONCEPT, Annotation, lead
@@ -40,11 +42,13 @@ def walk(
     annotations: Sequence[Annotation],
     entities: Sequence[Entity],
     mentions: Sequence[Mention],
+    links: Sequence[Link],
     settings: Settings,
 ) -> Walk:
     """Return the names that refer to chunks, and the graph over chunks and entities."""
     names, held_by = name_chunks(documents, chunks, annotations, settings.names)
-    return Walk(names, walk_graph(chunks, entities, mentions, names, held_by, settings.walk_graph))
+    graph = walk_graph(chunks, entities, mentions, names, held_by, settings.walk_graph)
+    return Walk(names, with_links(graph, chunks, links, settings.links))
 
 
 def name_chunks(
@@ -106,3 +110,18 @@ def walk_graph(
     ends = np.array([(source, target) for source, target, _ in edges], np.int64).reshape(-1, 2)
     weights = np.array([weight for _, _, weight in edges], np.float64)
     return Adjacency.from_edges(len(chunks) + len(entities), ends[:, 0], ends[:, 1], weights)
+
+
+def with_links(graph: Adjacency, chunks: Sequence[Chunk], links: Sequence[Link], settings: LinkSettings) -> Adjacency:
+    """Return a graph over chunks and entities with the edges that links between chunks add."""
+    sources, targets, weights = link_edges(links, {chunk.id: row for row, chunk in enumerate(chunks)}, settings)
+    if not weights.any():
+        return graph
+    held = np.repeat(np.arange(graph.n_nodes), np.diff(graph.indptr))
+    once = held < graph.indices  # every edge stands there twice
+    return Adjacency.from_edges(
+        graph.n_nodes,
+        np.concatenate([held[once], sources]),
+        np.concatenate([graph.indices[once], targets]),
+        np.concatenate([graph.weights[once], weights]),
+    )

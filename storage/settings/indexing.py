@@ -182,6 +182,26 @@ class WalkGraphSettings(Section):
     )
 
 
+class LinkSettings(Section):
+    """The documents' own structure in the graph that PageRank walks: the weight of each kind of link, 0: not walked.
+
+    A link to a title weighs 1. The more links of its kind a passage has, the less each of them weighs.
+    """
+
+    parent: float = Field(0.0, ge=0, description="to the beginning of the section, and to the section around it")
+    next: float = Field(0.0, ge=0, description="to the next passage of the document")
+    hyperlink: float = Field(0.0, ge=0, description="a hyperlink between two documents, or within one")
+    reference: float = Field(0.0, ge=0, description='"see section 3.2", "RFC 5322", git-rebase(1), a file by its name')
+    contents: float = Field(0.0, ge=0, description="a line of a table of contents to its section")
+    index: float = Field(0.0, ge=0, description="a term of a back-of-book index to its pages")
+    reply: float = Field(0.0, ge=0, description="a message to the one that it answers")
+    definition: float = Field(0.0, ge=0, description="a passage that uses a term to the section that explains it")
+
+    def weight(self, kind: str) -> float:
+        """Return the weight of a kind of link; 0 for one that there is not."""
+        return float(getattr(self, kind)) if kind in type(self).model_fields else 0.0
+
+
 class CommunitySettings(Section):
     """The community hierarchy (Leiden)."""
 
@@ -238,5 +258,6 @@ class IndexSections(BaseModel):
     bm25: Bm25Settings = Bm25Settings()
     synonyms: SynonymSettings = SynonymSettings()
     walk_graph: WalkGraphSettings = WalkGraphSettings()
+    links: LinkSettings = LinkSettings()
     communities: CommunitySettings = CommunitySettings()
     reports: ReportSettings = ReportSettings()

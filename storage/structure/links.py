@@ -1,0 +1,91 @@
+"""The links between passages that the documents' own structure makes.
+
+A link leads from one chunk to another. Its kinds:
+
+- *parent*: from a chunk to the beginning of the section that it lies in, and from there to the section around that one;
+  from an attachment to its message.
+- *next*: from a chunk to the one after it in its document.
+- *hyperlink*: a hyperlink to a document of the index and, with #anchor, to the chunk that holds it (targets.py).
+- *reference*: "see section 3.2", "RFC 5322", `git-rebase(1)`, the name of a file (references.py).
+- *contents*, *index*: a line of a table of contents to its section, one of a back-of-book index to its pages
+  (lists.py).
+- *reply*: a message to the one that it answers (threads.py).
+- *definition*: a chunk that uses a term to the section that the term is the heading of (terms.py).
+
+All of them follow from the texts, headings, hyperlinks and metadata of the documents alone, so that an index that was
+brought up to date has the links of one that was built from nothing.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+from conspectus.storage.arrays import Floats, Ints
+from conspectus.storage.hashing import short_id
+from conspectus.storage.records import Chunk, Document, Link
+from conspectus.storage.settings import LinkSettings
+from conspectus.storage.structure.corpus import Corpus, Found
+from conspectus.storage.structure.lists import lists
+from conspectus.storage.structure.order import attachments, followers, parents
+from conspectus.storage.structure.references import references
+from conspectus.storage.structure.targets import hyperlinks
+from conspectus.storage.structure.terms import definitions
+from conspectus.storage.structure.threads import replies
+
+_FINDERS: tuple[Callable[[Corpus], Iterator[Found]], ...] = (
+    parents,
+    attachments,
+    followers,
+    hyperlinks,
+    references,
+    lists,
+    replies,
+    definitions,
+)
+
+
+def find_links(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[Link]:
+    """Return the links of all documents, sorted by id.
+
+    Time and memory grow in proportion to the texts, and to the links found.
+    """
+    corpus = Corpus(documents, chunks)
+    made: dict[str, Link] = {}
+    for find in _FINDERS:
+        for found in find(corpus):
+            if found.source.id != found.target.id:
+                link = _link(found)
+                made.setdefault(link.id, link)
+    return [made[id_] for id_ in sorted(made)]
+
+
+def _link(found: Found) -> Link:
+    source, target = found.source.id, found.target.id
+    id_ = short_id("link", found.kind, source, target, str(found.start), str(found.end), found.text)
+    return Link(id_, found.kind, source, target, found.text, found.start, found.end)
+
+
+def link_edges(links: Sequence[Link], row_of: Mapping[str, int], settings: LinkSettings) -> tuple[Ints, Ints, Floats]:
+    """Return the edges that links add to the graph of passages: (sources (e,), targets (e,), weights (e,)).
+
+    Two chunks that one kind of link joins several times are joined once. An edge weighs w / sqrt(n), where w is the
+    weight of its kind and n the edges of this kind at that of its ends that has more: a page that everything leads
+    to, and a table of contents that leads everywhere, say little about each.
+
+    Args:
+        links: The links.
+        row_of: The row of each chunk, by id.
+        settings: The weight of each kind.
+    """
+    kinds = sorted({link.kind for link in links})
+    number = {kind: at for at, kind in enumerate(kinds)}
+    ends = np.array(
+        [(number[link.kind], row_of[link.source_id], row_of[link.target_id]) for link in links], np.int64
+    ).reshape(-1, 3)
+    ends = np.unique(ends, axis=0)
+    kind, sources, targets = ends.T
+    n_chunks = len(row_of)
+    # A chunk has, for each kind, a place of its own among the counts.
+    counts = np.bincount(np.concatenate([kind * n_chunks + sources, kind * n_chunks + targets]))
+    busiest = np.maximum(counts[kind * n_chunks + sources], counts[kind * n_chunks + targets])
+    weights = np.array([settings.weight(each) for each in kinds], np.float64)[kind] / np.sqrt(busiest)
+    return sources, targets, weights

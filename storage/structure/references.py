@@ -1,0 +1,116 @@
+"""Links that references in the text make: "see section 3.2", "Abschnitt 3.2", "RFC 5322", `git-rebase(1)`, "plan.xlsx".
+
+A number of a section is looked for among the numbered headings of the document, then of its folder: a manual is often
+a folder of pages. A page is one of the document's own. A title in quotation marks counts only after "see". What fits
+nothing, or more than one place, is no link.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from posixpath import basename, splitext
+
+from conspectus.storage.records import Chunk, Document
+from conspectus.storage.structure.corpus import NUMBER, SECTION, Corpus, Found, folder_of, numbered
+from conspectus.storage.structure.lists import printed_pages
+from conspectus.storage.text.normalise import entity_key
+
+_REFERENCE = re.compile(
+    rf"""(?<![\w.-])(?:
+        (?P<section>(?i:{SECTION}))\s?(?P<number>{NUMBER})(?![\w-]|\.\d)
+      | (?P<page>(?i:pages?|p\.|pp\.|seiten?|s\.|p[aá]ginas?|pagina|p[aá]g\.))\s?(?P<at>\d{{1,4}})(?![\w-]|[.,]\d)
+      | (?P<see>(?i:see|siehe|s\.|voir|v[eé]ase|vedi|cf\.|vgl\.))\s(?:\w+\s){{0,3}}?
+        [“„«‘"»](?P<title>[^\n“”„«»"]{{3,150}})[”“»’"«]
+      | (?P<rfc>RFC)[\s-]?(?P<document>\d{{1,5}})\b
+      | (?P<manual>[A-Za-z][\w.+:-]{{0,60}})\((?P<volume>[1-9][a-z]{{0,3}})\)
+      | (?P<file>[\w][\w.+-]{{0,100}}\.[A-Za-z][A-Za-z0-9]{{0,5}})(?![\w/])
+    )""",
+    re.X,
+)
+_ELSEWHERE = re.compile(r"\s(?:of|in)\s(?:the\s)?(?:RFC|ISO|POSIX|IEEE|ANSI|GPL|(?:GNU|MIT|BSD|Apache)\s)")
+"""What stands behind the number of a section of another work."""
+
+
+def references(corpus: Corpus) -> Iterator[Found]:
+    """Yield a link for each reference in the text of a document."""
+    targets = _Targets(corpus)
+    for document in corpus.documents:
+        for match in _REFERENCE.finditer(document.text):
+            target = targets.of(document, match)
+            if target is not None:
+                yield corpus.link("reference", document, match.start(), match.end(), target)
+
+
+class _Targets:
+    """Looks up what references name. Each table is made when the first reference needs it."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._pages: dict[str, Mapping[str, int]] = {}
+
+    def of(self, document: Document, match: "re.Match[str]") -> Chunk | None:
+        """Return the chunk that a reference leads to; None where that is not known."""
+        if match["section"]:
+            if _ELSEWHERE.match(document.text, match.end()):
+                return None
+            return self._section(document, match["number"], self._numbers)
+        if match["page"]:
+            return self._page(document, match["at"])
+        if match["see"]:
+            return self._section(document, entity_key(match["title"].rstrip(".,")), self._titles)
+        if match["rfc"]:
+            return self._first(self._files.get(f"rfc{int(match['document'])}"))
+        if match["manual"]:
+            name = match["manual"].casefold()
+            return self._first(self._files.get(f"{name}.{match['volume']}") or self._files.get(name))
+        return self._first(self._files.get(match["file"].casefold()))
+
+    def _first(self, document: Document | None) -> Chunk | None:
+        return self._corpus.chunks(document)[0] if document else None
+
+    def _section(self, document: Document, key: str, table: "Mapping[tuple[str, str], _Place]") -> Chunk | None:
+        found = table.get((document.id, key)) or table.get((f"folder {folder_of(document)}", key))
+        return self._corpus.chunk_at(*found) if found else None
+
+    def _page(self, document: Document, label: str) -> Chunk | None:
+        if document.id not in self._pages:
+            self._pages[document.id] = printed_pages(self._corpus, document)
+        start = self._pages[document.id].get(label)
+        return None if start is None else self._corpus.chunk_at(document, start)
+
+    @cached_property
+    def _numbers(self) -> "Mapping[tuple[str, str], _Place]":
+        return self._unique(lambda label: numbered(label)[0])
+
+    @cached_property
+    def _titles(self) -> "Mapping[tuple[str, str], _Place]":
+        return self._unique(lambda label: entity_key(numbered(label)[1]))
+
+    def _unique(self, key: Callable[[str], str]) -> "Mapping[tuple[str, str], _Place]":
+        """Return the one section with a key, by document and key, and by folder and key."""
+        found: defaultdict[tuple[str, str], list[_Place]] = defaultdict(list)
+        for document in self._corpus.documents:
+            for span in self._corpus.sections[document.id]:
+                if named := key(span.place.label):
+                    found[document.id, named].append((document, span.place.start))
+                    found[f"folder {folder_of(document)}", named].append((document, span.place.start))
+        return {name: places[0] for name, places in found.items() if len(places) == 1}
+
+    @cached_property
+    def _files(self) -> Mapping[str, Document]:
+        """The one document of each file name, with and without its ending; rfc and number of RFCs."""
+        found: defaultdict[str, dict[str, Document]] = defaultdict(dict)
+        for document in self._corpus.documents:
+            name = basename(document.uri.partition("#")[0]).casefold()
+            names = {name, splitext(name)[0]} if "#" not in document.uri else set()
+            if named := re.match(r"rfc[\s_-]?0*(\d{1,5})\b", splitext(name)[0]) or re.match(
+                r"rfc[\s_-]?0*(\d{1,5})\b", document.title.casefold()
+            ):
+                names.add(f"rfc{named[1]}")
+            for each in names:
+                found[each][document.id] = document
+        return {name: next(iter(those.values())) for name, those in found.items() if len(those) == 1}
+
+
+_Place = tuple[Document, int]

@@ -1,0 +1,71 @@
+"""Links that hyperlinks make: where an address of a document leads among the documents of the index."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from posixpath import basename, splitext
+
+from conspectus.storage.records import Chunk, Document, Hyperlink, LinkKind
+from conspectus.storage.structure.corpus import Corpus, Found
+from conspectus.storage.text.names import words
+
+_PAGES = ("/index.html", "/index.htm", "/README.md", "/index.md", ".html", ".htm", ".md", ".rst", ".txt")
+"""What an address may leave out of the name of the file that it means."""
+_LONGEST_ANCHOR = 500
+_AROUND = frozenset({"next", "previous", "up", "index", "glossary"})
+"""Links that arrange pages instead of being part of what they say."""
+
+
+def hyperlinks(corpus: Corpus) -> Iterator[Found]:
+    """Yield a link for each hyperlink that leads to a document of the index."""
+    resolver = _Resolver(corpus)
+    for document in corpus.documents:
+        for link in document.hyperlinks:
+            target = resolver.chunk(document, link)
+            if target is None or link.kind in _AROUND:
+                continue
+            kind: LinkKind = "contents" if link.kind == "contents" else "hyperlink"
+            yield corpus.link(kind, document, link.start, link.end, target)
+
+
+class _Resolver:
+    """Looks up addresses. An address is only ever compared with names of documents, so it can lead nowhere else."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        self._corpus = corpus
+        self._anchors: dict[str, Mapping[str, int]] = {}
+        stems: defaultdict[str, list[Document]] = defaultdict(list)
+        for document in corpus.documents:
+            stems[splitext(basename(document.uri))[0]].append(document)
+        self._stems = {stem: found[0] for stem, found in stems.items() if len(found) == 1}
+
+    def chunk(self, source: Document, link: Hyperlink) -> Chunk | None:
+        """Return the chunk that a hyperlink leads to; None where it leads to no document of the index."""
+        document = self._document(link.target)
+        if document is None:
+            return None
+        if not link.anchor:
+            return None if document.id == source.id else self._corpus.chunks(document)[0]
+        start = self._places(document).get(link.anchor[:_LONGEST_ANCHOR])
+        if start is None and document.id == source.id:
+            return None
+        return self._corpus.chunk_at(document, start or 0)
+
+    def _document(self, target: str) -> Document | None:
+        by_uri = self._corpus.by_uri
+        target = target.rstrip("/")
+        if target in by_uri:
+            return by_uri[target]
+        if not splitext(target)[1] and "://" not in target:
+            named = (by_uri.get(f"{target}{ending}") for ending in _PAGES)
+            return next((document for document in named if document), self._stems.get(target))
+        return None
+
+    def _places(self, document: Document) -> Mapping[str, int]:
+        """Return where each anchor of a document is. A heading has one of its words (as Markdown's have) besides."""
+        if document.id not in self._anchors:
+            found = {
+                "-".join(word.key for word in words(span.place.label)): span.place.start
+                for span in reversed(self._corpus.sections[document.id])
+            }
+            self._anchors[document.id] = found | {anchor.id: anchor.start for anchor in reversed(document.anchors)}
+        return self._anchors[document.id]

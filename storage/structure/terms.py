@@ -1,0 +1,71 @@
+"""Links from passages that use a term to the section that explains it.
+
+A heading that reads like a name is one ("Write-Ahead Logging"): the section below it says what the term means. A term
+with more than a few such sections ("Options", "Examples") explains none. A quoted term that a sentence defines
+("“heap” means ...") counts as well. Titles of documents are left out: they are names already (walk_graph.py).
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from conspectus.storage.records import Document
+from conspectus.storage.structure.corpus import Corpus, Found, numbered
+from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for, words
+from conspectus.storage.text.normalise import entity_key
+
+_MOST_WORDS = 6
+"""Words of a heading that is a term; a longer one is a sentence or a question."""
+_SHORTEST = 4
+"""Letters of a term of one word."""
+_MOST_SECTIONS = 2
+_MOST_USES = 50
+"""A term that more passages use is the subject of the documents, and joins what has little to do with each other."""
+_DEFINED = re.compile(
+    r"[“„«\"`](?P<term>[^\n“”„«»\"`]{3,60})[”“»\"`]\s"
+    r"(?:means|is defined as|refers to|bezeichnet|bedeutet|désigne|significa)\b"
+)
+
+
+def definitions(corpus: Corpus) -> Iterator[Found]:
+    """Yield a link from each chunk that uses a term to the sections that explain the term."""
+    explained: defaultdict[str, dict[str, tuple[Document, int]]] = defaultdict(dict)
+    surfaces: defaultdict[str, set[str]] = defaultdict(set)
+    titles = {entity_key(document.title) for document in corpus.documents}
+    for document in corpus.documents:
+        for surface, start in _terms(corpus, document):
+            key = entity_key(surface)
+            if key not in titles:
+                explained[key].setdefault(corpus.chunk_at(document, start).id, (document, start))
+                surfaces[key].add(" ".join(surface.split()))
+    terms = {min(surfaces[key]): key for key, those in explained.items() if len(those) <= _MOST_SECTIONS}
+    if not terms:
+        return
+    matcher = NameMatcher(terms)
+    uses: defaultdict[str, dict[str, tuple[Document, int, int]]] = defaultdict(dict)
+    for document in corpus.documents:
+        for match in matcher.find(document.text):
+            surface = document.text[match.start : match.end]
+            if not is_other_word(surface, is_capitalised(surfaces[match.value])):
+                chunk = corpus.chunk_of(document, match.start, match.end)
+                uses[match.value].setdefault(chunk.id, (document, match.start, match.end))
+    for key, places in uses.items():
+        if len(places) <= _MOST_USES:
+            for document, start, end in places.values():
+                for target in explained[key].values():
+                    yield corpus.link("definition", document, start, end, corpus.chunk_at(*target))
+
+
+def _terms(corpus: Corpus, document: Document) -> Iterator[tuple[str, int]]:
+    """Yield the terms that a document explains, and where."""
+    for span in corpus.sections[document.id]:
+        surface = numbered(span.place.label)[1].strip(" .:")
+        if (
+            len(words(surface)) <= _MOST_WORDS
+            and is_worth_looking_for(surface, _SHORTEST)
+            and not surface.endswith("?")
+        ):
+            yield surface, span.place.start
+    for match in _DEFINED.finditer(document.text):
+        if is_worth_looking_for(match["term"], _SHORTEST):
+            yield match["term"], match.start()
