@@ -33,7 +33,7 @@ def without_furniture(
     """
     if len(pages) < _FEWEST_PAGES:
         return list(pages)
-    for numbers in (labels, _printed(pages)):
+    for numbers in (labels, printed_numbers(pages)):
         if numbers:
             pages = _trimmed_all(pages, numbers, kept or [()] * len(pages))
     return list(pages)
@@ -95,7 +95,7 @@ def _trimmed(
     return page[first:last]
 
 
-def _printed(pages: Sequence[Page]) -> list[str]:
+def printed_numbers(pages: Sequence[Page]) -> list[str]:
     """Return the page numbers printed on the pages if most pages have consecutive ones; else nothing."""
     shifts: Counter[int] = Counter()
     for at, page in enumerate(pages):

@@ -16,9 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.pdf.extras import embedded_files, filled_fields
+from conspectus.pipelines.readers.pdf.lists import without_lists
+from conspectus.pipelines.readers.pdf.outline import (
+    Bookmark,
+    bookmarks,
+    heading_places,
+    index_links,
+    listed_headings,
+    page_numbers,
+    title_lines,
+)
 from conspectus.pipelines.readers.pdf.page_headers import without_furniture
 from conspectus.pipelines.readers.pdf.unwrap import flow, lines_of
-from conspectus.pipelines.readers.rows import Lost, Row, as_title, listed, sensible_title, too_long
+from conspectus.pipelines.readers.rows import Lost, Row, listed, sensible_title, too_long
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 
@@ -48,21 +58,17 @@ _LIMITS = {
 }
 """Stricter than those of pypdf; no text comes near them."""
 
-_MOST_SEARCHED = 50_000_000
-"""Characters that are searched for bookmarks, a page once for every bookmark; then only the page is used."""
-
 _RANGES = re.compile(rb"beginbfrange(.*?)endbfrange", re.S)
 _RANGE = re.compile(rb"<([0-9A-Fa-f]{1,8})>\s*<([0-9A-Fa-f]{1,8})>\s*(?:<[^>]*>|\[[^\]]*\])")
-_NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
-"""What may precede a title on its page without being part of the bookmark."""
-
 _DATE = re.compile(r"(?:D:)?(\d{4})(?:(\d\d)(\d\d)?)?(?:(\d\d)(\d\d)(\d\d)?)?")
 
 
 def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the text of a PDF as one row, and `Lost` for pages that cannot be read.
 
-    Pages and bookmarks are places; what was filled into a form follows the last page. Pages without a text layer
+    Pages and bookmarks are places, and without bookmarks the entries of the table of contents. That table and a
+    back-of-book index are no text; the terms of the index are links of kind index at the words that it points to. What
+    was filled into a form follows the last page. Pages without a text layer
     that show an image are lost, and named, and so are embedded files. Raises Unreadable for an encrypted file (one
     with an empty password is read), one without any text, and one that is damaged beyond reading.
     """
@@ -87,7 +93,7 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
             raise Unreadable("not a readable PDF", "it has no pages")
         pages = _read_pages(reader, n_pages, settings)
         labels = _labels(reader, n_pages)
-        outline = _outline(reader)
+        outline = bookmarks(reader, errors)
         information = _information(reader)
         fields, embedded = _beside(reader)
     if not any(pages.lines):
@@ -108,13 +114,6 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     if pages.images:
         where = ", ".join(labels[page] for page in pages.images[:50])
         yield Lost(None, f"{len(pages.images)} of {n_pages} pages are images without a text layer", f"pages {where}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Bookmark:
-    title: str
-    page: int
-    level: int
 
 
 @dataclass(slots=True)
@@ -295,25 +294,6 @@ def _labels(reader: "PdfReader", n_pages: int) -> list[str]:
     return [label or number for label, number in zip(found, plain, strict=True)]
 
 
-def _outline(reader: "PdfReader") -> list[_Bookmark]:
-    """Return the bookmarks that lead to a page, in order; a damaged bookmark must not cost the document."""
-    try:
-        return list(_bookmarks(reader, reader.outline, 1))
-    except _errors():
-        return []
-
-
-def _bookmarks(reader: "PdfReader", entries: Sequence[Any], level: int) -> Iterator[_Bookmark]:
-    for entry in entries:
-        if isinstance(entry, list):
-            yield from _bookmarks(reader, entry, level + 1)
-            continue
-        page = reader.get_destination_page_number(entry)
-        title = as_title(str(entry.title))
-        if page is not None and page >= 0 and title:
-            yield _Bookmark(title, page, level)
-
-
 def _beside(reader: "PdfReader") -> tuple[list[str], list[str]]:
     """Return the filled form fields and the names of embedded files; none if they are damaged."""
     try:
@@ -350,15 +330,17 @@ def _date(value: str) -> str:
 def _row(
     pages: Sequence[Sequence[str]],
     labels: Sequence[str],
-    outline: Sequence[_Bookmark],
+    outline: Sequence[Bookmark],
     information: Mapping[str, str],
     n_pages: int,
 ) -> Row:
-    alone = _titles(pages, outline)
-    flowing = flow(without_furniture(pages, labels, alone), alone)
+    numbers = page_numbers(pages, labels)
+    lists = without_lists(without_furniture(pages, labels, title_lines(pages, outline)))
+    outline = outline or listed_headings(lists)
+    flowing = flow(lists.pages, title_lines(lists.pages, outline))
     starts = flowing.starts
     places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
-    places += _heading_places(flowing.text, starts, outline)
+    places += heading_places(flowing, outline)
     return Row(
         None,
         None,
@@ -366,50 +348,8 @@ def _row(
         flowing.text,
         {**{name: value for name, value in information.items() if name != "title"}, "pages": str(n_pages)},
         tuple(sorted(places, key=lambda place: (place.start, place.kind != "page", place.level))),
+        hyperlinks=tuple(sorted(set(index_links(flowing, lists.terms, numbers)), key=lambda link: link.start)),
     )
-
-
-def _titles(pages: Sequence[Sequence[str]], outline: Sequence[_Bookmark]) -> list[set[str]]:
-    """Return, by page, the lines that are the title of a bookmark, with or without a number before it."""
-    titles: dict[int, set[str]] = {}
-    for bookmark in outline:
-        titles.setdefault(bookmark.page, set()).add(bookmark.title.casefold())
-    return [
-        {
-            line
-            for line in (lines if at in titles else ())
-            if {line.casefold(), _NUMBERED.sub("", line, count=1).casefold()} & titles[at]
-        }
-        for at, lines in enumerate(pages)
-    ]
-
-
-def _heading_places(text: str, starts: Sequence[int | None], outline: Sequence[_Bookmark]) -> Iterator[Place]:
-    """Yield the bookmarks at their titles on the page or, if the title is not found, at the beginning of the page."""
-    ends = [*starts[1:], len(text)]
-    following = len(text)
-    for at in range(len(starts) - 1, -1, -1):
-        ends[at] = following
-        start = starts[at]
-        following = following if start is None else start
-    reached: dict[int, int] = {}
-    left = _MOST_SEARCHED
-    for bookmark in outline:
-        start = starts[bookmark.page] if bookmark.page < len(starts) else None
-        if start is None:
-            continue
-        begin, end = reached.get(bookmark.page, start), ends[bookmark.page] or len(text)
-        left -= end - begin
-        found = _title_pattern(bookmark.title).search(text, begin, end) if left >= 0 else None
-        if found:
-            reached[bookmark.page] = found.end()
-        yield Place(found.start() if found else start, "heading", bookmark.title, bookmark.level)
-
-
-def _title_pattern(title: str) -> re.Pattern[str]:
-    """Return a pattern for a title at the beginning of a line, with any spacing and numbering."""
-    words = r"\s+".join(map(re.escape, title.split()))
-    return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
 
 
 def _line(error: BaseException) -> str:

@@ -11,6 +11,7 @@ from itertools import chain
 from statistics import median
 
 import regex
+from conspectus.pipelines.readers.pdf.characters import mended
 from conspectus.pipelines.readers.pdf.page_headers import Page
 
 _NARROWEST = 30
@@ -21,10 +22,6 @@ _USUAL = 0.7
 
 _LEADERS = re.compile(r"(?:[ ]?[.·…_][ ]?){5,}")
 _SPACES = re.compile(r"[^\S\n]+")
-_NOISE = re.compile("[\x00-\x08\x0e-\x1f\x7f\ufeff\u200b]")
-_LIGATURES = str.maketrans(
-    {"\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl", "\ufb05": "st", "\ufb06": "st"}
-)
 _WORD = regex.compile(r"\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+")
 _DIVIDED = regex.compile(  # from a word's beginning only: each of its letters would be tried as one
     r"(?<![\p{L}\p{M}])(?<![\p{L}\p{M}][-‐])(?P<word>\p{L}[\p{L}\p{M}]*+(?:[-‐]\p{L}[\p{L}\p{M}]*+)*+)[-‐]$"
@@ -52,7 +49,7 @@ class Flow:
 
 def lines_of(text: str) -> list[str]:
     """Return the lines of a page, without empty lines, extra blanks, dot leaders, and characters that are not text."""
-    text = _NOISE.sub("", text).translate(_LIGATURES)
+    text = mended(text)
     lines = (_LEADERS.sub(" ... ", line) for line in text.splitlines())
     return [line for line in (_SPACES.sub(" ", line).strip() for line in lines) if line]
 

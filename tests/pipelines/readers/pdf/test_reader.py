@@ -5,6 +5,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from conspectus.pipelines.readers.pdf import outline
 from conspectus.pipelines.readers.pdf import reader as pdf
 from conspectus.pipelines.readers.pdf.reader import read_pdf
 from conspectus.pipelines.readers.rows import Lost, Row
@@ -213,7 +214,7 @@ def test_headings_of_pages_that_are_bookmarked_stay(path: Path) -> None:
 
 
 def test_bookmarks_are_looked_up_in_bounded_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pdf, "_MOST_SEARCHED", 0)
+    monkeypatch.setattr(outline, "_MOST_SEARCHED", 0)
     row = only_row(read_pdf, written(path, made()))
     starts = {each.label: each.start for each in row.places}
     assert (starts["Risks"], starts["2. Costs"]) == (starts["1"], starts["2"])

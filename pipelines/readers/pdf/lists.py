@@ -1,0 +1,182 @@
+"""Find tables of contents and back-of-book indexes among the lines of a PDF: lists that lead to pages.
+
+They repeat words without saying anything, so they are no text to retrieve and quote. What they say is kept as headings
+(where the file has no bookmarks) and as terms with the pages that the index names.
+
+A list begins at a line that is its title ("Contents", "Concept Index"), or where five lines in a row have dot leaders.
+It goes on, over pages, while at most a few lines in a row are no entries.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from conspectus.pipelines.readers.pdf.page_headers import Page
+
+_PAGE = r"(?:\d{1,4}|[ivxlcdm]{1,7}|[A-Z]-?\d{1,3})"
+_LEADER = re.compile(rf"(?P<title>.*?)[ ]?(?:\.\.\.|(?:\.[ ]?){{2,}})[ ]?(?P<pages>{_PAGE}(?:[,;–-][ ]?{_PAGE})*)$")
+_PLAIN = re.compile(rf"(?P<title>\S.*?)[ ](?P<pages>{_PAGE})$")
+_TERM = re.compile(rf"(?P<title>\S.*?)(?:,[ ]?|[ ])(?P<pages>{_PAGE}(?:(?:,[ ]?|;[ ]?|[ ]?[–-][ ]?){_PAGE})*)[.,]?$")
+_LETTER = re.compile(r"\W{0,2}\w?\W{0,2}|symbols|numbers", re.I)
+_SEE = re.compile(r"(?:.*,? )?(?:see(?: also)?|siehe(?: auch)?|voir(?: aussi)?|véase) \S", re.I)
+_CONTENTS = re.compile(
+    r"""(?ix) (?: table\ of\ )? contents | list\ of\ (?:figures|tables|algorithms|listings|examples) | inhalt
+    | inhaltsverzeichnis | (?:abbildungs|tabellen)verzeichnis | sommaire | table\ des\ mati[èe]res | [ií]ndice
+    | contenidos? | tabla\ de\ contenidos? | inhoud(?:sopgave)? | spis\ treści | содержание | 目[录錄次] """
+)
+_INDEX = re.compile(
+    r"""(?ix) (?: [\dA-Z]{1,2} (?:\.\d{1,2})* \.?\ )? (?: (?:\w+\ ){0,3} index(?:es)? (?:\ of\ \w+ (?:\ \w+){0,3})?
+    | (?:stichwort|sach|namens?|personen)verzeichnis | (?:sach|namens)?register | [ií]ndice\ (?:anal[ií]tico|alfabético)
+    | 索引 ) """
+)
+_NUMBER = re.compile(
+    r"(?i)(?:(?:chapter|appendix|part|kapitel|anhang) )?"
+    r"(\d{1,3}(?:\.\d{1,3})*|[A-Z](?:\.\d{1,3})*|[IVX]{1,5})\.? (?=\S)"
+)
+_HEADING = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.? (?=[^\W\d_])(?![a-z])(?!.*[.,;:]$).{2,80}")
+_FEWEST = 3
+_FEWEST_WITH_LEADERS = 5
+_MOST_OTHERS = 4
+_SHARE = 0.5
+_LONGEST_ENTRY = 200
+_MOST_PAGES_BEFORE = 50
+"""Pages that can be missing before the first one of a file."""
+
+_MOST_TERMS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a table of contents: `title` with its number, and the depth that the number tells, from 1."""
+
+    title: str
+    level: int
+
+
+@dataclass(slots=True)
+class Lists:
+    """The pages without their lists, and what the lists say: entries of contents, and terms with labels of pages."""
+
+    pages: list[list[str]]
+    contents: list[Entry] = field(default_factory=list)
+    terms: list[tuple[str, str]] = field(default_factory=list)
+
+
+def without_lists(pages: Sequence[Page]) -> Lists:
+    """Return the pages without tables of contents and indexes, and what these say.
+
+    Args:
+        pages: The lines of each page; dot leaders are shortened to three dots between blanks.
+    """
+    lines = [(number, line) for number, page in enumerate(pages) for line in page]
+    found = Lists([])
+    gone: set[int] = set()
+    at = 0
+    while at < len(lines):
+        is_index = _begins(lines, at, len(pages))
+        end, entries = _list_at(lines, at, is_index, len(pages)) if is_index is not None else (at, [])
+        if is_index is None or not entries:
+            at += 1
+            continue
+        gone.update(range(at, end))
+        if is_index:
+            found.terms += [(title, label) for title, labels in entries for label in labels][:_MOST_TERMS]
+        else:
+            found.contents += [Entry(title, _level(title)) for title, _ in entries]
+        at = end
+    left = iter(range(len(lines)))
+    found.pages = [[line for line in page if next(left) not in gone] for page in pages]
+    if not any(found.pages):
+        return Lists([list(page) for page in pages])
+    return found
+
+
+def numbered_headings(pages: Sequence[Page]) -> Iterator[tuple[int, Entry]]:
+    """Yield (page, entry) for lines "2.1 Title" whose numbers follow one another from 1 on; none if they are few.
+
+    They are the headings of a document that has neither bookmarks nor a table of contents.
+    """
+    found: list[tuple[int, Entry]] = []
+    last: tuple[int, ...] = ()
+    for number, page in enumerate(pages):
+        for line in page:
+            heading = _HEADING.fullmatch(line)
+            if heading is None:
+                continue
+            parts = tuple(map(int, heading[1].split(".")))
+            successors = {(*last[:depth], last[depth] + 1) for depth in range(len(last))} | {(*last, 1)}
+            if parts in successors:
+                last = parts
+                found.append((number, Entry(line, len(parts))))
+    if sum(entry.level == 1 for _, entry in found) >= _FEWEST:
+        yield from found
+
+
+def _begins(lines: Sequence[tuple[int, str]], at: int, n_pages: int) -> bool | None:
+    """Return whether an index (True) or a table of contents (False) begins at a line; None for neither."""
+    number, line = lines[at]
+    title = line.strip(" .:")
+    if _CONTENTS.fullmatch(title) and number <= max(30, n_pages // 2):
+        return False
+    if _INDEX.fullmatch(title) and number >= n_pages // 2:
+        return True
+    following = lines[at : at + _FEWEST_WITH_LEADERS]
+    if len(following) == _FEWEST_WITH_LEADERS and all(_LEADER.match(each) for _, each in following):
+        return number >= 0.7 * n_pages
+    return None
+
+
+def _list_at(
+    lines: Sequence[tuple[int, str]], at: int, is_index: bool, n_pages: int
+) -> tuple[int, list[tuple[str, list[str]]]]:
+    """Return the end of the list that begins at a line, and its entries; no entries if it is none."""
+    title = _INDEX if is_index else _CONTENTS
+    entries: list[tuple[str, list[str]]] = []
+    end = begin = at + 1 if title.fullmatch(lines[at][1].strip(" .:")) else at
+    others = counted = last = 0
+    before = ""
+    for number in range(begin, len(lines)):
+        page, line = lines[number]
+        if number > begin and page != lines[number - 1][0] and not _goes_on(lines, number, is_index, n_pages):
+            break
+        entry = _entry(line, is_index, n_pages)
+        if entry and not is_index and entry[1][0].isdecimal():
+            entry, last = (None, last) if int(entry[1][0]) < last else (entry, int(entry[1][0]))
+        if entry is not None:
+            whole = f"{before} {entry[0]}".strip()
+            entries.append((whole if len(whole) <= _LONGEST_ENTRY else entry[0], entry[1]))
+            end, others, counted, before = number + 1, 0, counted + 1, ""
+        elif title.fullmatch(line.strip(" .:")) or (is_index and (_LETTER.fullmatch(line) or _SEE.fullmatch(line))):
+            end, before, last = number + 1, "", 0
+        else:
+            others += 1
+            before = line if not is_index and others == 1 and not line.endswith((".", ":")) else ""
+            if others > _MOST_OTHERS or len(line) > _LONGEST_ENTRY:
+                break
+    if counted < _FEWEST or counted < _SHARE * (end - begin):
+        return at, []
+    return end, entries
+
+
+def _goes_on(lines: Sequence[tuple[int, str]], at: int, is_index: bool, n_pages: int) -> bool:
+    """Return whether a list goes on at the top of a page: most lines there are entries, or letters of an index."""
+    page = lines[at][0]
+    first = [line for number, line in lines[at : at + 5] if number == page]
+    entries = sum(bool(_entry(line, is_index, n_pages) or (is_index and _LETTER.fullmatch(line))) for line in first)
+    return 2 * entries > len(first)
+
+
+def _entry(line: str, is_index: bool, n_pages: int) -> tuple[str, list[str]] | None:
+    """Return title and labels of the pages of an entry; None for another line."""
+    found = _LEADER.match(line) or (_TERM if is_index else _PLAIN).match(line)
+    if found is None or len(line) > _LONGEST_ENTRY:
+        return None
+    labels = re.split(r"[,;–-] ?", found["pages"].replace(" ", ""))
+    if any(label.isdecimal() and int(label) > n_pages + _MOST_PAGES_BEFORE for label in labels):
+        return None  # a year, or a number of a table
+    return found["title"].strip(" .,"), labels
+
+
+def _level(title: str) -> int:
+    number = _NUMBER.match(title)
+    return number[1].count(".") + 1 if number else 1

@@ -1,0 +1,149 @@
+"""The outline of a PDF: bookmarks, else its table of contents, else numbered headings; and the terms of its index."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conspectus.pipelines.readers.pdf.lists import Lists, numbered_headings
+from conspectus.pipelines.readers.pdf.page_headers import printed_numbers
+from conspectus.pipelines.readers.pdf.unwrap import Flow
+from conspectus.pipelines.readers.rows import as_title
+from conspectus.storage.records import Hyperlink, Place
+
+if TYPE_CHECKING:
+    from pypdf import PdfReader
+
+_MOST_SEARCHED = 50_000_000
+"""Characters that are searched for bookmarks, a page once for every bookmark; then only the page is used."""
+
+_NUMBERED = re.compile(r"(?:[\dA-Z]{1,3}(?:\.\d{1,3}){0,5}\.? |(?:chapter|appendix) \w+[.:]? )", re.I)
+"""What may precede a title on its page without being part of the bookmark."""
+
+_QUALIFIED = re.compile(r",| \(")
+"""What follows the word itself in a term of an index: "arrays, indexed", "abort (C-g)"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """A heading and the page on which it stands, from 0; `level` is its depth, from 1."""
+
+    title: str
+    page: int
+    level: int
+
+
+def bookmarks(reader: "PdfReader", errors: tuple[type[Exception], ...]) -> list[Bookmark]:
+    """Return the bookmarks that lead to a page, in order; a damaged bookmark must not cost the document."""
+    try:
+        return list(_nested(reader, reader.outline, 1))
+    except errors:
+        return []
+
+
+def _nested(reader: "PdfReader", entries: Sequence[Any], level: int) -> Iterator[Bookmark]:
+    for entry in entries:
+        if isinstance(entry, list):
+            yield from _nested(reader, entry, level + 1)
+            continue
+        page = reader.get_destination_page_number(entry)
+        title = as_title(str(entry.title))
+        if page is not None and page >= 0 and title:
+            yield Bookmark(title, page, level)
+
+
+def title_lines(pages: Sequence[Sequence[str]], outline: Sequence[Bookmark]) -> list[set[str]]:
+    """Return, by page, the lines that are the title of a bookmark, with or without a number before it."""
+    titles: dict[int, set[str]] = {}
+    for bookmark in outline:
+        titles.setdefault(bookmark.page, set()).add(bookmark.title.casefold())
+    return [
+        {
+            line
+            for line in (lines if at in titles else ())
+            if {line.casefold(), _NUMBERED.sub("", line, count=1).casefold()} & titles[at]
+        }
+        for at, lines in enumerate(pages)
+    ]
+
+
+def page_numbers(pages: Sequence[Sequence[str]], labels: Sequence[str]) -> dict[str, int]:
+    """Return the pages by the labels that contents and indexes call them by: the file's, or what is printed on them."""
+    plain = [str(number + 1) for number in range(len(pages))]
+    said = (printed_numbers(pages) if list(labels) == plain else []) or labels
+    return {label: at for at, label in reversed(list(enumerate(said)))}
+
+
+def listed_headings(lists: Lists) -> list[Bookmark]:
+    """Return bookmarks for the entries of the table of contents that stand as lines of their own on a later page.
+
+    Without such a table, for lines with numbers that follow one another ("2.1 Title").
+    """
+    where: dict[str, list[int]] = {}
+    for number, page in enumerate(lists.pages):
+        for line in page:
+            where.setdefault(line.casefold(), []).append(number)
+    found: list[Bookmark] = []
+    at = 0
+    for entry in lists.contents:
+        line = entry.title.casefold()
+        pages = where.get(line) or where.get(_NUMBERED.sub("", line, count=1)) or []
+        following = next((page for page in pages if page >= at), None)
+        if following is not None:
+            at = following
+            found.append(Bookmark(entry.title, at, entry.level))
+    return found or [Bookmark(entry.title, page, entry.level) for page, entry in numbered_headings(lists.pages)]
+
+
+def heading_places(flowing: Flow, outline: Sequence[Bookmark]) -> Iterator[Place]:
+    """Yield the bookmarks at their titles on the page or, if the title is not found, at the beginning of the page."""
+    ends = _ends(flowing)
+    text, starts = flowing.text, flowing.starts
+    reached: dict[int, int] = {}
+    left = _MOST_SEARCHED
+    for bookmark in outline:
+        start = starts[bookmark.page] if bookmark.page < len(starts) else None
+        if start is None:
+            continue
+        begin, end = reached.get(bookmark.page, start), ends[bookmark.page]
+        left -= end - begin
+        found = _title_pattern(bookmark.title).search(text, begin, end) if left >= 0 else None
+        if found:
+            reached[bookmark.page] = found.end()
+        yield Place(found.start() if found else start, "heading", bookmark.title, bookmark.level)
+
+
+def _title_pattern(title: str) -> re.Pattern[str]:
+    """Return a pattern for a title at the beginning of a line, with any spacing and numbering."""
+    words = r"\s+".join(map(re.escape, title.split()))
+    return re.compile(rf"^(?:{_NUMBERED.pattern})?{words}(?!\w)", re.I | re.M)
+
+
+def index_links(flowing: Flow, terms: Sequence[tuple[str, str]], numbers: Mapping[str, int]) -> Iterator[Hyperlink]:
+    """Yield a link "index" for each term of the index, at its first occurrence on the page that the index names."""
+    ends = _ends(flowing)
+    folded = flowing.text.casefold()
+    if len(folded) != len(flowing.text):  # of a few letters the case-folded form is longer
+        folded = flowing.text.lower() if len(flowing.text.lower()) == len(flowing.text) else flowing.text
+    left = _MOST_SEARCHED
+    for term, label in terms:
+        page = numbers.get(label)
+        start = flowing.starts[page] if page is not None else None
+        if page is None or start is None or (left := left - (ends[page] - start)) < 0:
+            continue
+        for words in dict.fromkeys((term, _QUALIFIED.split(term)[0])):
+            at = folded.find(words.casefold(), start, ends[page]) if len(words) > 1 else -1
+            if at >= 0:
+                yield Hyperlink(at, at + len(words), "#", kind="index")
+                break
+
+
+def _ends(flowing: Flow) -> list[int]:
+    """Return where each page ends: at the beginning of the next one with text."""
+    ends = [0] * len(flowing.starts)
+    following = len(flowing.text)
+    for at in range(len(flowing.starts) - 1, -1, -1):
+        ends[at] = following
+        start = flowing.starts[at]
+        following = following if start is None else start
+    return ends
