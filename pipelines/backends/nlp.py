@@ -82,7 +82,8 @@ class NlpBackend:
         """Return reports that quote the sentences which say most about a community."""
         sentences = self._of(documents, chunks, extraction)
         entities, settings = extraction.knowledge.entities, self._settings.reports
-        return Reports(report_communities(communities, entities, sentences, len(chunks), settings), [])
+        made = report_communities(communities, entities, sentences, len(chunks), settings, documents)
+        return Reports(made, [])
 
     def spending(self) -> tuple[Spending, ...]:
         """Return nothing: no model is asked."""

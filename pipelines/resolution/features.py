@@ -11,6 +11,7 @@ from conspectus.pipelines.resolution.wordlists import CORPORATE, FEMALE, GENERAT
 from conspectus.pipelines.steps.extract.merge import Knowledge
 from conspectus.storage.hashing import entity_id
 from conspectus.storage.records import Chunk, Document, Entity, Mention
+from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.nlp import CONCEPT, NAME
 from conspectus.storage.text.normalise import entity_key
 
@@ -126,6 +127,8 @@ def known_of(
 def _may_be_anothers(entity: Entity) -> bool:
     types = set(entity.types)
     if not entity.frequency or types <= _NO_THINGS or not any(sign.isalpha() for sign in entity.name):
+        return False
+    if types & IDENTIFIERS:  # told apart by case and sign: CFLAGS is not --cflags
         return False
     if types <= {CONCEPT} | _NO_THINGS:
         return all(word[:1] != word[:1].lower() for word in entity.name.split() if len(word) > 3)

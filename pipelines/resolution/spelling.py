@@ -39,10 +39,8 @@ def spelt_alike(known: Sequence[NameFeatures], neighbours: Neighbours) -> Iterat
     yield from _states(known)
     for left, right in _with_one_key(known, _swapped_key):
         if left.form.words == right.form.words[::-1] and left.form.words[0] != left.form.words[1]:
-            near = bool(left.documents.keys() & right.documents.keys()) and left.kinds | right.kinds <= {
-                "person",
-                "other",
-            }
+            kinds = left.kinds | right.kinds
+            near = bool(left.documents.keys() & right.documents.keys()) and "person" in kinds <= {"person", "other"}
             yield pair_of(left.id, right.id, "the same two names in the other order", 0.8 if near else 0.6)
     for left, right in _with_one_key(known, _turned_key):
         if bool(left.form.after_comma) != bool(right.form.after_comma):
@@ -70,6 +68,8 @@ def _words_key(form: Form) -> Hashable | None:
 def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
     """Return the pair of two names with the same words; its score depends on what differs."""
     mine, yours = left.form, right.form
+    if _signs(left.entity.name) != _signs(right.entity.name) or len(mine.letters) < 2:
+        return pair_of(left.id, right.id, "the same letters, but other signs or a single one", 0.3)
     near = bool(left.documents.keys() & right.documents.keys())
     several = len(mine.words) > 1 or len(mine.letters) != len(left.entity.name)
     if mine.form is not None or yours.form is not None:
@@ -103,6 +103,16 @@ def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
     return pair_of(
         left.id, right.id, "the same letters: only accents, signs, spaces, articles or usual abbreviations differ", 0.95
     )
+
+
+_TELLING = "%$\\/|*+=#@<>{}^~&_-"
+"""Signs that tell names of programs' things apart where they begin or end them: -x, %x, $x, /x and x= are not x."""
+
+
+def _signs(name: str) -> tuple[str, str]:
+    """Return the telling signs that a name begins and ends with."""
+    name = name.strip()
+    return name[: len(name) - len(name.lstrip(_TELLING))], name[len(name.rstrip(_TELLING)) :]
 
 
 def _ranked(left: NameFeatures, right: NameFeatures) -> str:

@@ -39,7 +39,8 @@ LEAST_OF_EACH = 2.0
 WORDS_A_CONCEPT, WORDS_A_NAME = 20, 5
 """A passage holds at most one concept to so many of its words, and one name to so many: what names more is a table or
 a list. (Articles of an encyclopedia name one thing in ten words.)"""
-_FEWEST_A_PASSAGE = 4
+_FEWEST_CONCEPTS, _FEWEST_NAMES = 4, 12
+"""Of a short passage: a sentence or two may well introduce a dozen people."""
 _UNSEEN = 1e-7
 """Share of a word in a language whose list lacks it."""
 _BEGINS = regex.compile(r"[.!?:\n\"“„«]")
@@ -192,9 +193,11 @@ def _best(chunk: Chunk, annotation: Annotation, terms: Mapping[str, _Term]) -> A
     names = [key for key, term in found.items() if term.type != CONCEPT]
     concepts = [key for key, term in found.items() if term.type == CONCEPT]
     kept: set[str] = set()
-    for keys, room in ((names, size // WORDS_A_NAME), (concepts, size // WORDS_A_CONCEPT)):
+    room_of_names = max(size // WORDS_A_NAME, _FEWEST_NAMES)
+    room_of_concepts = max(size // WORDS_A_CONCEPT, _FEWEST_CONCEPTS)
+    for keys, room in ((names, room_of_names), (concepts, room_of_concepts)):
         ranked = sorted(keys, key=lambda key: (-found[key].worth, key))
-        kept.update(ranked[: max(room, _FEWEST_A_PASSAGE)])
+        kept.update(ranked[:room])
     stands_for: dict[Phrase, Phrase | None] = {}
     for phrase in annotation.phrases:
         key = entity_key(phrase.text)

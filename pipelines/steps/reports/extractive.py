@@ -13,10 +13,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from conspectus.pipelines.steps.reports.titles import NAMES_IN_TITLE, Titles
 from conspectus.pipelines.steps.sentences import Sentences
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.hashing import short_id
-from conspectus.storage.records import Community, Entity, Finding, Report
+from conspectus.storage.records import Community, Document, Entity, Finding, Report
 from conspectus.storage.settings import ReportSettings
 from conspectus.storage.tables import sorted_by_id
 from conspectus.storage.text.nlp import CONCEPT
@@ -25,8 +26,6 @@ from conspectus.storage.text.tokens import count_tokens
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-NAMES_IN_TITLE = 3
-
 
 def report_communities(
     communities: Sequence[Community],
@@ -34,14 +33,19 @@ def report_communities(
     sentences: Sentences,
     n_chunks: int,
     settings: ReportSettings,
+    documents: Sequence[Document] = (),
 ) -> list[Report]:
-    """Return the reports, sorted by id; communities without a quotable sentence get none."""
+    """Return the reports, sorted by id; communities without a quotable sentence get none.
+
+    The headings of `documents` speak for communities whose sentences stand under one of them.
+    """
     by_id = {entity.id: entity for entity in entities}
+    titles = Titles(documents, sentences)
     reports = []
     for community in communities:
         if community.same_as is None and community.size >= settings.min_size and community.chunk_ids:
             members = leading([by_id[id_] for id_ in community.entity_ids])
-            title = ", ".join(member.name for member in members[:NAMES_IN_TITLE])
+            title = titles.of(members)
             findings = _findings(members, sentences, settings, count_tokens(f"# {title}"))
             if findings:
                 reports.append(_report(community, title, findings, n_chunks))

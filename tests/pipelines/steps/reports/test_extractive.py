@@ -108,7 +108,7 @@ def test_no_report_is_longer_than_the_setting(most: int, context: Context, sente
     assert max(len(each.findings) for each in shorter) == 2
 
 
-def test_names_come_before_noun_phrases_and_the_frequent_first(context: Context, sentences: Sentences) -> None:
+def test_names_come_before_noun_phrases_in_a_title(context: Context, sentences: Sentences) -> None:
     some = [
         Entity("1", "rain", "CONCEPT", ("CONCEPT",), "", 9, 0),
         Entity("2", "Zoe", "PERSON", ("PERSON",), "", 2, 0),
@@ -122,7 +122,7 @@ def test_names_come_before_noun_phrases_and_the_frequent_first(context: Context,
     community = Community("k", 0, None, None, False, ("1", "2", "3"), (), ("c",), 3)
     of = sentences_of([one], [chunk], mentions)
     (report,) = report_communities([community], some, of, 1, ReportSettings())
-    assert report.title == "Zoe, Ada, rain"
+    assert report.title == "Ada, Zoe, rain"  # of equals, names first, then by the alphabet
     assert report.findings[0].summary == "Zoe, Ada, rain"
     assert report.rating == 10.0
     carried = replace(community, id="l", level=1, same_as="k", parent_id="k")

@@ -1,0 +1,103 @@
+"""Titles of communities: the heading that most of a community's sentences stand under, and the names that set it apart.
+
+A name sets a community apart that is often named together with other members and seldom elsewhere. That is tf-idf
+(Sparck Jones 1972) with the sentences in which a name meets another member in the place of the term frequency, and all
+sentences that name it in the place of the document frequency. The best connected names alone would not do: they are
+those of the whole corpus.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import log
+
+import numpy as np
+import regex
+from conspectus.pipelines.steps.sentences import Sentences
+from conspectus.storage.arrays import Rows
+from conspectus.storage.records import Document, Entity, Place
+from conspectus.storage.text.names import words
+from conspectus.storage.text.nlp import CONCEPT
+
+NAMES_IN_TITLE = 3
+_SHARE_UNDER_HEADING = 0.6
+"""Share of a community's sentences that stand under one heading where this heading speaks for the community."""
+_MOST_CHARACTERS = 60
+_LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
+_NUMBER = regex.compile(r"^[\p{N}.\s–—-]+|[\s.]+\p{N}+$")
+
+
+class Titles:
+    """Makes the titles of one corpus's communities."""
+
+    def __init__(self, documents: Sequence[Document], sentences: Sentences) -> None:
+        self._sentences = sentences
+        self._headings: dict[str, tuple[list[int], list[Place]]] = {}
+        for document in documents:
+            places = [place for place in document.places if place.kind == "heading" and _LETTERS.search(place.label)]
+            self._headings[document.id] = [place.start for place in places], places
+
+    def of(self, members: Sequence[Entity]) -> str:
+        """Return a title of a community; a title has a letter wherever a member's name has."""
+        rows_of = {each.id: self._sentences.of_entity.get(each.id, _NO_ROWS) for each in members}
+        names = self.telling(members, rows_of)
+        heading = self._heading(rows_of)
+        told = ", ".join(name for name in names if name.casefold() not in heading.casefold())
+        return f"{heading}: {told}" if heading and told else heading or told
+
+    def telling(self, members: Sequence[Entity], rows_of: Mapping[str, Rows]) -> list[str]:
+        """Return the names of a community that set it apart, the best first."""
+        every = np.concatenate([np.zeros(0, np.int64), *rows_of.values()])
+        rows, counts = np.unique(every, return_counts=True)
+        shared = rows[counts > 1]
+        # The next power of two, so that a sentence more does not change the titles of all.
+        n_sentences = 1 << len(self._sentences.texts).bit_length()
+
+        def key(each: Entity) -> tuple[float, bool, str, str]:
+            own = rows_of[each.id]
+            together = len(np.intersect1d(own, shared))
+            worth = (together + 1) * log((1 + n_sentences) / (1 + len(own)))
+            small = each.type == CONCEPT or each.name[:1].islower()
+            return (-round(worth, 9), small, each.name, each.id)
+
+        ranked = [each.name for each in sorted(members, key=key) if _LETTERS.search(each.name)]
+        chosen: list[str] = []
+        for name in ranked or [each.name for each in sorted(members, key=key)]:
+            if not any(_says(name, other) for other in chosen):
+                chosen.append(name)
+            if len(chosen) == NAMES_IN_TITLE:
+                break
+        return chosen
+
+    def _heading(self, rows_of: Mapping[str, Rows]) -> str:
+        """Return the deepest heading that enough of the sentences stand under; "" where there is none."""
+        rows = np.unique(np.concatenate([np.zeros(0, np.int64), *rows_of.values()]))
+        found: Counter[tuple[str, int]] = Counter()
+        labels: dict[tuple[str, int], str] = {}
+        for row in rows.tolist():
+            span = self._sentences.spans[row]
+            starts, places = self._headings.get(span.document_id, _NO_HEADINGS)
+            at = bisect_right(starts, span.start) - 1
+            level = places[at].level + 1 if at >= 0 else 0
+            while at >= 0 and level > 1:  # upwards: each heading that holds the one below
+                if places[at].level < level:
+                    level = places[at].level
+                    found[span.document_id, starts[at]] += 1
+                    labels[span.document_id, starts[at]] = _NUMBER.sub("", " ".join(places[at].label.split()))
+                at -= 1
+        enough = [place for place, count in found.items() if count >= _SHARE_UNDER_HEADING * len(rows)]
+        if not enough:
+            return ""
+        label = labels[max(enough, key=lambda place: (place[1], place[0]))]
+        return label if len(label) <= _MOST_CHARACTERS and _LETTERS.search(label) else ""
+
+
+_NO_ROWS: Rows = np.zeros(0, np.int64)
+_NO_HEADINGS: tuple[list[int], list[Place]] = ([], [])
+
+
+def _says(name: str, other: str) -> bool:
+    """Return whether one name is part of the other, word by word ("key" of "primary key"), or its plural."""
+    one, two = ([word.key.rstrip("s") for word in words(each)] for each in (name, other))
+    short, long = sorted((one, two), key=len)
+    return any(long[i : i + len(short)] == short for i in range(len(long) - len(short) + 1))
