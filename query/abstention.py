@@ -7,6 +7,7 @@ for the word "Unknown".
 """
 
 import re
+from collections.abc import Sequence
 
 from conspectus.storage.text.language import language_of_question
 
@@ -19,6 +20,13 @@ _IN_OTHER_LANGUAGES = {
     "es": "No lo sé: nada en los documentos indexados respalda una respuesta.",
 }
 
+_NEAREST = {
+    "en": "The nearest that they deal with: {}.",
+    "de": "Am nächsten kommen: {}.",
+    "fr": "Ce dont ils traitent de plus proche : {}.",
+    "es": "Lo más cercano de lo que tratan: {}.",
+}
+
 ABSTENTION = "NOTHING"
 """The word that opens a streamed reply without an answer."""
 SEPARATORS = " \t\r\n:：*\"'`.!–—-"
@@ -29,18 +37,27 @@ _QUOTING = " \t\r\n.!*\"'`"
 _OPENING = re.compile(rf"""[\s*"'`]*{ABSTENTION}[*"'`]*(?:\s*[:：.!–—-]|[ \t]*\n|\s*$)""")
 
 
-def no_answer(question: str) -> str:
+def no_answer(question: str, topics: Sequence[str] = ()) -> str:
     """Return NO_ANSWER in the language of a question, where that is German, French or Spanish; else in English.
 
-    >>> no_answer("Qui est Ivo ?")
-    'Je ne sais pas : rien dans les documents indexés ne permet de répondre.'
+    Args:
+        question: The question.
+        topics: What the documents deal with that is nearest to the question; it is named behind the sentence.
+
+    Example:
+        >>> no_answer("Qui est Ivo ?")
+        'Je ne sais pas : rien dans les documents indexés ne permet de répondre.'
+        >>> no_answer("Who is Ivo?", ["Lamps", "Tides"]).removeprefix(NO_ANSWER)
+        ' The nearest that they deal with: Lamps; Tides.'
     """
-    return _IN_OTHER_LANGUAGES.get(language_of_question(question, ("en", *_IN_OTHER_LANGUAGES)), NO_ANSWER)
+    language = language_of_question(question, tuple(_NEAREST)) or "en"
+    sentence = _IN_OTHER_LANGUAGES.get(language, NO_ANSWER)
+    return f"{sentence} {_NEAREST[language].format('; '.join(topics))}" if topics else sentence
 
 
 def is_no_answer(text: str) -> bool:
-    """Return whether the text of an answer is NO_ANSWER in one of its languages."""
-    return text == NO_ANSWER or text in _IN_OTHER_LANGUAGES.values()
+    """Return whether the text of an answer is NO_ANSWER in one of its languages, with or without topics."""
+    return text.startswith((NO_ANSWER, *_IN_OTHER_LANGUAGES.values()))
 
 
 def is_unknown(answer: str) -> bool:

@@ -1,48 +1,95 @@
-"""Extractive reading without a language model: an answer quotes and cites sentences of the passages.
+"""Extractive reading without a language model: an answer quotes and cites excerpts of the passages.
 
-Nothing is invented: the answer is made of the documents' own sentences, or says that it does not know.
+Nothing is invented: the answer is made of the documents' own sentences, list items, table rows and code, or says that
+it does not know. The page from top to bottom: the excerpts of the passages (`excerpts`) are scored with the question,
+those that together answer it are chosen within a bound of words, what they are not understood without is added, and
+everything is shown in reading order, each with its citation.
+
+The score of an excerpt is
+
+    cosine of its label and text with the question
+    + the share of the question's words (by idf) that it holds, and `_CONTEXT` of those that only its context holds
+    - a little for each place of its passage among the passages
+
+where the context is the document's title, the headings above it, its label and the question that it answers.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import fsum
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, fsum, log2
 
-from conspectus.query.abstention import no_answer
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
+from conspectus.query.question.parts import parts_of
+from conspectus.query.question.question import open_question
+from conspectus.query.reader.excerpts import Excerpt, Part, excerpts
 from conspectus.query.reader.short_answer import short_answer
-from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say
+from conspectus.query.reader.support import declined, term_weights, unsupported
+from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
+from conspectus.storage.arrays import Vectors
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import title_names
-from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.words import stem
 
-_LEAST_SUPPORT = 0.57
-_COVERAGE_WEIGHT = 0.2
-"""An answer is given if the best cosine + 0.2 x coverage is at least 0.57: measured by benchmarks/answers.py on
-questions with and without an answer in the documents."""
-_MOST_SENTENCES = 40
-"""The number of sentences that are embedded: those that contain most of the question's words."""
+_MOST_ENCODED = 60
+"""The number of excerpts that are embedded: those that hold most of the question's words, context included."""
+_CONTEXT = 0.8
+"""What a word of the question that only the context holds counts, as a share of one that the excerpt holds."""
+_RELATED = 0.6
+"""What a word counts that begins like a word of the question: "backups" and "backed up", "sichern" and "Sicherung"."""
+_LEAST_PREFIX = 5
+_PREFIX_SHARE = 0.6
+_RANK = 0.06
+"""What each doubling of a passage's rank costs its excerpts."""
 _BRIDGE = 0.5
-"""The bonus of a sentence whose passage is about something that an earlier quote names and the question does not."""
+"""The bonus of an excerpt whose passage is about something that an earlier quote names and the question does not."""
+_COVERED = 0.3
+"""The share of its weight that a word of the question loses once a chosen quote holds it."""
 _WORTH_ADDING = 0.5
-"""The least gain of a further sentence, as a share of the gain of the first one."""
+"""The least gain of a further excerpt, as a share of the gain of the first one."""
+_MOST_WORDS = 120
+"""The most words of prose that an answer quotes; the best excerpt is quoted at any length."""
+_OF_A_PART = 4
+"""The passages that each part of a question adds, where it asks for several things."""
+_REPEATS = 0.7
+"""An excerpt that shares more of its words with a chosen one repeats it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a passage: its text and span, its cosine with the question, and the question words it covers."""
+    """An excerpt and what speaks for it.
 
-    text: str
-    title: str
-    span: Span
+    Attributes:
+        excerpt: The excerpt.
+        cosine: The cosine of its label and text with the question.
+        covers: The stems of the question that it holds.
+        near: The stems of the question that only its context holds.
+        score: Larger is better; comparable within one question only.
+        by_part: The score with each part of the question alone, where it has several.
+    """
+
+    excerpt: Excerpt
     cosine: float
     covers: frozenset[str]
+    near: frozenset[str]
+    score: float
+    by_part: tuple[float, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The text of the excerpt itself."""
+        return self.excerpt.text
+
+    @property
+    def span(self) -> Span:
+        """The place of the excerpt itself."""
+        return self.excerpt.span
 
 
 class ExtractiveReader:
-    """Answers with sentences of the passages of a retriever."""
+    """Answers with excerpts of the passages of a retriever."""
 
     def __init__(self, name: str, context: Context, retriever: Retriever) -> None:
         self._name = name
@@ -50,103 +97,168 @@ class ExtractiveReader:
         self._retriever = retriever
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return up to `answer.sentences` sentences that together cover the question, best first."""
+        """Return up to `answer.sentences` excerpts that together answer the question, in reading order."""
         with assembling(question, self._name) as assembly:
             evidence = await self._retriever.retrieve(question, self._context.settings.answer.passages)
-            return quote_evidence(assembly, self._context, evidence, say)
+            return quote_evidence(assembly, self._context, await self._with_parts(question, evidence), say)
+
+    async def _with_parts(self, question: str, evidence: Evidence) -> Evidence:
+        """Return evidence with the best passages for each part of a question that asks for several things."""
+        parts = parts_of(question)
+        if len(parts) == 1:
+            return evidence
+        passages = {passage.chunk_id: passage for passage in evidence.passages}
+        for part in parts:
+            for passage in (await self._retriever.retrieve(part, _OF_A_PART)).passages:
+                passages.setdefault(passage.chunk_id, passage)
+        step = Step("parts", f"{len(passages) - len(evidence.passages)} more passages for its {len(parts)} parts")
+        return replace(evidence, passages=tuple(passages.values()), trace=(*evidence.trace, step))
 
 
 def quote_evidence(assembly: Assembly, context: Context, evidence: Evidence, say: Say) -> Answer:
     """Return the answer that quotes the passages of the evidence, all of them read.
 
-    It quotes up to `answer.sentences` sentences that together cover the question, best first; without enough support
-    it is `no_answer`. The steps that found the evidence are added to the trace.
+    It quotes up to `answer.sentences` excerpts that together answer the question; without enough support it declines.
+    The steps that found the evidence are added to the trace.
     """
     question = assembly.question
-    weights = word_weights(context, question)
-    quotes = quotes_for(context, question, evidence.passages, weights)
-    chosen = choose(question, quotes, weights, context.settings.answer.sentences)
-    reason = unsupported(chosen, quotes, weights)
+    quotes = quotes_for(context, question, evidence.passages)
+    reason = unsupported(context, question, quotes)
+    chosen = [] if reason else choose(context, question, quotes, context.settings.answer.sentences)
     citations = Citations(context)
-    lines = [] if reason else [citations.cite(quote.text, quote.span) for quote in chosen]
-    text = "\n".join(line for line in lines if line) or no_answer(question)
+    lines = list(shown(citations, chosen))
+    text = "\n".join(lines) or declined(context, question, evidence.passages)
     say(text)
     assembly.add(*evidence.trace)
-    assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} sentences quoted")
+    assembly.step("read", reason or f"{len(chosen)} of {len(quotes)} excerpts quoted")
     return assembly.assemble(
         text,
         citations=citations.made(),
         evidence=evidence,
         dropped_citations=citations.dropped,
-        span="" if reason else short_answer(context, question, [quote.span for quote in chosen]),
+        span=short_answer(context, question, [quote.span for quote in chosen]) if lines else "",
     )
 
 
-def word_weights(context: Context, question: str) -> dict[str, float]:
-    """Return the weights of the question's words: the squared inverse document frequency, normalised to sum to 1.
+def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> list[Quote]:
+    """Return the excerpts of the passages that hold most of the question's words, scored.
 
-    A word that no document contains has the largest weight: a question about it finds no support.
+    Args:
+        context: The open index.
+        question: The question.
+        passages: The passages, best first.
+
+    Returns:
+        The quotes, in the order of the passages and of reading.
     """
-    raw = {word.key: context.bm25.inverse_document_frequency(word.key) ** 2 for word in words(question)}
-    total = sum(raw.values())
-    return {word: weight / total for word, weight in raw.items()} if total else {}
-
-
-def quotes_for(context: Context, question: str, passages: Sequence[Passage], weights: dict[str, float]) -> list[Quote]:
-    """Return the sentences of the passages that contain most of the question's words, with their cosines.
-
-    The words of a passage's title count for every sentence of it.
-    """
-    found: list[tuple[float, int, Passage, Span, frozenset[str]]] = []
-    for passage in passages:
-        for start, end in sentence_spans(passage.text):
-            held = {word.key for word in words(f"{passage.title} {passage.text[start:end]}")}
-            covers = frozenset(word for word in weights if word in held)
-            span = Span(passage.document_id, passage.chunk_id, passage.start + start, passage.start + end)
-            found.append((-fsum(weights[word] for word in covers), len(found), passage, span, covers))
-    found = sorted(sorted(found)[:_MOST_SENTENCES], key=lambda item: item[1])
+    asked = open_question(context, question)
+    weights = term_weights(context, question)
+    found: list[tuple[float, int, Excerpt, frozenset[str], frozenset[str]]] = []
+    for excerpt in excerpts(context, passages):
+        own = _matches(weights, excerpt.text)
+        above = _matches(weights, " ".join((excerpt.passage.title, *excerpt.context)))
+        held = fsum(
+            weight * max(own.get(term, 0.0), _CONTEXT * above.get(term, 0.0)) for term, weight in weights.items()
+        )
+        covers = frozenset(own)
+        found.append((held - _RANK * log2(excerpt.rank + 1), len(found), excerpt, covers, frozenset(above) - covers))
+    found = sorted(sorted(found, key=lambda item: (-item[0], item[1]))[:_MOST_ENCODED], key=lambda item: item[1])
     if not found:
         return []
-    texts = [passage.text[span.start - passage.start : span.end - passage.start] for _, _, passage, span, _ in found]
     embedder = context.embedder
-    titled = [f"{item[2].title}: {text}" if item[2].title else text for item, text in zip(found, texts, strict=True)]
-    cosines = embedder.embed([embedder.windows(text)[0] for text in titled]) @ embedder.embed_query(question)
+    texts = [_labelled(excerpt) for _, _, excerpt, _, _ in found]
+    vectors: Vectors = embedder.embed([embedder.windows(text)[0] for text in texts])
+    cosines = vectors @ asked.vector
+    parts = parts_of(question)
+    part_cosines = [vectors @ open_question(context, part).vector for part in parts] if len(parts) > 1 else []
+    part_weights = [term_weights(context, part) for part in parts]
     return [
-        Quote(" ".join(text.split()), passage.title, span, float(cosine), covers)
-        for (_, _, passage, span, covers), text, cosine in zip(found, texts, cosines, strict=True)
+        Quote(
+            excerpt,
+            float(cosines[row]),
+            covers,
+            near,
+            float(cosines[row]) + held,
+            tuple(
+                float(cosine[row]) + fsum(weight for term, weight in of_part.items() if term in covers)
+                for cosine, of_part in zip(part_cosines, part_weights, strict=False)
+            ),
+        )
+        for row, (held, _, excerpt, covers, near) in enumerate(found)
     ]
 
 
-def choose(question: str, quotes: Sequence[Quote], weights: dict[str, float], count: int) -> list[Quote]:
-    """Choose up to `count` sentences greedily by their gain over those already chosen.
+def _matches(weights: dict[str, float], text: str) -> dict[str, float]:
+    """Return the question's stems that a text holds, and how well: 1 as they are, `_RELATED` in a related word."""
+    stems = _stems(text)
+    found: dict[str, float] = {}
+    for term in weights:
+        if term in stems:
+            found[term] = 1.0
+        elif len(term) >= _LEAST_PREFIX and any(_related(term, other) for other in stems):
+            found[term] = _RELATED
+    return found
 
-    The gain is the cosine, plus the weights of question words that no chosen sentence covers, plus a bonus for the
-    second hop: the passage is about something that a chosen sentence names and the question does not.
+
+def _related(term: str, other: str) -> bool:
+    """Return whether two words begin alike, for at least five letters and 60 % of the shorter one."""
+    length = min(len(term), len(other))
+    least = max(_LEAST_PREFIX, ceil(_PREFIX_SHARE * length))
+    return length >= least and term[:least] == other[:least]
+
+
+def _labelled(excerpt: Excerpt) -> str:
+    """Return the text of an excerpt behind what says what it is about."""
+    label = excerpt.context[-1] if excerpt.context else excerpt.passage.title
+    return f"{label}: {excerpt.text}" if label else excerpt.text
+
+
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem(word.key) for word in words(text))
+
+
+def choose(context: Context, question: str, quotes: Sequence[Quote], count: int) -> list[Quote]:
+    """Choose up to `count` quotes greedily by their gain over those already chosen, best first.
+
+    Where a question asks for several things, the best quote for each comes first. The gain of any other is its score,
+    less `_COVERED` times the weights of the words that a chosen quote covers already, plus a bonus for the second hop:
+    the passage is about something that a chosen quote names and the question does not. A quote that repeats a chosen
+    one is left out, and so is one that would make the answer longer than `_MOST_WORDS`.
     """
+    weights = term_weights(context, question)
     chosen: list[Quote] = []
-    covered: set[str] = set()
-    left = list(quotes)
-    gains: list[float] = []
+    for part in range(len(parts_of(question)) if len(parts_of(question)) > 1 else 0):
+        best = max(quotes, key=lambda quote: quote.by_part[part], default=None)
+        if best is not None and not any(best is quote or _repeats(best, quote) for quote in chosen):
+            chosen.append(best)
+    covered = {term for quote in chosen for term in quote.covers}
+    left = [quote for quote in quotes if quote not in chosen]
+    first = max((quote.score for quote in quotes), default=0.0) if chosen else 0.0
+    length = sum(map(_length, chosen))
     while left and len(chosen) < count:
-        named = " ".join(_as_words(item.text) for item in chosen)
+        named = " ".join(_as_words(quote.text) for quote in chosen)
         gain = {
-            quote: quote.cosine
-            + fsum(weights[word] for word in quote.covers - covered)
+            id(quote): quote.score
+            - _COVERED * fsum(weights[term] for term in quote.covers & covered)
             + _BRIDGE * _is_bridge(quote, named, _as_words(question))
             for quote in left
         }
-        best = min(left, key=lambda quote: (-gain[quote], quote.span.document_id, quote.span.start))
-        gains.append(gain[best])
-        if gains[-1] < _WORTH_ADDING * gains[0]:
+        best = min(left, key=lambda quote: (-gain[id(quote)], quote.span.document_id, quote.span.start))
+        first = first or gain[id(best)]
+        if gain[id(best)] < _WORTH_ADDING * first:
             break
+        left.remove(best)
+        words_more = _length(best)
+        if chosen and (length + words_more > _MOST_WORDS or any(_repeats(best, quote) for quote in chosen)):
+            continue
         chosen.append(best)
+        length += words_more
         covered |= best.covers
-        left = [quote for quote in left if quote.text != best.text]
     return chosen
 
 
 def _is_bridge(quote: Quote, named: str, question: str) -> bool:
-    names = [_as_words(name) for name in title_names(quote.title)]
+    names = [_as_words(name) for name in title_names(quote.excerpt.passage.title)]
     return any(name.strip() and name in named and name not in question for name in names)
 
 
@@ -155,15 +267,62 @@ def _as_words(text: str) -> str:
     return f" {' '.join(word.key for word in words(text))} "
 
 
-def unsupported(chosen: Sequence[Quote], quotes: Sequence[Quote], weights: dict[str, float]) -> str:
-    """Return why the sentences do not support an answer; "" if they do."""
-    if not chosen:
-        return "no sentence was found"
-    nearest = max(quote.cosine for quote in quotes)
-    coverage = fsum(weights[word] for word in frozenset[str]().union(*(quote.covers for quote in quotes)))
-    if nearest + _COVERAGE_WEIGHT * coverage >= _LEAST_SUPPORT:
-        return ""
-    return (
-        f"no support: the nearest sentence has cosine {nearest:.2f} and the passages hold {coverage:.0%} "
-        f"of what the question says"
-    )
+def _length(quote: Quote) -> int:
+    """Return the words of what a quote shows, code apart."""
+    return sum(len(part.text.split()) for part in quote.excerpt.shown if part.kind != "code")
+
+
+def _repeats(quote: Quote, other: Quote) -> bool:
+    """Return whether a quote says hardly more than another, by their words."""
+    own, theirs = _stems(quote.text), _stems(other.text)
+    return len(own & theirs) > _REPEATS * min(len(own), len(theirs))
+
+
+def shown(citations: Citations, chosen: Sequence[Quote]) -> Iterator[str]:
+    """Yield the lines of an answer: the chosen quotes with what belongs to them, in reading order, each cited.
+
+    Documents come in the order of their best quote. What several quotes show, like the introduction of a list, is shown
+    once. Parts that adjoin have one citation.
+    """
+    order = {quote.span.document_id: place for place, quote in reversed(list(enumerate(chosen)))}
+    told: list[Span] = []
+    for quote in sorted(chosen, key=lambda quote: (order[quote.span.document_id], quote.span.start)):
+        passage = quote.excerpt.passage
+        run: list[Part] = []
+        for part in quote.excerpt.shown:
+            if any(
+                earlier.start <= part.span.start and part.span.end <= earlier.end
+                for earlier in told
+                if earlier.document_id == part.span.document_id
+            ):
+                continue
+            told.append(part.span)
+            if run and passage.text[run[-1].span.end - passage.start : part.span.start - passage.start].strip("> \t\n"):
+                yield from _cited(citations, run)
+                run = []
+            run.append(part)
+        yield from _cited(citations, run)
+
+
+def _cited(citations: Citations, run: Sequence[Part]) -> Iterator[str]:
+    """Yield the lines of adjoining parts with one citation, which is in the first line."""
+    if not run:
+        return
+    first, rest = run[0], run[1:]
+    text = _presented(first)
+    if first.kind == "label" and rest and rest[0].kind == "sentence":
+        text = f"{first.text.rstrip(':')}: {rest[0].text}"
+        rest = rest[1:]
+    opening, _, more = text.partition("\n")
+    if first.kind == "code":
+        opening, more = text, ""
+    whole = Span(first.span.document_id, first.span.chunk_id, first.span.start, run[-1].span.end)
+    line = citations.cite(opening, whole)
+    if line is not None:
+        yield "\n".join([line, *([more] if more else []), *(_presented(part) for part in rest)])
+
+
+def _presented(part: Part) -> str:
+    if part.kind == "code" and not part.text.startswith(("```", "~~~")):
+        return f"```\n{part.text}\n```" if "\n" in part.text else f"    {part.text}"
+    return part.text

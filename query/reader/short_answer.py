@@ -1,7 +1,8 @@
-"""Short answers: the name, year or number in a quoted sentence that answers the question.
+"""Short answers: the name, date, number or piece of code in a quoted sentence that answers the question.
 
-The expected type is read from the words of the question (English only; other languages get no short answer). The names
-in a sentence and their types come from the index. A short answer is a literal part of a quoted sentence.
+The kind of the answer is read from the words of the question, in English, German, French and Spanish. A short answer is
+a literal part of a quoted sentence, and is given only where its kind fits and no other candidate comes near: a wrong
+one costs more trust than a missing one. Names and their types come from the index, everything else from patterns.
 """
 
 import re
@@ -13,6 +14,7 @@ from conspectus.query.context import Context
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Mention, Span
 from conspectus.storage.text.names import words
+from conspectus.storage.text.words import stem
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,70 +23,132 @@ _LATER = 0.25
 """The bonus per sentence: a later sentence is about what an earlier one names, the second hop."""
 _CHARACTERS = 100
 """The distance from the nearest word of the question that costs 1; half of it if the sentence has no such word."""
-_STAND_IN = 3.0
-"""The cost of a type that is only a substitute for the wanted one: extractors confuse them."""
+_MARGIN = 0.15
+"""What the second best candidate must cost more than the best one."""
 _LEAST_LETTERS = 4
 """Shorter words of a question are mostly function words."""
+_NOUN_WITHIN = 60
+"""Characters behind a number in which what is counted must stand."""
 
 _PERSON = frozenset({"person", "people"})
 _PLACE = frozenset({"gpe", "loc", "fac", "geo", "location", "place"})
 _GROUP = frozenset({"org", "organization", "organisation", "company"})
 _WORK = frozenset({"work_of_art", "work", "product"})
 _PEOPLE = frozenset({"norp", "language"})
-_DATE = frozenset({"date", "time"})
-_UNSURE = frozenset({"name", "title"})
-_NAMES = _PERSON | _PLACE | _GROUP | _WORK | _PEOPLE | _UNSURE | {"event", "law"}
 
-_YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
-_NUMBER = re.compile(
-    r"\b\d[\d,.]*(?<![,.])(?:\s(?:thousand|million|billion|percent))?"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty)\b",
+_MONTH = (
+    "jan(?:uary|uar|vier)?|feb(?:ruary|ruar)?|février|märz|mar(?:ch|s|zo)?|apr(?:il)?|avril|abril|may|mai|mayo|june?|"
+    "juni|juin|junio|july?|juli|juillet|julio|aug(?:ust)?|août|agosto|sep(?:t(?:ember|embre|iembre)?)?|o[ck]t(?:ober|obre|"
+    "ubre)?|nov(?:ember|embre|iembre)?|de[cz](?:ember|iembre)?|décembre|enero|febrero"
+)
+_YEAR = re.compile(r"(?<![\w.,/-])(?:1\d{3}|20\d{2})(?![\w/-]|[.,]\d)")
+_DAY = r"\d{1,2}(?:st|nd|rd|th|er)?\.?"
+_DATE = re.compile(
+    rf"(?<![\w.-])(?:\d{{4}}-\d{{2}}-\d{{2}}|\d{{1,2}}\.\s?\d{{1,2}}\.\s?\d{{4}}|\d{{1,2}}/\d{{1,2}}/\d{{2,4}}"
+    rf"|{_DAY}\s(?:of\s|de\s)?(?:{_MONTH})\b\.?(?:,?\s(?:de\s)?\d{{4}})?"
+    rf"|(?:{_MONTH})\b\.?\s(?:{_DAY},?\s\d{{4}}|(?:de\s)?\d{{4}}|{_DAY}\b)|(?:1\d{{3}}|20\d{{2}}))(?![\w/-]|[.,]\d)",
     re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"(?<![\w.,/:-])(?:[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?\d+(?:[.,' ]\d{3}(?!\d))*(?:[.,]\d+)?(?!\.?\d)"
+    r"(?:\s?(?:%|°C|[$€£]|thousand|million|billion|trillion|percent|tausend|millionen|milliarden|millions?|milliards?"
+    r"|mil|millones|EUR|USD|GBP|CHF|[kMGT]i?B|bytes?|bits?|terabytes?|gigabytes?|megabytes?)\b)?(?![\w/:-])"
+    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|zwei|drei|vier|fünf"
+    r"|sechs|sieben|acht|neun|zehn|elf|zwölf|deux|trois|quatre|cinq|huit|neuf|dix|douze|dos|tres|cuatro|cinco|seis"
+    r"|siete|ocho|nueve|diez|doce)\b",
+    re.IGNORECASE,
+)
+_BEFORE, _BEHIND = r"(?<![\w/:.@-])(?P<plain>", r")(?![\w/@-])|`(?P<quoted>[^`\n]{2,60})`"
+_OPTION = re.compile(rf"{_BEFORE}--?[A-Za-z][\w-]*(?:=\w+)?{_BEHIND}")
+_PATH = re.compile(rf"{_BEFORE}~?/(?:[\w.+-]+/)*[\w.+-]*\w/?{_BEHIND}")
+_CALL = re.compile(rf"{_BEFORE}\w+\(\)|[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*{_BEHIND}")
+_IDENTIFIER = re.compile(rf"{_BEFORE}[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|[a-z]\w+\.[a-z]\w+|[a-z]\w*=\w+{_BEHIND}")
+_CODE = frozenset({_OPTION, _PATH, _CALL, _IDENTIFIER})
+_URL = re.compile(r"\b\w+://\S+|\bwww\.\S+|\S+@\S+")
+_BY_NAME = re.compile(
+    r"\b(?:by|von|par|por)\s(?P<name>(?-i:[A-ZÀ-Þ][\w'’-]+(?:\s[A-Z]\.)?(?:\s(?:de|van|von|der|la|du|del))?"
+    r"\s[A-ZÀ-Þ][\w'’-]+))"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The expected answer of a question: names of some types, else of substitute types, or matches of a pattern."""
+    """The expected answer of a question: names of some types, or matches of a pattern.
+
+    Attributes:
+        types: The types of entities that answer, in lower case.
+        pattern: What an answer looks like; its first group that matched, or the whole match, is the answer.
+        counted: The stem of what is counted, which must stand behind the number.
+    """
 
     types: frozenset[str] = frozenset()
-    stand_ins: frozenset[str] = frozenset()
     pattern: re.Pattern[str] | None = None
+    counted: str = ""
+
+
+_ASKED = r"(?:what|which|welche[rsmn]?|quel(?:le)?s?|qué|cuál(?:es)?)"
 
 
 def _which(*nouns: str) -> str:
-    return rf"\b(?:what|which)\b(?:\s[\w'’-]+){{0,4}}?\s(?:{'|'.join(nouns)})\b"
+    return rf"\b{_ASKED}\b(?:\s[\w'’-]+){{0,4}}?\s(?:{'|'.join(nouns)})\b"
 
 
+_COUNTED = re.compile(
+    r"\b(?:how many|wie viele?|combien d[e']|cu[áa]nt[oa]s)\s?(?:other |more |weitere |autres )?(?P<noun>[\w-]+)",
+    re.IGNORECASE,
+)
 _KINDS: tuple[tuple[re.Pattern[str], Expected], ...] = tuple(
     (re.compile(asked, re.IGNORECASE), wanted)
     for asked, wanted in (
-        (r"\b(?:what|which) (?:year|decade)\b", Expected(pattern=_YEAR)),
-        (r"\bwhen\b|\b(?:what|which) (?:date|day|month|time)\b", Expected(_DATE, pattern=_YEAR)),
-        (r"\bhow (?:many|much|old|long|far|tall|large|big)\b|\bwhat (?:number|is the pop)", Expected(pattern=_NUMBER)),
-        (r"\bwho(?:m|se)?\b", Expected(_PERSON, _GROUP | _UNSURE)),
+        (r"\b(?:what|which|in welchem|en quelle|en qué) (?:year|decade|jahr|année|año)\b", Expected(pattern=_YEAR)),
         (
-            r"\bwhere\b|\bbirthplace\b|"
+            r"^(?:seit |depuis |desde |since )?(?:when|wann|quand|cuándo)\b"
+            r"|[,;] (?:and |und |et |y )?(?:when|wann|quand|cuándo)\b|\b(?:what|which) (?:date|day|month)\b",
+            Expected(pattern=_DATE),
+        ),
+        (
+            r"\bhow (?:much|old|long|far|tall|large|big|high|heavy)\b"
+            r"|\bwie (?:gro(?:ß|ss)|lang|hoch|alt|weit|schwer|viel)\b|\bwhat (?:number|is the pop)",
+            Expected(pattern=_NUMBER),
+        ),
+        (r"\bwho(?:m|se)?\b|\bwer\b|\bwem\b|\bwen\b|^qui\b|\bquién(?:es)?\b", Expected(_PERSON, pattern=_BY_NAME)),
+        (
+            r"^where\b|\bbirthplace\b|"
             + _which(
                 "city", "cities", "country", "countries", "state", "county", "town", "village", "place", "location",
                 "continent", "region", "province", "river", "island", "borough", "district", "municipality", "capital",
+                "stadt", "land", "ort", "ville", "pays", "ciudad", "país",
             ),
-            Expected(_PLACE, _GROUP | _UNSURE),
+            Expected(_PLACE),
         ),
         (r"\bnationality\b|\bwhat language\b|\bethnic", Expected(_PEOPLE)),
+        (_which("options?", "flags?", "switch", "schalter", "opción"), Expected(pattern=_OPTION)),
+        (
+            _which(
+                "files?", "director(?:y|ies)", "folder", "path", "datei", "verzeichnis", "ordner", "pfad", "fichier",
+                "dossier", "répertoire", "archivo", "fichero", "directorio",
+            ),
+            Expected(pattern=_PATH),
+        ),
+        (_which("functions?", "calls?", "methods?", "funktion", "fonction", "función"), Expected(pattern=_CALL)),
+        (
+            _which("settings?", "variables?", "pragma", "attributes?", "parameters?", "einstellung", "réglage"),
+            Expected(pattern=_IDENTIFIER),
+        ),
         (
             _which(
                 "company", "band", "team", "club", "university", "college", "school", "organi[sz]ation", "label",
                 "network", "agency", "party", "group", "studio", "airline", "league", "publisher", "manufacturer",
+                "firma", "unternehmen", "entreprise", "société", "empresa",
             ),
-            Expected(_GROUP, _UNSURE | _PERSON | _PLACE),
+            Expected(_GROUP),
         ),
         (
             _which(
                 "film", "movie", "album", "song", "book", "novel", "show", "series", "game", "magazine", "opera",
                 "musical", "play", "newspaper", "episode", "single",
             ),
-            Expected(_WORK, _UNSURE | _GROUP),
+            Expected(_WORK),
         ),
         (
             _which(
@@ -92,58 +156,79 @@ _KINDS: tuple[tuple[re.Pattern[str], Expected], ...] = tuple(
                 "man", "woman", "person", "politician", "composer", "musician", "artist", "poet", "scientist",
                 "footballer", "founder", "coach", "performer", "producer",
             ),
-            Expected(_PERSON, _GROUP | _UNSURE),
+            Expected(_PERSON, pattern=_BY_NAME),
         ),
-        (r"\b(?:what|which)\b", Expected(_NAMES)),
     )
 )  # fmt: skip
 
 
 def expected_answer(question: str) -> Expected | None:
-    """Return what a question asks for; None if its words do not show it ("Are both of them rivers?")."""
+    """Return what a question asks for; None if its words do not show it ("Are both of them rivers?").
+
+    >>> expected_answer("How many bridges are there?").counted
+    'bridge'
+    """
+    counted = _COUNTED.search(question)
+    if counted is not None:
+        return Expected(pattern=_NUMBER, counted=stem(counted["noun"].casefold()))
     return next((wanted for asked, wanted in _KINDS if asked.search(question)), None)
 
 
 def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> str:
-    """Return the words in the sentences (best first) that answer a question; "" if none has the expected type.
+    """Return the words in the sentences (best first) that answer a question; "" if none clearly does.
 
-    Among all names of the expected type, or matches of its pattern, that the question does not contain, the one nearest
-    to a word of the question wins; a later sentence is preferred to an earlier one.
+    Of all candidates that the question does not contain, the one nearest to a word of the question wins, if the next
+    one is clearly farther; a later sentence is preferred to an earlier one.
+
+    Args:
+        context: The open index.
+        question: The question.
+        sentences: The places of the quoted sentences.
+
+    Returns:
+        A literal part of one of the sentences, white space apart.
     """
     kind = expected_answer(question)
-    if kind is None or not sentences:
+    if kind is None:
         return ""
-    asked = {word.key for word in words(question)}
-    best, least = "", float("inf")
-    for place, span in enumerate(sentences):
+    asked = {stem(word.key) for word in words(question)}
+    costs: dict[str, float] = {}
+    for place, span in enumerate(sentences[:1] if kind.pattern in _CODE else sentences):
         chunk = context.chunks[context.chunk_rows[span.chunk_id]]
         start, end = span.start - chunk.start, span.end - chunk.start
         sentence = chunk.text[start:end]
-        known = [word.start for word in words(sentence) if word.key in asked and len(word.key) >= _LEAST_LETTERS]
-        for at, text, extra in _candidates(context, kind, span.chunk_id, sentence, start):
-            if {word.key for word in words(text)} <= asked:
+        known = [word.start for word in words(sentence) if len(word.key) >= _LEAST_LETTERS and stem(word.key) in asked]
+        for at, text in _candidates(context, kind, span.chunk_id, sentence, start):
+            if {stem(word.key) for word in words(text)} <= asked:
                 continue
             far = min((abs(position - at) for position in known), default=_CHARACTERS / 2) / _CHARACTERS
-            cost = far + extra - _LATER * place
-            if cost < least:
-                best, least = text, cost
-    return " ".join(best.split())
+            said = " ".join(text.split())
+            costs[said] = min(costs.get(said, far - _LATER * place), far - _LATER * place)
+    ranked = sorted(costs, key=lambda said: costs[said])
+    if not ranked or (len(ranked) > 1 and costs[ranked[1]] - costs[ranked[0]] < _MARGIN):
+        return ""
+    return ranked[0]
 
 
 def _candidates(
     context: Context, kind: Expected, chunk_id: str, sentence: str, start: int
-) -> Iterator[tuple[int, str, float]]:
-    """Yield the start of a candidate in the sentence, its text, and the cost of its type."""
-    named = False
-    for first, last, types in _names(context, chunk_id):
-        text = sentence[first - start : last - start] if first >= start and last <= start + len(sentence) else ""
-        if kind.types & types and (kind.types != _DATE or _YEAR.search(text)):
-            named = named or bool(text)
-            yield first - start, text, 0.0
-        elif kind.stand_ins & types:
-            yield first - start, text, _STAND_IN
-    if kind.pattern and not named:
-        yield from ((found.start(), found.group(), 0.0) for found in kind.pattern.finditer(sentence))
+) -> Iterator[tuple[int, str]]:
+    """Yield the start of each candidate in the sentence, and its text."""
+    if kind.types:
+        for first, last, types in _names(context, chunk_id):
+            if types & kind.types and first >= start and last <= start + len(sentence):
+                yield first - start, sentence[first - start : last - start]
+    if kind.pattern is None:
+        return
+    addresses = [found.span() for found in _URL.finditer(sentence)]
+    for found in kind.pattern.finditer(sentence):
+        group = found.lastgroup or 0
+        at, end = found.span(group)
+        if any(first <= at < last for first, last in addresses):
+            continue
+        following = [stem(word.key) for word in words(sentence[end : end + _NOUN_WITHIN])[:3]]
+        if not kind.counted or kind.counted in following:
+            yield at, found[group]
 
 
 def _names(context: Context, chunk_id: str) -> list[tuple[int, int, frozenset[str]]]:

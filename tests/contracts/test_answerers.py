@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conspectus.prompts.fake import FakeServer
-from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.abstention import is_no_answer
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
@@ -53,7 +53,7 @@ def check(context: Context, method: str, question: str) -> Answer:
     assert marks <= {each.number for each in found.citations}
     if (method in BY_ITSELF or found.method in UNCITED) and not found.known:
         return found
-    assert (found.text == NO_ANSWER) == (not found.known)
+    assert is_no_answer(found.text) == (not found.known)
     return found
 
 

@@ -16,8 +16,9 @@ from conspectus.query.answering import Assembly
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import BeamPath, BeamState, EvidenceText, hops_to
-from conspectus.query.reader.extractive import Quote, choose, quotes_for, unsupported, word_weights
+from conspectus.query.reader.extractive import Quote, choose, quotes_for
 from conspectus.query.reader.short_answer import short_answer
+from conspectus.query.reader.support import term_weights, unsupported
 from conspectus.query.types import Answer, Evidence, Passage
 from conspectus.query.walk.graph import open_graph, sentence, spoken
 from conspectus.query.walk.log import WalkLog
@@ -32,6 +33,7 @@ from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
+from conspectus.storage.text.words import stem
 
 BEST_EFFORT = "(best effort: what was found does not settle it)"
 # Texts behind candidates
@@ -242,20 +244,20 @@ def read_behind_paths(context: Context, paths: Sequence[BeamPath], guide: PathGu
 def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[QuotesBehindPath]:
     graph = open_graph(context)
     clue, path_score = guide.clue([path]), guide.score(path)
-    weights = word_weights(context, clue)
+    weights = term_weights(context, clue)
     found = []
     for entity in path.entities.tolist():
-        named = {word.key for word in words(spoken(graph.names[entity]))}
+        named = {stem(word.key) for word in words(spoken(graph.names[entity]))}
         rows = open_entity_chunks(context).mentioning(entity)
         open_weight = sum(weight for word, weight in weights.items() if word not in named)
         if not rows or not open_weight:
             continue
         passages = [context.passage(row, cosine) for row, cosine in nearest_chunks(context, clue, rows, _PASSAGES_READ)]
-        quotes = quotes_for(context, clue, passages, weights)
-        chosen = choose(clue, quotes, weights, context.settings.answer.sentences)
-        if unsupported(chosen, quotes, weights):
+        quotes = quotes_for(context, clue, passages)
+        chosen = choose(context, clue, quotes, context.settings.answer.sentences)
+        if unsupported(context, clue, quotes):
             continue
-        covered = frozenset[str]().union(*(quote.covers for quote in chosen)) - named
+        covered = frozenset[str]().union(*(quote.covers | quote.near for quote in chosen)) - named
         share = sum(weights[word] for word in covered) / open_weight
         if share < _LEAST_SHARE:
             continue
