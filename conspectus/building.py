@@ -48,7 +48,8 @@ def build(
         index: the index folder; it is created where there is none.
         settings: see `load_settings`; the defaults and the environment where it is None.
         retry_failed: also ask again for the model's replies that failed or lost a part.
-        progress: called with a step's name, the work done and the work to do.
+        progress: called as work goes on with a step's name, the number of its items that are done (files, passages,
+            names, reports) and the number of all. The latter is 0 while a step runs whose items are not counted.
 
     Returns:
         The index, open; `Index.report` says what the build did.

@@ -2,13 +2,29 @@
 
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from conspectus.pipelines.runner import Progress
+from conspectus.render.terminal import duration
 
 _SECONDS_BETWEEN_LINES = 10.0
+_SECONDS_OF_A_RATE = 1.0
+"""A rate, and the time left, are told after this time."""
+_ITEMS = {
+    "read": "files",
+    "extract": "passages",
+    "embed chunks": "passages",
+    "embed names": "names",
+    "embed entities": "names",
+    "embed relations": "relations",
+    "embed predicates": "predicates",
+    "embed reports": "reports",
+}
+"""What each step of a build works on."""
 
 
 @contextmanager
@@ -20,38 +36,112 @@ def progress(quiet: bool = False) -> Iterator[Progress]:
         with _bars() as report:
             yield report
     else:
-        yield _lines()
+        lines = _Lines()
+        try:
+            yield lines
+        finally:
+            lines.close()
+
+
+@dataclass(slots=True)
+class _Step:
+    """How far a step is. A step whose items are not counted has a total of 0 until it ends."""
+
+    name: str
+    began: float = field(default_factory=lambda: time.monotonic())
+    done: int = 0
+    total: int = 0
+    counted: bool = False
+    updated: float = 0.0
+
+    def update(self, done: int, total: int) -> None:
+        self.counted = self.counted or (total > 0 and (done, total) != (1, 1)) or self.name in _ITEMS
+        self.done, self.total, self.updated = done, total, time.monotonic()
+
+    @property
+    def has_ended(self) -> bool:
+        return 0 < self.total <= self.done
+
+    def __str__(self) -> str:
+        """Return how far it is in words: `128 of 415 passages, 2.1/s, 2 min 17 s left`."""
+        now = time.monotonic()
+        passed = (self.updated if self.has_ended else now) - self.began
+        parts = []
+        if self.counted and self.total:
+            parts.append(f"{self.done:,} of {self.total:,} {_ITEMS.get(self.name, '')}".rstrip())
+        worked = self.updated - self.began
+        if self.counted and self.done and worked >= _SECONDS_OF_A_RATE:
+            rate = self.done / worked
+            parts.append(f"{rate:.3g}/s")
+            if not self.has_ended:
+                left = max((self.total - self.done) / rate - (now - self.updated), 0.0)
+                return ", ".join([*parts, f"{duration(round(left))} left"])
+        return ", ".join([*parts, duration(passed)])
 
 
 @contextmanager
 def _bars() -> Iterator[Progress]:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, ProgressColumn, Task, TaskID, TextColumn
     from rich.progress import Progress as Bars
+    from rich.text import Text
 
-    columns = (TextColumn("{task.description:18}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    steps: dict[TaskID, _Step] = {}
+
+    class Told(ProgressColumn):
+        """How far a step is, in words."""
+
+        def render(self, task: Task) -> Text:
+            return Text(str(steps[task.id]))
+
+    columns = (TextColumn("{task.description:16}"), BarColumn(bar_width=14), Told())
     with Bars(*columns, console=Console(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}
 
         def report(what: str, done: int, total: int) -> None:
-            if total:
-                if what not in tasks:
-                    tasks[what] = bars.add_task(what, total=total)
-                bars.update(tasks[what], completed=done, total=total)
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=None, start=True, visible=False)
+                steps[tasks[what]] = _Step(what)
+            step = steps[tasks[what]]
+            step.update(done, total)
+            shown = step.counted or not step.has_ended or step.updated - step.began >= _SECONDS_OF_A_RATE
+            bars.update(tasks[what], completed=done, total=total or None, visible=shown)
 
         yield report
 
 
-def _lines() -> Progress:
-    """Write a line when something is done, and in between every ten seconds."""
-    last = time.monotonic()
+class _Lines:
+    """Writes a line when a step ends, and in between every ten seconds.
 
-    def report(what: str, done: int, total: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if total and (done == total or now - last >= _SECONDS_BETWEEN_LINES):
-            last = now
-            sys.stderr.write(f"{what}: {done} of {total}\n")
-            sys.stderr.flush()
+    Of a step whose items are not counted there is a line after ten seconds, and at the end if it took one second.
+    """
 
-    return report
+    def __init__(self) -> None:
+        self._steps: dict[str, _Step] = {}
+        self._timers: dict[str, threading.Timer] = {}
+        self._last = time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        step = self._steps.setdefault(what, _Step(what))
+        step.update(done, total)
+        if timer := self._timers.pop(what, None):
+            timer.cancel()
+        if step.has_ended:
+            if step.counted or step.updated - step.began >= _SECONDS_OF_A_RATE:
+                self._write(step)
+        elif not total:
+            timer = self._timers[what] = threading.Timer(_SECONDS_BETWEEN_LINES, self._write, (step,))
+            timer.daemon = True
+            timer.start()
+        elif time.monotonic() - self._last >= _SECONDS_BETWEEN_LINES:
+            self._write(step)
+
+    def _write(self, step: _Step) -> None:
+        self._last = time.monotonic()
+        sys.stderr.write(f"{step.name}: {step}\n")
+        sys.stderr.flush()
+
+    def close(self) -> None:
+        """Write nothing any more."""
+        for timer in self._timers.values():
+            timer.cancel()

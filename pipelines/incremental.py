@@ -49,7 +49,7 @@ def add_documents(
 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         held, lost = held_documents(index, current, settings)
-        new, failures = read_documents(inputs, settings.input)
+        new, failures = read_documents(inputs, settings.input, progress)
         of_id = {document.id: document for document in (*held, *new)}
         read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
         failures += [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]

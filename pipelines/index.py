@@ -16,7 +16,7 @@ from conspectus.pipelines.plan import BuildSource, plan_build, source_of
 from conspectus.pipelines.publish import VersionWriter, Writer
 from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
-from conspectus.pipelines.runner import Overlap, Progress, RunHere, Runner, no_progress
+from conspectus.pipelines.runner import Overlap, Progress, RunHere, Runner, announced, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
@@ -73,7 +73,8 @@ def build_index(
         >>> build_index(["docs"], Path("docs.index"), Settings()).rows["documents"]  # doctest: +SKIP
         12
     """
-    return build_from(source_of(inputs, settings), index, settings, run, progress, retry_failed=retry_failed)
+    source = source_of(inputs, settings, progress)
+    return build_from(source, index, settings, run, progress, retry_failed=retry_failed)
 
 
 def build_from(
@@ -92,7 +93,7 @@ def build_from(
     """
     began = time.perf_counter()
     run = run or RunHere()
-    lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 1))
+    lock = build_lock(index, settings.build.wait, lambda: progress("wait for another build", 0, 0))
     with lock, _rare_garbage_collection(bool(settings.kg.files)):
         plan = plan_build(source, index, settings, retry_failed=retry_failed, decide=decide)
         if plan.is_unchanged and plan.current:
@@ -105,7 +106,8 @@ def build_from(
         earlier = earlier_communities(index, plan.current, settings)
         backend = source.backend or open_backend(settings, memo, run, progress, earlier, retry_failed=retry_failed)
         embedding = Embedding(settings.embedding, settings.embedding_server, memo, run)
-        chunks = split_documents(plan.documents, settings.chunks) if source.chunks is None else source.chunks
+        split = announced(progress, "split", split_documents)
+        chunks = split(plan.documents, settings.chunks) if source.chunks is None else source.chunks
         marks = None if source.maker else plan.marks
         with staging(index) as folder:
             writer = VersionWriter(folder, settings)
@@ -114,7 +116,7 @@ def build_from(
             )
             failures = sorted_by_id([*plan.failures, *made.failures])
             writer.table("failures", failures)
-            manifest = writer.publish(plan, _models(source, settings, made))
+            manifest = announced(progress, "write", writer.publish)(plan, _models(source, settings, made))
     return build_report(
         index,
         manifest,
@@ -171,6 +173,7 @@ def index_steps(build: Build) -> StepResults:
     """
     documents, chunks, graph, settings = build.documents, build.chunks, build.graph, build.settings
     backend, embedding, writer = build.backend, build.embedding, build.writer
+    said = partial(announced, build.progress)
     with Overlap(backend.is_remote) as overlap:
         # Chunks: their vectors and the lexical index.
         texts = texts_of_chunks(documents, chunks)
@@ -178,7 +181,7 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.vectors, "chunks", chunk_vectors)
         overlap.start(writer.table, "documents", documents)
         overlap.start(writer.table, "chunks", chunks)
-        overlap.start(writer.lexical, texts)
+        overlap.start(said("word index", writer.lexical), texts)
 
         # The documents' own structure: sections, hyperlinks, references, replies, terms.
         links = overlap.start(find_links, documents, chunks)
@@ -197,19 +200,26 @@ def index_steps(build: Build) -> StepResults:
         entities, seed = knowledge.entities, settings.communities.seed
         entity_vectors = overlap.start(embedding.entities, entities, MOST_EMBEDDED)
         overlap.start(writer.vectors, "entities", entity_vectors)
-        synonyms = overlap.start(synonyms_of, entities, entity_vectors, settings.synonyms, seed)
+        synonyms = overlap.start(said("synonyms", synonyms_of), entities, entity_vectors, settings.synonyms, seed)
         overlap.start(writer.table, "synonyms", synonyms)
         walked = overlap.start(
-            walk, documents, chunks, extraction.annotations, knowledge.entities, knowledge.mentions, links, settings
+            said("graph", walk),
+            documents,
+            chunks,
+            extraction.annotations,
+            knowledge.entities,
+            knowledge.mentions,
+            links,
+            settings,
         )
         overlap.start(writer.walk, walked)
 
         # Descriptions, communities, reports.
-        descriptions = backend.describe(documents, chunks, extraction)
+        descriptions = said("descriptions", backend.describe)(documents, chunks, extraction)
         overlap.start(_write_descriptions, descriptions, embedding, writer)
-        division = backend.divide(documents, chunks, extraction)
+        division = said("communities", backend.divide)(documents, chunks, extraction)
         overlap.start(writer.table, "communities", division.communities)
-        reports = backend.report(documents, chunks, extraction, division.communities)
+        reports = said("reports", backend.report)(documents, chunks, extraction, division.communities)
         overlap.start(writer.table, "reports", reports.reports)
         overlap.start(writer.vectors, "reports", overlap.start(embedding.reports, reports.reports))
         overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
@@ -223,7 +233,7 @@ def _resolve_names(build: Build, extracted: Extraction, overlap: Overlap) -> Res
     """Return the extraction with the aliases of one thing made one entity."""
     if build.marks is None:
         return Resolved(extracted, [], [])
-    return resolve(
+    return announced(build.progress, "resolve names", resolve)(
         build.documents,
         build.chunks,
         extracted,

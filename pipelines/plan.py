@@ -12,6 +12,7 @@ from conspectus.pipelines.backends.base import Backend
 from conspectus.pipelines.build_report import can_be_retried
 from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
 from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, fingerprinted, kept_marks, merges_of
+from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import read_documents
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import InputError, UsageError
@@ -85,9 +86,9 @@ class Plan:
         return Index(self.index, self.current).rows(Failure) if self.current else []
 
 
-def source_of(inputs: Sequence[str | Path], settings: Settings) -> BuildSource:
+def source_of(inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress) -> BuildSource:
     """Return files, folders, globs and URLs as the source of a build."""
-    return BuildSource(lambda _: read_input(inputs, settings))
+    return BuildSource(lambda _: read_input(inputs, settings, progress))
 
 
 def plan_build(
@@ -122,7 +123,9 @@ def plan_build(
     return Plan(index, current, documents, failures, marks, index_settings, fingerprint, is_unchanged)
 
 
-def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[Document], list[Failure]]:
+def read_input(
+    inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress
+) -> tuple[list[Document], list[Failure]]:
     """Return the documents of an input and what could not be read.
 
     Without inputs they are the passages of the file `extraction.openie`, if it has passages. A knowledge graph alone
@@ -132,7 +135,7 @@ def read_input(inputs: Sequence[str | Path], settings: Settings) -> tuple[list[D
     if inputs:
         if openie and openie.suffix.lower() == GRAPHML:
             raise UsageError(f"{openie.name} brings its own texts: leave the documents out, or bring it with --kg only")
-        return read_documents(inputs, settings.input)
+        return read_documents(inputs, settings.input, progress)
     if openie:
         return read_passages(openie), []
     if not settings.kg.files:

@@ -10,15 +10,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from functools import cache
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 from conspectus.prompts.client.event_loop import Waits
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 Progress = Callable[[str, int, int], None]
-"""Called as work goes on with the step, the number of shards done, and the number of all shards."""
+"""Called as work goes on with the step, the number of items done (passages, files, names), and the number of all items.
+
+The number of all items is 0 while a step runs whose items are not counted. At the end of a step both are equal.
+"""
 
 
 class Runner(Protocol):
@@ -49,12 +53,26 @@ class RunHere:
         self, step: str, work: Callable[[Sequence[Item]], Result], parts: Sequence[Sequence[Item]]
     ) -> list[Result]:
         """Run the shards in order."""
-        results = []
-        for done, part in enumerate(parts):
-            self._progress(step, done, len(parts))
+        results, done, total = [], 0, sum(map(len, parts))
+        for part in parts:
+            self._progress(step, done, total)
             results.append(work(part))
-        self._progress(step, len(parts), len(parts))
+            done += len(part)
+        if total:
+            self._progress(step, total, total)
         return results
+
+
+def announced(progress: Progress, step: str, work: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a function that does the same and reports its beginning and its end as a step without counted items."""
+
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        progress(step, 0, 0)
+        result = work(*args, **kwargs)
+        progress(step, 1, 1)
+        return result
+
+    return run
 
 
 def shards(items: Sequence[Item], size: int) -> list[Sequence[Item]]:

@@ -131,11 +131,13 @@ def index(
 
         done = run_flow(inputs, index, chosen, retry_failed=retry_failed)
     else:
-        from conspectus.pipelines.build_report import summary
-        from conspectus.pipelines.index import build_index
-        from conspectus.pipelines.runner import RunHere
-
         with progress(quiet) as report:
+            report("load", 0, 0)
+            from conspectus.pipelines.build_report import summary
+            from conspectus.pipelines.index import build_index
+            from conspectus.pipelines.runner import RunHere
+
+            report("load", 1, 1)
             made = build_index(inputs, index, chosen, RunHere(report), report, retry_failed=retry_failed)
             done = summary(made)
     end(done, chosen, as_json=as_json)

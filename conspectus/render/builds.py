@@ -7,7 +7,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conspectus.render.terminal import aligned_table, count, one_line, visible
+from conspectus.render.terminal import aligned_table, count, duration, one_line, visible
 from conspectus.storage.manifest import Manifest
 from conspectus.storage.records import Failure
 from conspectus.storage.tables import TABLES
@@ -116,26 +116,11 @@ def estimate_text(estimate: Mapping[str, Any]) -> str:
 
 def _estimated(step: Mapping[str, Any]) -> tuple[str, ...]:
     numbers = (f"{step[name]:,}" for name in ("calls", "remembered", "prompt_tokens", "completion_tokens"))
-    return (step["step"], step["model"], *numbers, _dollars(step["cost"]), _duration(step["seconds"]))
+    return (step["step"], step["model"], *numbers, _dollars(step["cost"]), duration(step["seconds"]))
 
 
 def _dollars(cost: float | None) -> str:
     return "unknown" if cost is None else f"${cost:.4f}"
-
-
-def _duration(seconds: float) -> str:
-    """Return seconds as people say them.
-
-    >>> _duration(7.26), _duration(100), _duration(7300)
-    ('7.3 s', '1 min 40 s', '2 h 2 min')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    if seconds < 3600:
-        minutes, rest = divmod(round(seconds), 60)
-        return f"{minutes} min {rest} s"
-    hours, minutes = divmod(round(seconds / 60), 60)
-    return f"{hours} h {minutes} min"
 
 
 def preview_text(preview: Mapping[str, Any]) -> str:

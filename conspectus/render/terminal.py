@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from conspectus.pipelines.readers.filenames import visible
 
-__all__ = ["aligned_table", "count", "one_line", "safe_lines", "visible"]
+__all__ = ["aligned_table", "count", "duration", "one_line", "safe_lines", "visible"]
 
 
 def one_line(text: str) -> str:
@@ -30,6 +30,21 @@ def count(number: int, plural: str) -> str:
     if number != 1:
         return f"{number:,} {plural}"
     return f"1 {plural[:-3]}y" if plural.endswith("ies") else f"1 {plural[:-1]}"
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people say them.
+
+    >>> duration(7.26), duration(100), duration(7300)
+    ('7.3 s', '1 min 40 s', '2 h 2 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours} h {minutes} min"
 
 
 def aligned_table(head: Sequence[str], body: Sequence[Sequence[str]], numbers_from: int | None = None) -> list[str]:

@@ -137,7 +137,7 @@ def open_backend(
         return LlmBackend(settings, memo, progress, retry=retry_failed, earlier=earlier)
     from conspectus.pipelines.backends.nlp import NlpBackend
 
-    return NlpBackend(settings, memo, run, earlier)
+    return NlpBackend(settings, memo, run, earlier, progress)
 
 
 def extractor_name(settings: Settings) -> str:

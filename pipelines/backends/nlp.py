@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from conspectus.pipelines.backends.base import Descriptions, Extraction, Reports
-from conspectus.pipelines.runner import Ready, Runner
+from conspectus.pipelines.runner import Progress, Ready, Runner, announced, no_progress
 from conspectus.pipelines.steps.communities import Division, Earlier, divide
 from conspectus.pipelines.steps.descriptions import describe
 from conspectus.pipelines.steps.extract.merge import merge, with_descriptions
@@ -29,17 +29,26 @@ class NlpBackend:
     is_remote: bool = False
     model: LanguageModel | None = None
 
-    def __init__(self, settings: Settings, memo: Memo, run: Runner, earlier: Earlier | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        memo: Memo,
+        run: Runner,
+        earlier: Earlier | None = None,
+        progress: Progress = no_progress,
+    ) -> None:
         self._settings = settings
         self._memo = memo
         self._run = run
+        self._progress = progress
         self._earlier = earlier
         self._sentences: Sentences | None = None
 
     def extract(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Extraction:
         """Return names, noun phrases and the statements between them."""
         annotations, failures = self._annotations(documents, chunks)
-        return Extraction(merge(documents, chunks, annotations, self._settings.names), [], annotations, failures)
+        merged = announced(self._progress, "merge names", merge)(documents, chunks, annotations, self._settings.names)
+        return Extraction(merged, [], annotations, failures)
 
     def _annotations(
         self, documents: Sequence[Document], chunks: Sequence[Chunk]
@@ -49,7 +58,7 @@ class NlpBackend:
         annotations, failures = annotate_chunks(
             chunks, settings.extraction, self._memo, self._run, settings.build.shard_size, languages
         )
-        return choose_terms(chunks, annotations, languages), failures
+        return announced(self._progress, "choose terms", choose_terms)(chunks, annotations, languages), failures
 
     def describe(
         self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction

@@ -17,6 +17,7 @@ from conspectus.pipelines.readers.formats import read_rows
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.pipelines.readers.web.links import resolved
+from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.storage.errors import InputError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document, Failure
@@ -26,7 +27,9 @@ from conspectus.storage.text.language import LANGUAGE, language_of
 _LONGEST_DETAIL = 1_000
 
 
-def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tuple[list[Document], list[Failure]]:
+def read_documents(
+    inputs: Sequence[Path | str], settings: InputSettings, progress: Progress = no_progress
+) -> tuple[list[Document], list[Failure]]:
     """Return the documents of files, folders, globs and URLs, sorted by id, and what could not be read, by item.
 
     Texts are kept as they are but for line ends, which become \\n, and NUL and lone surrogates, which become
@@ -39,7 +42,8 @@ def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tup
     """
     files, failures = find_files(inputs)
     documents: dict[str, Document] = {}
-    for file in files:
+    for number, file in enumerate(files):
+        progress(STAGE, number, len(files))
         for entry in _read(file, settings):
             if isinstance(entry, Failure):
                 failures.append(entry)
@@ -48,6 +52,7 @@ def read_documents(inputs: Sequence[Path | str], settings: InputSettings) -> tup
                 failures.append(Failure(STAGE, entry.uri, f"the id {entry.id!r} is taken", f"by {first}"))
             else:
                 documents[entry.id] = entry
+    progress(STAGE, len(files), len(files))
     failures.sort(key=lambda failure: (failure.item_id, failure.reason))
     if not documents:
         first_failure = failures[0]

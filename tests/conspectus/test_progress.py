@@ -2,8 +2,10 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 WORK = (
     "from conspectus.progress import progress\n"
     "with progress() as report:\n"
-    "    report('extract', 0, 2); report('extract', 1, 2); report('extract', 2, 2); report('embed', 0, 0)\n"
+    "    report('extract', 0, 2); report('extract', 1, 2); report('extract', 2, 2); report('graph', 0, 0)\n"
     "print('result')"
 )
 
@@ -48,7 +50,8 @@ def test_lines_tell_what_is_done(capsys: pytest.CaptureFixture[str]) -> None:
         report("embed", 0, 0)
         report("embed", 1, 1)
     out, err = capsys.readouterr()
-    assert (out, err) == ("", "extract: 3 of 3\nembed: 1 of 1\n")
+    assert out == ""
+    assert re.fullmatch(r"extract: 3 of 3 passages, 0\.\d s\n", err), "a step that ends at once is not worth a line"
 
 
 def test_lines_come_in_between_where_it_takes_long(
@@ -58,7 +61,29 @@ def test_lines_come_in_between_where_it_takes_long(
     with progress() as report:
         report("extract", 0, 2)
         report("extract", 1, 2)
-    assert capsys.readouterr().err == "extract: 0 of 2\nextract: 1 of 2\n"
+    assert re.fullmatch(r"extract: 0 of 2 passages, \S+ s\nextract: 1 of 2 passages, \S+ s\n", capsys.readouterr().err)
+
+
+def test_a_rate_and_the_time_left_are_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter(range(0, 1000, 20))
+    monkeypatch.setattr("conspectus.progress.time.monotonic", lambda: float(next(now)))
+    with progress() as report:
+        report("embed chunks", 0, 400)
+        report("embed chunks", 100, 400)
+    assert re.search(
+        r"embed chunks: 100 of 400 passages, [\d.]+/s, (\d+ min \d+|\d+\.\d) s left\n", capsys.readouterr().err
+    )
+
+
+def test_a_step_without_counted_items_is_named_while_it_runs(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("conspectus.progress._SECONDS_BETWEEN_LINES", 0.05)
+    with progress() as report:
+        report("communities", 0, 0)
+        time.sleep(0.5)
+        report("communities", 1, 1)
+    assert re.fullmatch(r"communities: 0\.\d s\n", capsys.readouterr().err)
 
 
 def test_quiet_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
@@ -71,10 +96,12 @@ def test_a_terminal_gets_a_bar_and_stdout_the_result_alone() -> None:
     out, err = on_a_terminal("xterm")
     assert out == "result\n"
     assert "extract" in err
-    assert "2/2" in err
+    assert "2 of 2 passages" in err
     assert "━" in err
-    assert "embed" not in err, "a step without work shows no bar"
+    assert "graph" in err, "a step whose items are not counted is shown too"
 
 
 def test_a_terminal_that_cannot_draw_gets_lines() -> None:
-    assert on_a_terminal("dumb") == ("result\n", "extract: 2 of 2\r\n")
+    out, err = on_a_terminal("dumb")
+    assert out == "result\n"
+    assert re.fullmatch(r"extract: 2 of 2 passages, \S+ s\r\n", err)

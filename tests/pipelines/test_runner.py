@@ -3,8 +3,18 @@ import threading
 import time
 
 import pytest
-from conspectus.pipelines.runner import Overlap
+from conspectus.pipelines.runner import Overlap, RunHere, announced, shards
 from conspectus.prompts.client.event_loop import wait_for
+
+
+def test_progress_counts_items_and_not_shards() -> None:
+    told: list[tuple[str, int, int]] = []
+    run = RunHere(lambda *args: told.append(args))
+    assert run("embed", len, shards("abcde", 2)) == [2, 2, 1]
+    assert run("embed", len, []) == [], "without work nothing is reported"
+    assert told == [("embed", 0, 5), ("embed", 2, 5), ("embed", 4, 5), ("embed", 5, 5)]
+    assert announced(lambda *args: told.append(args), "graph", len)("abc") == 3
+    assert told[4:] == [("graph", 0, 0), ("graph", 1, 1)]
 
 
 def test_in_the_background_steps_run_in_one_thread_and_in_order() -> None:

@@ -1,0 +1,53 @@
+"""Conversations with an index."""
+
+from typing import TYPE_CHECKING
+
+from conspectus.query.conversation.history import Conversation
+from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
+from conspectus.query.types import Answer, Evidence, Say
+
+if TYPE_CHECKING:
+    from conspectus.api import Index
+
+
+class Chat:
+    """A conversation with an index: each question may build on those before it. One question at a time."""
+
+    def __init__(self, index: "Index", method: str = DEFAULT_METHOD, history: Conversation | None = None) -> None:
+        self._index = index
+        self._method = method
+        self._history = history or Conversation()
+
+    @property
+    def history(self) -> Conversation:
+        """The turns so far."""
+        return self._history
+
+    async def ask_async(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
+        """Async version of `ask`."""
+        answer = await self._index.aio.ask(question, method or self._method, say, self._history)
+        self._history = self._history.after(answer)
+        return answer
+
+    def ask(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
+        """Answer a question and add it to the conversation. An error leaves the conversation as it was.
+
+        Args:
+            question: the question, which may be a follow-up.
+            method: the method of this question only.
+            say: called with each piece of the answer while a model writes it.
+
+        Raises:
+            ConspectusError: as for `Index.ask`.
+        """
+        from conspectus.api import run_blocking
+
+        return run_blocking(self.ask_async(question, method, say))
+
+    def retrieve(self, question: str, method: str = DEFAULT_RETRIEVER, k: int = 5) -> Evidence:
+        """Find passages for what the question means here. The conversation stays as it is."""
+        return self._index.retrieve(question, method, k, self._history)
+
+    def new(self) -> None:
+        """Start over: forget all turns."""
+        self._history = Conversation()
