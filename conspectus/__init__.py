@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conspectus.api import AsyncIndex, Chat, Index, open_index
+    from conspectus.api import AsyncIndex, Index, open_index
     from conspectus.api import open_index as open  # noqa: A004  (conspectus.open reads as gzip.open does)
     from conspectus.building import (
         add,
@@ -27,16 +27,18 @@ if TYPE_CHECKING:
         remove,
         undo_merges,
     )
+    from conspectus.chat import Chat
     from conspectus.query.conversation.history import Conversation
     from conspectus.query.types import Answer, Citation, Evidence, Passage
     from conspectus.storage.errors import ConspectusError
     from conspectus.storage.settings import Settings, load_settings
 
 _HOMES = {
-    "conspectus.api": "AsyncIndex Chat Index open_index",
+    "conspectus.api": "AsyncIndex Index open_index",
     "conspectus.building": (
         "add build estimate evaluate import_graphrag migrate preview prune redo_merges remove undo_merges"
     ),
+    "conspectus.chat": "Chat",
     "conspectus.query.conversation.history": "Conversation",
     "conspectus.query.types": "Answer Citation Evidence Passage",
     "conspectus.storage.errors": "ConspectusError",

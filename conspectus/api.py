@@ -22,11 +22,11 @@ from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from conspectus.chat import Chat
     from conspectus.pipelines.build_report import BuildReport
     from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.query.context import Context
     from conspectus.query.explain.types import Explanation
-    from conspectus.query.types.trace import WalkTrace
     from conspectus.storage.manifest import Manifest
     from conspectus.storage.records import Failure, Merge, Report
     from conspectus.storage.verify import Problem
@@ -38,11 +38,15 @@ Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class AsyncIndex:
     """The questions that an `Index` answers, as coroutines. `index.aio` returns it."""
 
     context: "Context"
+
+    def __repr__(self) -> str:
+        """Return the folder, the version and the numbers of documents and passages."""
+        return f"AsyncIndex({self.context})"
 
     async def ask(
         self,
@@ -68,7 +72,8 @@ class AsyncIndex:
 
         Raises:
             UnknownMethod: no method has that name; the message names the nearest one.
-            UsageError: `topics` for a method that does not walk, or together with `history`.
+            UsageError: the question is empty; or `topics` are given for a method that does not walk, or together with
+                `history`.
             NeedsModel: the method needs a language model and the settings name none.
             ModelError: the model's server gave no usable answer.
             BudgetReached: the next call could pass the budget of the settings.
@@ -86,7 +91,7 @@ class AsyncIndex:
         from conspectus.query.menu import find_method
         from conspectus.query.types import TopicAnswerer
 
-        context = self._asked()
+        context = self._asked(question)
         answerer = find_method(method).answerer(context)
         if topics:
             if not isinstance(answerer, TopicAnswerer):
@@ -116,7 +121,7 @@ class AsyncIndex:
 
         Raises:
             UnknownMethod: no method has that name.
-            UsageError: `k` is below 1, or the method finds no passages.
+            UsageError: a question is empty, `k` is below 1, or the method finds no passages.
 
         Example:
             >>> found = index.retrieve("lighthouse lamp", method="bm25", k=1)
@@ -144,7 +149,7 @@ class AsyncIndex:
 
         Raises:
             UnknownMethod: no method has that name.
-            UsageError: `k` is below 1, or the method finds no passages.
+            UsageError: a question is empty, `k` is below 1, or the method finds no passages.
 
         Example:
             >>> found = index.retrieve_many(["lighthouse lamp", "harbour dredging"], method="bm25", k=1)
@@ -158,7 +163,7 @@ class AsyncIndex:
 
         if k < 1:
             raise UsageError(f"k is the number of passages, at least 1, not {k}")
-        context = self._asked()
+        context = self._asked(*questions)
         retriever = find_retriever(method, context)
         if history is not None:
             retriever = ShapedRetriever(context, retriever, history)
@@ -194,7 +199,7 @@ class AsyncIndex:
             The explanation; `conspectus.render.explanation_svg` draws it.
 
         Raises:
-            UsageError: the method cannot be explained, or no such passage exists.
+            UsageError: the question is empty, the method cannot be explained, or no such passage exists.
 
         Example:
             >>> index.explain("lighthouse lamp", method="bm25", k=1).passages[0].passage.title
@@ -202,12 +207,14 @@ class AsyncIndex:
         """
         from conspectus.query.explain.explain import explain
 
-        return await explain(self._asked(), question, method, k, passage=passage, chunk=chunk, paths=paths)
+        return await explain(self._asked(question), question, method, k, passage=passage, chunk=chunk, paths=paths)
 
-    def _asked(self) -> "Context":
+    def _asked(self, *questions: str) -> "Context":
         """Return the documents that may be asked: settings can hide those with access tags by default."""
         from conspectus.query.filter.view import filtered
 
+        if not all(question.strip() for question in questions):
+            raise UsageError("the question is empty")
         return filtered(self.context, None, None)
 
 
@@ -233,7 +240,7 @@ def run_blocking(work: Coroutine[Any, Any, Result]) -> Result:
         return other.submit(asyncio.run, work).result()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Index:
     """One version of an index, open for questions. It never changes, and threads may share it.
 
@@ -243,6 +250,10 @@ class Index:
 
     context: "Context"
     report: "BuildReport | None" = None
+
+    def __repr__(self) -> str:
+        """Return the folder, the version and the numbers of documents and passages."""
+        return f"Index({self.context})"
 
     ask = _blocking(AsyncIndex.ask)
     retrieve = _blocking(AsyncIndex.retrieve)
@@ -287,6 +298,8 @@ class Index:
             >>> len(chat.history.turns)
             1
         """
+        from conspectus.chat import Chat
+
         return Chat(self, method, history)
 
     def draw(self, answer: Answer, form: Literal["svg", "html"] = "svg") -> str:
@@ -299,32 +312,21 @@ class Index:
         Raises:
             UsageError: the method made neither a walk nor a subgraph, or another view of the index was asked.
         """
-        from conspectus.query.walk.graph import open_graph
-        from conspectus.render.subgraph_svg import subgraph_html, subgraph_svg
-        from conspectus.render.walk_svg import walk_svg
+        from conspectus.render.walks import draw
 
-        subgraph = answer.evidence.subgraph
-        if subgraph is not None:
-            draw = subgraph_html if form == "html" else subgraph_svg
-            return draw(subgraph, answer.question, answer.method, answer.names)
-        if form == "html":
-            raise UsageError("a walk is drawn as SVG only; HTML is for a subgraph")
-        graph = open_graph(self._source_of(answer))
-        return walk_svg(_walk_of(answer), graph, answer.question, answer.method, answer.names)
+        return draw(answer, self._source_of(answer), form)
 
     def walk_text(self, answer: Answer) -> str:
         """Return the walk behind an answer as text, one decision a line."""
-        from conspectus.query.walk.graph import open_graph
-        from conspectus.render.answers import walk_text
+        from conspectus.render.walks import text_of
 
-        return walk_text(_walk_of(answer), open_graph(self._source_of(answer)))
+        return text_of(answer, self._source_of(answer))
 
     def walk_json(self, answer: Answer) -> dict[str, Any]:
         """Return the walk behind an answer as plain values: decisions with the ids and names that they were about."""
-        from conspectus.query.walk.graph import open_graph
-        from conspectus.render.answers import walk_json
+        from conspectus.render.walks import json_of
 
-        return walk_json(_walk_of(answer), open_graph(self._source_of(answer)))
+        return json_of(answer, self._source_of(answer))
 
     @property
     def manifest(self) -> "Manifest":
@@ -423,47 +425,6 @@ class Index:
         return context
 
 
-class Chat:
-    """A conversation with an index: each question may build on those before it. One question at a time."""
-
-    def __init__(self, index: Index, method: str = DEFAULT_METHOD, history: Conversation | None = None) -> None:
-        self._index = index
-        self._method = method
-        self._history = history or Conversation()
-
-    @property
-    def history(self) -> Conversation:
-        """The turns so far."""
-        return self._history
-
-    async def ask_async(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
-        """Async version of `ask`."""
-        answer = await self._index.aio.ask(question, method or self._method, say, self._history)
-        self._history = self._history.after(answer)
-        return answer
-
-    def ask(self, question: str, method: str | None = None, say: Say | None = None) -> Answer:
-        """Answer a question and add it to the conversation. An error leaves the conversation as it was.
-
-        Args:
-            question: the question, which may be a follow-up.
-            method: the method of this question only.
-            say: called with each piece of the answer while a model writes it.
-
-        Raises:
-            ConspectusError: as for `Index.ask`.
-        """
-        return run_blocking(self.ask_async(question, method, say))
-
-    def retrieve(self, question: str, method: str = DEFAULT_RETRIEVER, k: int = 5) -> Evidence:
-        """Find passages for what the question means here. The conversation stays as it is."""
-        return self._index.retrieve(question, method, k, self._history)
-
-    def new(self) -> None:
-        """Start over: forget all turns."""
-        self._history = Conversation()
-
-
 def open_index(path: str | Path, settings: Settings | None = None) -> Index:
     """Open the current version of an index.
 
@@ -484,9 +445,3 @@ def open_index(path: str | Path, settings: Settings | None = None) -> Index:
     from conspectus.storage.index import Index as StoredIndex
 
     return Index(Context(StoredIndex.open(path), settings or load_settings()))
-
-
-def _walk_of(answer: Answer) -> "WalkTrace":
-    if answer.evidence.walk is None:
-        raise UsageError(f"method {answer.method!r} does not walk over the graph; tog2 and fasttog do")
-    return answer.evidence.walk

@@ -25,16 +25,20 @@ if TYPE_CHECKING:
     from conspectus.pipelines.estimation.estimate import Estimate
     from conspectus.pipelines.migration import Migrated
     from conspectus.pipelines.purge import Purged
+    from conspectus.pipelines.steps.documents import Texts
 
+DEFAULT_INDEX = Path(".conspectus/index")
+"""The index folder where none is named; also that of the command line."""
 Inputs = Sequence[str | Path] | str | Path
 """A file, folder, glob or URL, or several."""
 
 
 def build(
-    inputs: Inputs,
-    index: str | Path,
+    inputs: Inputs = (),
+    index: str | Path = DEFAULT_INDEX,
     settings: Settings | None = None,
     *,
+    texts: "Texts" = (),
     retry_failed: bool = False,
     progress: Progress = no_progress,
 ) -> Index:
@@ -47,6 +51,8 @@ def build(
         inputs: files, folders, globs or URLs.
         index: the index folder; it is created where there is none.
         settings: see `load_settings`; the defaults and the environment where it is None.
+        texts: documents from memory: texts by name, `{"minutes": "The board met ..."}`, or a list of them. A record
+            with metadata stands for a text too: `{"text": "...", "title": "Minutes", "year": 2024}`.
         retry_failed: also ask again for the model's replies that failed or lost a part.
         progress: called as work goes on with a step's name, the number of its items that are done (files, passages,
             names, reports) and the number of all. The latter is 0 while a step runs whose items are not counted.
@@ -63,17 +69,28 @@ def build(
     Example:
         >>> conspectus.build("notes", "notes.index").manifest.rows["documents"]
         3
+        >>> texts = {"ferry": "The ferry Petrel crosses the bay twice a day."}
+        >>> index = conspectus.build(texts=texts, index="ferry.index")
+        >>> index.retrieve("Which ferry crosses the bay?", "bm25", k=1).passages[0].title
+        'ferry'
     """
     from conspectus.pipelines.index import build_index
 
     settings = settings or load_settings()
     runner = RunHere(progress)
-    report = build_index(_listed(inputs), Path(index), settings, runner, progress, retry_failed=retry_failed)
+    report = build_index(
+        _listed(inputs), Path(index), settings, runner, progress, retry_failed=retry_failed, texts=texts
+    )
     return _opened(report, settings)
 
 
 def add(
-    inputs: Inputs, index: str | Path, settings: Settings | None = None, *, progress: Progress = no_progress
+    inputs: Inputs = (),
+    index: str | Path = DEFAULT_INDEX,
+    settings: Settings | None = None,
+    *,
+    texts: "Texts" = (),
+    progress: Progress = no_progress,
 ) -> Index:
     """Add documents to an index. Documents with the same ids are replaced.
 
@@ -83,6 +100,7 @@ def add(
         inputs: files, folders, globs or URLs.
         index: the index folder.
         settings: those that the index was made with.
+        texts: as for `build`.
         progress: as for `build`.
 
     Returns:
@@ -100,7 +118,8 @@ def add(
     from conspectus.pipelines.incremental import add_documents
 
     settings = settings or load_settings()
-    return _opened(add_documents(_listed(inputs), Path(index), settings, RunHere(progress), progress), settings)
+    report = add_documents(_listed(inputs), Path(index), settings, RunHere(progress), progress, texts)
+    return _opened(report, settings)
 
 
 def remove(

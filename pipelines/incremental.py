@@ -12,7 +12,7 @@ from conspectus.pipelines.index import build_from
 from conspectus.pipelines.plan import BuildSource, check_built_here
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
-from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.steps.documents import Texts, read_documents
 from conspectus.storage.errors import IndexNotFound, UsageError, did_you_mean
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_version
@@ -28,6 +28,7 @@ def add_documents(
     settings: Settings,
     run: Runner | None = None,
     progress: Progress = no_progress,
+    texts: Texts = (),
 ) -> BuildReport:
     """Add documents to an index, in the place of those with the same ids; the result is that of indexing all together.
 
@@ -37,6 +38,7 @@ def add_documents(
         settings: The settings that the index was made with.
         run: What runs the shards of a step; by default this process.
         progress: Called as work goes on.
+        texts: Documents from memory.
 
     Returns:
         What was done, with all failures of the new version.
@@ -49,7 +51,7 @@ def add_documents(
 
     def read(current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         held, lost = held_documents(index, current, settings)
-        new, failures = read_documents(inputs, settings.input, progress)
+        new, failures = read_documents(inputs, settings.input, progress, texts)
         of_id = {document.id: document for document in (*held, *new)}
         read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
         failures += [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]

@@ -19,6 +19,7 @@ from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.runner import Overlap, Progress, RunHere, Runner, announced, no_progress
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided
+from conspectus.pipelines.steps.documents import Texts
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
 from conspectus.pipelines.steps.synonyms import synonyms_of
 from conspectus.pipelines.steps.vectors import MOST_EMBEDDED, Embedding, texts_of_chunks
@@ -42,6 +43,7 @@ def build_index(
     progress: Progress = no_progress,
     *,
     retry_failed: bool = False,
+    texts: Texts = (),
 ) -> BuildReport:
     """Make the index at `index` equal to the input: new documents are added, changed ones redone, missing ones removed.
 
@@ -56,6 +58,7 @@ def build_index(
         progress: Called as work goes on.
         retry_failed: Try again what had failed, and ask the model again for replies that lost something. (What cannot
             be read is tried in every build.)
+        texts: Documents from memory.
 
     Returns:
         What was done, with all failures of the new version.
@@ -73,7 +76,7 @@ def build_index(
         >>> build_index(["docs"], Path("docs.index"), Settings()).rows["documents"]  # doctest: +SKIP
         12
     """
-    source = source_of(inputs, settings, progress)
+    source = source_of(inputs, settings, progress, texts)
     return build_from(source, index, settings, run, progress, retry_failed=retry_failed)
 
 

@@ -13,7 +13,7 @@ from conspectus.pipelines.build_report import can_be_retried
 from conspectus.pipelines.exchange.openie.read import GRAPHML, read_passages
 from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, fingerprinted, kept_marks, merges_of
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.pipelines.steps.documents import read_documents
+from conspectus.pipelines.steps.documents import Texts, read_documents
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import digest, file_digest
@@ -86,9 +86,11 @@ class Plan:
         return Index(self.index, self.current).rows(Failure) if self.current else []
 
 
-def source_of(inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress) -> BuildSource:
-    """Return files, folders, globs and URLs as the source of a build."""
-    return BuildSource(lambda _: read_input(inputs, settings, progress))
+def source_of(
+    inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress, texts: Texts = ()
+) -> BuildSource:
+    """Return files, folders, globs and URLs, and texts from memory, as the source of a build."""
+    return BuildSource(lambda _: read_input(inputs, settings, progress, texts))
 
 
 def plan_build(
@@ -124,7 +126,7 @@ def plan_build(
 
 
 def read_input(
-    inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress
+    inputs: Sequence[str | Path], settings: Settings, progress: Progress = no_progress, texts: Texts = ()
 ) -> tuple[list[Document], list[Failure]]:
     """Return the documents of an input and what could not be read.
 
@@ -132,10 +134,10 @@ def read_input(
     (`kg.files`) needs no documents. Raises InputError where there is nothing at all, and as `read_documents` does.
     """
     openie = Path(settings.extraction.openie) if settings.extraction.openie else None
-    if inputs:
+    if inputs or texts:
         if openie and openie.suffix.lower() == GRAPHML:
             raise UsageError(f"{openie.name} brings its own texts: leave the documents out, or bring it with --kg only")
-        return read_documents(inputs, settings.input, progress)
+        return read_documents(inputs, settings.input, progress, texts)
     if openie:
         return read_passages(openie), []
     if not settings.kg.files:

@@ -30,6 +30,13 @@ class Context:
     narrowed: str = ""
     """What the index was narrowed to, in words; "" where it is whole."""
 
+    def __str__(self) -> str:
+        """Return the folder, the version, the filter if there is one, and the numbers of documents and passages."""
+        rows = self.index.manifest.rows
+        counts = f"{rows['documents']:,} documents, {rows['chunks']:,} passages"
+        version = f"version {self.index.manifest.version}"
+        return ", ".join(filter(None, (repr(str(self.index.root)), version, self.narrowed, counts)))
+
     @property
     def embedder(self) -> Embedder:
         """The embedder of the index's vectors (not the one in the current settings); a server's address is current."""

@@ -15,10 +15,10 @@ from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.filenames import storable, visible
 from conspectus.pipelines.readers.formats import read_rows
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
-from conspectus.pipelines.readers.rows import Lost, Row
+from conspectus.pipelines.readers.rows import Lost, Record, Row, row_of
 from conspectus.pipelines.readers.web.links import resolved
 from conspectus.pipelines.runner import Progress, no_progress
-from conspectus.storage.errors import InputError
+from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Document, Failure
 from conspectus.storage.settings import InputSettings
@@ -26,11 +26,19 @@ from conspectus.storage.text.language import LANGUAGE, language_of
 
 _LONGEST_DETAIL = 1_000
 
+Texts = Mapping[str, str | Record] | Sequence[str | Record]
+"""Documents from memory: texts, or records with a text and metadata; by name, or in a sequence without names."""
+
 
 def read_documents(
-    inputs: Sequence[Path | str], settings: InputSettings, progress: Progress = no_progress
+    inputs: Sequence[Path | str],
+    settings: InputSettings,
+    progress: Progress = no_progress,
+    texts: Texts = (),
 ) -> tuple[list[Document], list[Failure]]:
     """Return the documents of files, folders, globs and URLs, sorted by id, and what could not be read, by item.
+
+    Documents from memory (`texts`) come after those of files.
 
     Texts are kept as they are but for line ends, which become \\n, and NUL and lone surrogates, which become
     U+FFFD: all offsets refer to the text so stored. Of documents that supply one id the first is kept, in the
@@ -40,19 +48,27 @@ def read_documents(
 
     Raises InputError where an input does not exist, holds no file, or nothing at all can be read.
     """
-    files, failures = find_files(inputs)
+    files, failures = find_files(inputs) if inputs or not texts else ([], [])
     documents: dict[str, Document] = {}
+
+    def keep(entry: Document | Failure) -> None:
+        if isinstance(entry, Failure):
+            failures.append(entry)
+        elif entry.id in documents:
+            first = documents[entry.id].uri
+            failures.append(Failure(STAGE, entry.uri, f"the id {entry.id!r} is taken", f"by {first}"))
+        else:
+            documents[entry.id] = entry
+
     for number, file in enumerate(files):
         progress(STAGE, number, len(files))
         for entry in _read(file, settings):
-            if isinstance(entry, Failure):
-                failures.append(entry)
-            elif entry.id in documents:
-                first = documents[entry.id].uri
-                failures.append(Failure(STAGE, entry.uri, f"the id {entry.id!r} is taken", f"by {first}"))
-            else:
-                documents[entry.id] = entry
-    progress(STAGE, len(files), len(files))
+            keep(entry)
+    for uri, title, row in _rows_of(texts, settings):
+        file = InputFile(Path(uri), uri)
+        keep(_failure(uri, row.reason, row.detail) if isinstance(row, Lost) else _document(file, row, title))
+    if files:
+        progress(STAGE, len(files), len(files))
     failures.sort(key=lambda failure: (failure.item_id, failure.reason))
     if not documents:
         first_failure = failures[0]
@@ -62,6 +78,22 @@ def read_documents(
             f"{visible(f'{first_failure.item_id}: {first_failure.reason}{detail}')}"
         )
     return sorted(documents.values(), key=lambda document: document.id), failures
+
+
+def _rows_of(texts: Texts, settings: InputSettings) -> Iterator[tuple[str, str, Row | Lost]]:
+    """Yield the names of documents from memory with their titles, unless the row has one, and rows.
+
+    A record is read as a line of a JSON lines file; a text without a name is named by the hash of its content.
+    """
+    named = texts.items() if isinstance(texts, Mapping) else ((None, item) for item in texts)
+    for name, given in named:
+        record: Record = {settings.text_column: given} if isinstance(given, str) else given
+        text = record.get(settings.text_column)
+        if not isinstance(text, str):
+            raise UsageError(f"a document from memory is a text, or a mapping with a text {settings.text_column!r}")
+        row = row_of(None, record, settings)
+        uri = str(name or record.get(settings.id_column) or f"text-{short_id(text)}")
+        yield storable(uri), _stem(uri) if name else "", row
 
 
 def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failure]:
@@ -92,13 +124,18 @@ def _failure(item_id: str, reason: str, detail: str) -> Failure:
     return Failure(STAGE, item_id, clean(reason)[:_LONGEST_DETAIL], clean(detail)[:_LONGEST_DETAIL])
 
 
-def _document(file: InputFile, row: Row) -> Document:
+def _stem(name: str) -> str:
+    return " ".join(PurePosixPath(name).stem.replace("_", " ").replace("-", " ").split())
+
+
+def _document(file: InputFile, row: Row, title: str | None = None) -> Document:
+    """Return the document of a row; without a title in the row it has the given one, else the file's name."""
     uri = _uri(file, row)
-    name = PurePosixPath(storable(row.within) or file.uri)
-    stem = " ".join(name.stem.replace("_", " ").replace("-", " ").split())
+    if title is None:
+        title = _stem(storable(row.within) or file.uri) if row.number is None else ""
     return Document(
         id=row.id or short_id(uri),
-        title=row.title or (stem if row.number is None else ""),
+        title=row.title or title,
         uri=uri,
         text=row.text,
         metadata=_with_language(row),

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 
+from conspectus.query.types.notebook import answer_html, answer_markdown
 from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.types.trace import WalkTrace
 from conspectus.storage.records import Claim, Entity, Relation, Report
+
+_SHOWN = 200
+"""Characters of an answer that `repr` shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,9 +195,11 @@ context_tokens=0, depth=0)
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
     """An answer with its citations, its evidence and what it took.
+
+    `str(answer)` is its text. A notebook shows the text with its sources.
 
     Attributes:
         question: The question as the user asked it.
@@ -230,6 +236,21 @@ class Answer:
     narrowed: str = ""
     span: str = ""
     checks: tuple[Check, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the text."""
+        return self.text
+
+    def __repr__(self) -> str:
+        """Return the method, the number of citations and the beginning of the text."""
+        text = self.text if len(self.text) <= _SHOWN else f"{self.text[:_SHOWN]}..."
+        return f"Answer({text!r}, method={self.method!r}, citations={len(self.citations)})"
+
+    def _repr_html_(self) -> str:
+        return answer_html(self)
+
+    def _repr_markdown_(self) -> str:
+        return answer_markdown(self)
 
     @property
     def unsupported(self) -> int:

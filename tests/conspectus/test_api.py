@@ -5,10 +5,11 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conspectus.storage.errors import IndexNotFound, UnknownMethod
+from conspectus.storage.errors import IndexNotFound, UnknownMethod, UsageError
 from conspectus.storage.records import Document
 
 import conspectus
@@ -97,3 +98,47 @@ def test_the_front_door_opens_within_a_second() -> None:
         for _ in range(3)
     ]
     assert min(seconds) < 1
+
+
+def test_documents_from_memory_are_built_and_added(tmp_path: Path) -> None:
+    settings = conspectus.load_settings(overrides={"extraction": {"pipeline": "regex"}})
+    named = {"notes/sea-wall.md": "The sea wall was raised in 1931.", "harbour": {"text": "Boats.", "year": 2024}}
+    index = conspectus.build(texts=named, index=tmp_path / "index", settings=settings)
+    held = {each.uri: each for each in index.context.index.rows(Document)}
+    assert {uri: each.title for uri, each in held.items()} == {"notes/sea-wall.md": "sea wall", "harbour": "harbour"}
+    assert held["harbour"].metadata["year"] == "2024"
+    assert index.retrieve("Who raised the wall?", "bm25", k=1).passages[0].title == "sea wall"
+    more = conspectus.add(texts=["The ferry leaves at noon."], index=tmp_path / "index", settings=settings)
+    assert more.manifest.rows["documents"] == 3
+    (unnamed,) = {each.uri: each for each in more.context.index.rows(Document)}.keys() - held.keys()
+    assert unnamed.startswith("text-")
+    again = conspectus.add(texts=["The ferry leaves at noon."], index=tmp_path / "index", settings=settings)
+    assert again.report is not None
+    assert again.report.unchanged, "the same text is the same document"
+    with pytest.raises(UsageError, match="a document from memory is a text"):
+        conspectus.build(texts=[{"body": "x"}], index=tmp_path / "other", settings=settings)
+
+
+def test_what_a_notebook_shows(index: conspectus.Index, index_root: Path) -> None:
+    rows = index.manifest.rows
+    assert repr(index) == (
+        f"Index({str(index_root)!r}, version {index.manifest.version}, {rows['documents']} documents, "
+        f"{rows['chunks']} passages)"
+    )
+    answer = index.ask(QUESTION, method="bm25")
+    assert str(answer) == answer.text
+    assert repr(answer).startswith("Answer(")
+    assert len(repr(answer)) < 500
+    hostile = replace(answer, text="<script>alert(1)</script> *bold* [1]")
+    assert "&lt;script&gt;" in hostile._repr_html_()
+    assert "<script>" not in hostile._repr_html_()
+    assert "\\<script\\>" in hostile._repr_markdown_()
+    assert "\\*bold\\*" in hostile._repr_markdown_()
+    assert answer.citations[0].uri in answer._repr_html_()
+
+
+@pytest.mark.parametrize("question", ["", "  \n"])
+def test_an_empty_question_is_refused(index: conspectus.Index, question: str) -> None:
+    for ask in (index.ask, index.retrieve, index.explain, index.chat().ask):
+        with pytest.raises(UsageError, match="the question is empty"):
+            ask(question)
