@@ -24,7 +24,11 @@ from conspectus.cli.ask import print_answer
 from conspectus.query.menu import DEFAULT_METHOD
 from conspectus.storage.errors import ModelError
 
-_QUIT, _NEW = "/quit", "/new"
+_QUIT, _NEW, _HELP = "/quit", "/new", "/help"
+_COMMANDS = f"""Ask a question, one a line. It may refer to those before it: "And who wrote it?"
+{_NEW}   start a new conversation; the next question stands alone
+{_HELP}  show this
+{_QUIT}  end; so does the end of the input (Ctrl-D)"""
 
 
 @app.command(
@@ -45,9 +49,11 @@ def chat(
 ) -> None:
     """Read questions from stdin, one a line, and answer them with citations. Each may refer to those before it.
 
-    /new starts a new conversation; /quit or the end of the input exits. If the model's server fails on a question, the
-    error is printed on stderr, the question is skipped, and the final exit status is 8.
+    /new starts a new conversation, /help lists the commands, /quit or the end of the input exits. What only thanks or
+    greets is not asked. If the model's server fails on a question, the error is printed on stderr, the question is
+    skipped, and the final exit status is 8.
     """
+    from conspectus.query.conversation.anaphora import is_courtesy
     from conspectus.query.menu import find_method
 
     find_method(method)
@@ -58,8 +64,12 @@ def chat(
             break
         if line == _NEW:
             talk.new()
+        elif line == _HELP:
+            typer.echo(_COMMANDS)
         elif line.startswith("/"):
-            complain(f"{line.split()[0]} is not a command; the commands are {_NEW} and {_QUIT}")
+            complain(f"{line.split()[0]} is not a command; the commands are {_NEW}, {_HELP} and {_QUIT}")
+        elif is_courtesy(line):
+            complain(f"nothing is asked; ask a question, or see {_HELP}")
         else:
             try:
                 print_answer(lambda say, question=line: talk.ask(question, say=say), trace)  # type: ignore[misc]

@@ -18,7 +18,7 @@ Refers = Literal["person", "thing", "any"]
 """What a pronoun can stand for, where the language tells persons from things."""
 
 _REFERRING: dict[str, Refers] = {"person": "person", "thing": "thing", "any": "any", "last": "any"}
-_KINDS = ("asks", *_REFERRING, "opens", "joins")
+_KINDS = ("asks", *_REFERRING, "opens", "joins", "thanks")
 _NOUNS_HAVE_CAPITALS = frozenset({"de"})
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 _SIGNS_OF_A_WORD = 2
@@ -76,6 +76,16 @@ def wording(question: str, names: Sequence[tuple[int, int]]) -> Wording:
         goes_on="opens" in (*kinds[:1], *kinds[-1:]),
         asks="asks" in kinds,
     )
+
+
+def is_courtesy(text: str) -> bool:
+    """Return whether a text only thanks, greets or agrees, and asks nothing.
+
+    >>> is_courtesy("Thanks a lot!"), is_courtesy("Danke"), is_courtesy("Thanks. And the budget?"), is_courtesy("Why?")
+    (True, True, False, False)
+    """
+    kinds = {part.kind for part in _parts(text, (), _language(text))}
+    return "thanks" in kinds and kinds <= {"thanks", "joins"} and "?" not in text
 
 
 def telling_words(text: str, names: Sequence[tuple[int, int]]) -> list[str]:

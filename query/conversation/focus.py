@@ -103,7 +103,9 @@ def _topic(named: NamedSpan) -> Topic:
 
 
 def _is_topic(topic: Topic) -> bool:
-    """Return whether a name can be a topic: dates cannot, nor can "It", which begins sentences."""
+    """Return whether a name can be a topic: dates and numbers cannot, nor can "It", which begins sentences."""
+    if not any(letter.isalpha() for letter in topic.name):
+        return False
     if topic.types and set(topic.types) <= _NOT_ASKED_ABOUT:
         return False
     return len(words(topic.name)) > 1 or bool(wording(topic.name, ()).telling)

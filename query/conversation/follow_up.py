@@ -21,6 +21,7 @@ from conspectus.query.conversation.history import Conversation
 from conspectus.query.methods.gretriever.carry_over import decayed
 from conspectus.query.question.question import open_question
 from conspectus.query.types import Answer, Answerer, Evidence, FollowUpAnswerer, Retriever, Say, Step, Usage
+from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.tokens import count_tokens
@@ -31,8 +32,8 @@ STEP = "conversation"
 
 _FEW_WORDS = 2.0
 """Telling words of a question that the last turn may have to complete: "and when was the premiere?"."""
-_MOST_WORDS = 20
-"""Words carried over of the last question."""
+_MOST_WORDS = 8
+"""Words carried over of the last question that has any."""
 _LONGEST_REWRITE = 256
 """Tokens that a rewritten question may have beyond twice those of the question: more is no question."""
 
@@ -150,7 +151,8 @@ def shape_offline(context: Context, history: Conversation, question: str) -> Sha
     A question is incomplete if it names nothing before that point and
 
     - has a pronoun early on ("Who directed it?", "When did she marry Pierre Curie?");
-    - continues the previous turn ("And the budget?", "What about the second one?", "And Pierre Curie?");
+    - continues the previous turn ("And the budget?", "What about the second one?", "And Pierre Curie?"), unless no
+      passage connects its words with what that turn was about, and passages hold them: then it is about something new;
     - has no content word ("Why?");
     - has one or two content words that occur in more passages than a reader takes, one of them cited in the last turn
       ("Which actors?"): the question does not identify a passage, and the last turn does.
@@ -162,8 +164,10 @@ def shape_offline(context: Context, history: Conversation, question: str) -> Sha
         return _carried(context, history, question, worded.refers, "it refers back", with_words=elided)
     if worded.goes_on and worded.named and not worded.telling and not worded.asks:
         return _shaped(question, (), _last_words(context, history), "it asks the last question of something else")
+    if worded.goes_on and few and worded.telling:
+        return _continued(context, history, question, " ".join(worded.telling))
     if worded.goes_on and few:
-        return _carried(context, history, question, "any", "it goes on", with_words=not worded.telling)
+        return _carried(context, history, question, "any", "it goes on", with_words=True)
     if few and not worded.telling:
         return _carried(context, history, question, "any", "it says nothing by itself", with_words=True)
     if few and _last_turn_says_which(context, history, " ".join(worded.telling)):
@@ -180,6 +184,23 @@ def _carried(
     return _shaped(question, topics, _last_words(context, history) if with_words or too_wide else [], why)
 
 
+def _continued(context: Context, history: Conversation, question: str, telling: str) -> Shaped:
+    """Add the names that some passage connects with the question's own words; if no passage has those words, all."""
+    topics = topics_meant(context, history, question, "any", context.settings.conversation.names)
+    rows = _rows_with(context, telling)
+    if len(rows):
+        topics = [topic for topic in topics if np.isin(_rows_with(context, topic.name), rows).any()]
+        if not topics:
+            return Shaped(question, question, "no passage connects its words with the last turns")
+    return _shaped(question, topics, [], "it goes on")
+
+
+def _rows_with(context: Context, text: str) -> Ints:
+    """Return the rows of the chunks that hold all content words of a text."""
+    holders = open_question(context, text).terms.chunks
+    return reduce(np.intersect1d, holders) if holders else np.zeros(0, np.int64)
+
+
 def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[str], why: str) -> Shaped:
     added = [*(topic.name for topic in topics), *([" ".join(last_words)] if last_words else [])]
     if not added:
@@ -188,15 +209,15 @@ def _shaped(question: str, topics: "list[Topic] | tuple[()]", last_words: list[s
 
 
 def _last_words(context: Context, history: Conversation) -> list[str]:
-    last = history.turns[-1].standalone
-    names = [(mention.start, mention.end) for mention in open_question(context, last).mentions]
-    return telling_words(last, names)[:_MOST_WORDS]
+    """Return the content words of the last question that has any of its own, without what was carried into it."""
+    for turn in reversed(history.turns):
+        names = [(mention.start, mention.end) for mention in open_question(context, turn.question).mentions]
+        if found := telling_words(turn.question, names):
+            return found[:_MOST_WORDS]
+    return []
 
 
 def _last_turn_says_which(context: Context, history: Conversation, telling: str) -> bool:
-    holders = open_question(context, telling).terms.chunks
-    if not holders:
-        return False
-    rows = reduce(np.intersect1d, holders)
+    rows = _rows_with(context, telling)
     cited = cited_rows(context, history.turns[-1].citations)
     return len(rows) > context.settings.answer.passages and bool(np.isin(cited, rows).any())

@@ -65,7 +65,7 @@ def test_threads_may_share_an_index(index_root: Path, index: conspectus.Index) -
 def test_many_questions_find_what_each_finds_alone(
     method: str, index: conspectus.Index, index_root: Path, questions: list[str]
 ) -> None:
-    asked = [*questions[:5], "", questions[0], "Who wrote " + "a very long novel " * 200]
+    asked = [*questions[:5], "?", questions[0], "Who wrote " + "a very long novel " * 200]
     alone = [index.retrieve(each, method, 3) for each in asked]
     assert conspectus.open(index_root).retrieve_many(asked, method, 3) == alone
     assert index.retrieve_many([], method) == []

@@ -151,9 +151,13 @@ def test_chat_reads_lines_through_a_pipe(sample_root: Path, monkeypatch: pytest.
 
 
 def test_chat_names_its_commands_and_unknown_methods(sample_root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    done = chatted("/help me\n/quit", sample_root, monkeypatch)
+    done = chatted("/halp me\nThanks a lot!\n/quit", sample_root, monkeypatch)
     assert (done.status, done.out) == (0, "")
-    assert "/help is not a command; the commands are /new and /quit" in done.err
+    assert "/halp is not a command; the commands are /new, /help and /quit" in done.err
+    assert "nothing is asked" in done.err
+    done = chatted("/help\n/quit", sample_root, monkeypatch)
+    assert (done.status, done.err) == (0, "")
+    assert "/new   start a new conversation" in done.out
     done = command("chat", "--index", sample_root, "--method", "pqr")
     assert (done.status, done.out) == (2, "")
     assert "did you mean 'ppr'?" in done.err

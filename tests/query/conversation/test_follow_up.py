@@ -130,6 +130,24 @@ def test_what_was_carried_into_a_turn_is_carried_on(films: Context) -> None:
     assert standalone(films, third, "Why?") == standalone(films, second, "Why?"), "it does not grow"
 
 
+def test_words_of_earlier_turns_do_not_pile_up(films: Context) -> None:
+    history = said(films, CURIE)
+    for question in ("And Pierre Curie?", "And Nadia Frey?", "And Ada Lovelace?"):
+        asked = standalone(films, history, question)
+        assert asked == f"{question} (born)"
+        history = Conversation((*history.turns, Turn(question, asked, "", "ppr")))
+
+
+def test_another_subject_needs_no_new_conversation(films: Context) -> None:
+    assert standalone(films, said(films, FILM), "What about the population?") == "What about the population?"
+    assert standalone(films, said(films, FILM), "And the village?") == "And the village? (Cold Harbour)"
+
+
+def test_numbers_are_not_what_a_conversation_is_about(films: Context) -> None:
+    history = said(films, ("What was set to -1?", "The value was -1 in Marrow [1].", "Marrow"))
+    assert "-1" not in standalone(films, history, "Who directed it?").removeprefix("Who directed it?")
+
+
 def test_an_answer_without_support_is_about_nothing(films: Context) -> None:
     history = said(films, ("Who made Lanterns?", "Warsaw is all that I can think of.", ""))
     assert "Warsaw" not in standalone(films, history, "When was it released?")
