@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from conspectus.query.context import Context
     from conspectus.query.explain.types import Explanation
     from conspectus.storage.manifest import Manifest
-    from conspectus.storage.records import Failure, Merge, Report
+    from conspectus.storage.records import Failure, Link, Merge, Report
+    from conspectus.storage.structure.outline import DocumentOutline
     from conspectus.storage.verify import Problem
 
 QUESTIONS_AT_ONCE = 64
@@ -365,6 +366,28 @@ class Index:
         from conspectus.reports import entries
 
         return [entry.report for entry in entries(self.filter().context, level)]
+
+    def outline(self) -> "list[DocumentOutline]":
+        """Return the outline of every document: its sections, nested, with the rows of their chunks.
+
+        Example:
+            >>> all(section.chunk_rows for document in index.outline() for _, section in document.walk())
+            True
+        """
+        from conspectus.storage.structure.outline import outline
+
+        return outline(self.filter().context.index)
+
+    def links(self) -> "list[Link]":
+        """Return the links that the documents' own structure makes between passages, sorted by id.
+
+        Example:
+            >>> {link.kind for link in index.links()} <= {"parent", "next", "hyperlink", "reference", "definition"}
+            True
+        """
+        from conspectus.storage.records import Link
+
+        return self.filter().context.index.rows(Link)
 
     def merges(self) -> "list[Merge]":
         """Return all entity merges, including undone ones, sorted by canonical name.

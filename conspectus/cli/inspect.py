@@ -1,4 +1,4 @@
-"""`conspectus status`, `reports`, `verify` and `doctor`: what an index holds, and what is configured."""
+"""`conspectus status`, `reports`, `outline`, `verify` and `doctor`: what an index holds, and what is configured."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -110,6 +110,37 @@ def reports(
     else:
         found = browse.entries(context, level)
         print_json(browse.listed_json(found)) if as_json else typer.echo(browse.listed(found))
+
+
+@app.command(
+    short_help="Show the documents with their headings.",
+    epilog=examples("conspectus outline", "conspectus outline guide.html --depth 2", "conspectus outline docs --json"),
+)
+def outline(
+    document: Annotated[
+        str | None,
+        typer.Argument(
+            help="Only the document of this name or id, or those in this folder.",
+            metavar="DOCUMENT",
+            show_default=False,
+        ),
+    ] = None,
+    index: IndexOption = DEFAULT_INDEX,
+    depth: Annotated[
+        int | None,
+        typer.Option("--depth", min=0, help="Headings to this depth (all).", metavar="N", show_default=False),
+    ] = None,
+    where: WhereOption = None,
+    access: AccessOption = None,
+    settings: SettingsOption = None,
+    overrides: SetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the documents of an index with their headings, nested, and the links from and to them, counted."""
+    from conspectus import outline as outlines
+
+    found = outlines.outlined(open_filtered(index, settings, overrides, where, access).context.index, document)
+    print_json(outlines.json_of(found)) if as_json else typer.echo(outlines.text(found, depth))
 
 
 @app.command(short_help="Check an index.", epilog=examples("conspectus verify --index docs.index"))

@@ -9,7 +9,7 @@ import regex
 import yaml
 from conspectus.pipelines.readers.encodings import Unreadable, clean, open_text
 from conspectus.pipelines.readers.rows import Row, as_title, strings
-from conspectus.storage.records import Place
+from conspectus.storage.records import Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
 _LONGEST = 300
@@ -20,6 +20,15 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)$")
 _NO_PARAGRAPH = re.compile(r" {4}|\t| {0,3}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}(?:[ \t]|$)|\|)")
 _BREAK = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s[^()]*)?\)")
+_INLINE_LINK = re.compile(
+    r"""(?<!!)\[(?:
+        \[(?P<page>[^\[\]\n|]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]
+      | (?P<text>[^\[\]\n]{1,200})\]
+        (?:\(<?(?P<target>[^()\s<>]{1,2000})>?(?:\s[^()\n]{0,300})?\)|\[(?P<name>[^\[\]\n]{1,200})\])
+    )""",
+    re.X,
+)
+_DEFINED_LINK = re.compile(r"^ {0,3}\[(?P<name>[^\[\]\n]{1,200})\]:[ \t]*<?(?P<target>[^\s<>]{1,2000})", re.M)
 _MARKS = re.compile(r"(\*{1,3}|_{2,3}|`+|~~)(\S(?:.*?\S)?)\1")
 
 
@@ -64,6 +73,22 @@ def _plain(marked: str) -> str:
     return _MARKS.sub(r"\2", marked).strip()
 
 
+def markdown_links(text: str) -> tuple[Hyperlink, ...]:
+    """Return the hyperlinks of a Markdown text, with addresses as written: [text](address), [text][name] and [[page]].
+
+    >>> [(link.target, link.start) for link in markdown_links("[a](b.md), [[c]], [d][e]\\n\\n[e]: f.md")]
+    [('b.md', 1), ('c', 13), ('f.md', 19)]
+    """
+    defined = {found["name"].casefold(): found["target"] for found in _DEFINED_LINK.finditer(text)}
+    links = []
+    for found in _INLINE_LINK.finditer(text):
+        target = found["target"] or found["page"] or defined.get((found["name"] or "").casefold())
+        start, end = found.span("text") if found["text"] else found.span("page")
+        if target:
+            links.append(Hyperlink(start, end, target))
+    return tuple(links)
+
+
 PART = 250_000
 """Characters of a part of a text that is longer than `max_characters`, at most.
 
@@ -89,7 +114,7 @@ def read_plain(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 
 def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a Markdown text, in parts as plain text is. Front matter is metadata of all parts; headings are places."""
+    """Yield a Markdown text with its headings and links, in parts as plain text is. Front matter is metadata of all."""
     title = None
     metadata: dict[str, str] = {}
     for number, text in _numbered(path, settings):
@@ -100,7 +125,8 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
                 if number:
                     continue
                 raise Unreadable("empty", "nothing follows the front matter")
-        yield Row(number, None, title, text, metadata, markdown_places(text))
+        places, links = markdown_places(text), markdown_links(text)
+        yield Row(number, None, title, text, metadata, places, hyperlinks=links)
 
 
 def _numbered(path: Path, settings: InputSettings) -> Iterator[tuple[int | None, str]]:

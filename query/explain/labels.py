@@ -1,6 +1,7 @@
 """Labels for explanations: names of graph nodes and edges, and the reasons for seeds."""
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from conspectus.query.context import Context
@@ -10,13 +11,40 @@ from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import open_question
 from conspectus.storage.index import per_index
 from conspectus.storage.locators import described
-from conspectus.storage.records import Chunk, Entity, Name
+from conspectus.storage.records import Chunk, Entity, Link, Name
+from conspectus.storage.tables import records_of
 from conspectus.storage.text.names import words
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _LONGEST = 60
 """Most characters of a passage's text that stand for a title that it does not have."""
 _MOST_NAMES = 3
 """Most names, and most words, that one edge or seed is told with."""
+
+
+_FORWARD = {
+    "reply": "replies to",
+    "reference": "refers, as {text}, to",
+    "hyperlink": "links, as {text}, to",
+    "definition": "uses {text}, which is explained in",
+    "index": "lists {text} in an index with",
+    "contents": "lists {text} in a table of contents with",
+    "parent": "lies in the section that begins in",
+    "next": "goes on in",
+}
+_BACKWARD = {
+    "reply": "is answered by",
+    "reference": "is referred to, as {text}, in",
+    "hyperlink": "is linked from {text} in",
+    "definition": "explains {text}, which is used in",
+    "index": "is listed, as {text}, in the index in",
+    "contents": "is listed, as {text}, in the table of contents in",
+    "parent": "begins the section of",
+    "next": "goes on from",
+}
+"""What each kind of link is told as, from its source and from its target, the most telling first."""
 
 
 class Naming:
@@ -44,6 +72,10 @@ class Naming:
             return f"names {_listed(named)}"
         if from_passage and (named := self._names_of(end, source)):
             return f"is named {_listed(named)} in"
+        if from_passage and (link := self._link(source, end)):
+            return _FORWARD[link.kind].format(text=_quoted(link.text))
+        if from_passage and (link := self._link(end, source)):
+            return _BACKWARD[link.kind].format(text=_quoted(link.text))
         return "is linked with"
 
     def why(self, seed: int, question: str, found: PprRanking) -> str:
@@ -71,6 +103,18 @@ class Naming:
         )
         return sorted(shared, key=lambda word: (-self._context.bm25.inverse_document_frequency(word), word))
 
+    def _link(self, source: int, target: int) -> Link | None:
+        """Return a link of the documents' structure from one chunk to another, of several kinds the most telling."""
+        from pyarrow import compute
+
+        found = _links(self._context)
+        ids = self._context.chunks[source].id, self._context.chunks[target].id
+        wanted = compute.and_(
+            compute.equal(found.column("source_id"), ids[0]), compute.equal(found.column("target_id"), ids[1])
+        )
+        links = [link for link in records_of(found.filter(wanted), Link) if link.kind in _FORWARD]
+        return min(links, key=lambda link: (list(_FORWARD).index(link.kind), link.id), default=None)
+
     def _names_of(self, holder: int, owner: int) -> list[str]:
         """Return the names in one chunk's text that refer to another chunk."""
         id_ = self._context.chunks[owner].id
@@ -89,6 +133,11 @@ class Naming:
             return title
         place = described(self._context.places_of(chunk.document_id), chunk.start, chunk.end)
         return f"{title}, {place}" if place else f"{title}, passage {chunk.ordinal + 1}"
+
+
+@per_index
+def _links(context: Context) -> "pa.Table":
+    return context.index.arrow(Link)
 
 
 @per_index

@@ -18,6 +18,8 @@ from conspectus.storage.text.normalise import entity_key
 
 _LEADER = re.compile(r"(?:\.[^\S\n]?){3,200}+(?P<pages>\d{1,4}(?:,[^\S\n]?\d{1,4}){0,20})(?![\d.])")
 """Dots, and the pages behind them."""
+_TITLE_AND_PAGE = re.compile(r"\[(?P<title>[^\[\]\n]{3,100})\],?\s(?:page|Seite)\s(?P<page>\d{1,4})\b")
+"""A reference as Texinfo prints it: "see Section 3.2 [Shell Commands], page 9"."""
 PAGE = "page"
 _FEWEST = 5
 """Lines that make a list; fewer may be anything."""
@@ -74,9 +76,13 @@ def _links(corpus: Corpus, document: Document, entries: Sequence[_Entry]) -> Ite
 def printed_pages(corpus: Corpus, document: Document) -> Mapping[str, int]:
     """Return the first character of each page of a document, by the number that is printed on it.
 
-    That is the label of the page, unless a table of contents tells better.
+    That is the label of the page, unless a table of contents, or references by title and page, tell better.
     """
     entries, pages = _entries(document.text), _page_starts(document)
+    entries += [
+        _Entry(match.start(), match.end(), match["title"], (int(match["page"]),))
+        for match in _TITLE_AND_PAGE.finditer(document.text)
+    ]
     shift = _shift(entries, _titles(corpus, document, entries), pages) if len(entries) >= _FEWEST else None
     if shift is None:
         return {place.label: place.start for place in reversed(document.places) if place.kind == PAGE}

@@ -1,8 +1,9 @@
 """Links from passages that use a term to the section that explains it.
 
-A heading that reads like a name is one ("Write-Ahead Logging"): the section below it says what the term means. A term
-with more than a few such sections ("Options", "Examples") explains none. A quoted term that a sentence defines
-("“heap” means ...") counts as well. Titles of documents are left out: they are names already (walk_graph.py).
+A heading that reads like a name is one ("Write-Ahead Logging"): the section below it says what the term means. So does
+a quoted term that a sentence defines ("“heap” means ..."), and a term at the place that a back-of-book index gives for
+it. A term with more than a few such places ("Options", "Examples") explains none. Titles of documents are left out:
+they are names already (walk_graph.py).
 """
 
 import re
@@ -21,6 +22,8 @@ _SHORTEST = 4
 _MOST_SECTIONS = 2
 _MOST_USES = 50
 """A term that more passages use is the subject of the documents, and joins what has little to do with each other."""
+_NUMBER = 20
+"""Characters of the number before a heading: the heading itself is no use of the term."""
 _DEFINED = re.compile(
     r"[“„«\"`](?P<term>[^\n“”„«»\"`]{3,60})[”“»\"`]\s"
     r"(?:means|is defined as|refers to|bezeichnet|bedeutet|désigne|significa)\b"
@@ -46,7 +49,11 @@ def definitions(corpus: Corpus) -> Iterator[Found]:
     for document in corpus.documents:
         for match in matcher.find(document.text):
             surface = document.text[match.start : match.end]
-            if not is_other_word(surface, is_capitalised(surfaces[match.value])):
+            is_heading = any(
+                document.id == owner.id and 0 <= match.start - start <= _NUMBER
+                for owner, start in explained[match.value].values()
+            )
+            if not is_heading and not is_other_word(surface, is_capitalised(surfaces[match.value])):
                 chunk = corpus.chunk_of(document, match.start, match.end)
                 uses[match.value].setdefault(chunk.id, (document, match.start, match.end))
     for key, places in uses.items():
@@ -66,6 +73,10 @@ def _terms(corpus: Corpus, document: Document) -> Iterator[tuple[str, int]]:
             and not surface.endswith("?")
         ):
             yield surface, span.place.start
+    for link in document.hyperlinks:  # of the kind index: what a back-of-book index leads to, at its own place
+        surface = document.text[link.start : link.end]
+        if link.kind == "index" and link.target == document.uri and is_worth_looking_for(surface, _SHORTEST):
+            yield surface, link.start
     for match in _DEFINED.finditer(document.text):
         if is_worth_looking_for(match["term"], _SHORTEST):
             yield match["term"], match.start()

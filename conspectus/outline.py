@@ -1,0 +1,125 @@
+"""The outline of documents as text and JSON: their headings, nested, and the links from and to them, counted."""
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from conspectus.render.terminal import count, one_line
+from conspectus.storage.errors import UsageError
+from conspectus.storage.index import Index
+from conspectus.storage.records import Chunk, Link
+from conspectus.storage.structure.outline import DocumentOutline, Section, outline
+from conspectus.storage.tables import rows_of_ids
+
+_COUNTED = {
+    "hyperlink": "hyperlinks",
+    "reference": "references",
+    "contents": "lines of contents",
+    "index": "lines of an index",
+    "reply": "replies",
+    "definition": "uses of terms",
+}
+"""The kinds of links that are counted, and what they are called; those of sections and neighbours every text has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlined:
+    """A document with its outline, and how many links of each kind lead from it (`out`) and to it (`into`)."""
+
+    document: DocumentOutline
+    out: Mapping[str, int]
+    into: Mapping[str, int]
+
+
+def outlined(index: Index, name: str | None = None) -> list[Outlined]:
+    """Return the documents of an index with their outlines, in the order of their uris.
+
+    Args:
+        index: The index.
+        name: Only the document of this id, uri or title, or those in the folder or file of this uri.
+
+    Raises:
+        UsageError: There is no such document; the message says the nearest name.
+    """
+    every = outline(index)
+    found = every if name is None else [each for each in every if _is_named(each, name)]
+    if name is not None and not found:
+        known = [text for each in every for text in (each.uri, each.title, each.document_id)]
+        nearest = difflib.get_close_matches(name, known, n=1)
+        raise UsageError(f"no document is called {name!r}" + (f"; did you mean {nearest[0]!r}?" if nearest else ""))
+    out, into = _counts(index)
+    return [Outlined(each, out.get(each.document_id, {}), into.get(each.document_id, {})) for each in found]
+
+
+def text(found: Sequence[Outlined], depth: int | None = None) -> str:
+    """Return outlines as text, headings to the given depth; each document with its sections, then its links."""
+    lines = []
+    for each in found:
+        document = each.document
+        title = f"  {one_line(document.title)}" if document.title else ""
+        lines += ["", f"{one_line(document.uri)}{title}  ({count(len(document.chunk_rows), 'passages')})"]
+        lines += [
+            f"{'  ' * (len(above) + 1)}{one_line(section.title)}"
+            for above, section in document.walk()
+            if depth is None or len(above) < depth
+        ]
+        for counts, verb in ((each.out, "leads to"), (each.into, "is led to by")):
+            if counts:
+                kinds = [count(counts[kind], noun) for kind, noun in _COUNTED.items() if kind in counts]
+                lines.append(f"  {verb}: {', '.join(kinds)}")
+    return "\n".join(lines[1:]) or "the index holds no document"
+
+
+def json_of(found: Sequence[Outlined]) -> dict[str, Any]:
+    """Return outlines in the form of `conspectus outline --json`."""
+    return {
+        "documents": [
+            {
+                "document_id": each.document.document_id,
+                "uri": each.document.uri,
+                "title": each.document.title,
+                "passages": len(each.document.chunk_rows),
+                "sections": [_section(section) for section in each.document.sections],
+                "links_out": dict(each.out),
+                "links_in": dict(each.into),
+            }
+            for each in found
+        ]
+    }
+
+
+def _section(section: Section) -> dict[str, Any]:
+    return {
+        "kind": section.kind,
+        "label": section.label,
+        "level": section.level,
+        "start": section.start,
+        "end": section.end,
+        "passages": len(section.chunk_rows),
+        "sections": [_section(inner) for inner in section.sections],
+    }
+
+
+def _is_named(document: DocumentOutline, name: str) -> bool:
+    within = document.uri.startswith((f"{name.rstrip('/')}/", f"{name}#"))
+    return within or name in (document.document_id, document.uri, document.title)
+
+
+def _counts(index: Index) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """Return the number of links from and to each document, by its id and the kind of link."""
+    links, chunks = index.arrow(Link, "kind", "source_id", "target_id"), index.arrow(Chunk, "id", "document_id")
+    documents = np.array(chunks.column("document_id").to_pylist(), dtype=object)
+    kinds = links.column("kind").to_pylist()
+    counted = []
+    for end in ("source_id", "target_id"):
+        owners = documents[rows_of_ids(links.column(end), chunks.column("id"))]
+        pairs = Counter(pair for pair in zip(owners.tolist(), kinds, strict=True) if pair[1] in _COUNTED)
+        of_document: dict[str, dict[str, int]] = {}
+        for (owner, kind), number in sorted(pairs.items()):
+            of_document.setdefault(owner, {})[kind] = number
+        counted.append(of_document)
+    return counted[0], counted[1]
