@@ -17,7 +17,7 @@ from conspectus.pipelines.publish import VersionWriter, Writer
 from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, kept_marks
 from conspectus.pipelines.resolution.resolve import Resolved, resolve
 from conspectus.pipelines.runner import Overlap, Progress, RunHere, Runner, announced, no_progress
-from conspectus.pipelines.steps.chunks import split_documents
+from conspectus.pipelines.steps.chunks import languages_of_chunks, split_documents
 from conspectus.pipelines.steps.communities import earlier_communities, not_divided
 from conspectus.pipelines.steps.documents import Texts
 from conspectus.pipelines.steps.join_graph import ids_of_graph, join, origins
@@ -184,7 +184,7 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.vectors, "chunks", chunk_vectors)
         overlap.start(writer.table, "documents", documents)
         overlap.start(writer.table, "chunks", chunks)
-        overlap.start(said("word index", writer.lexical), texts)
+        overlap.start(said("word index", writer.lexical), texts, languages_of_chunks(documents, chunks))
 
         # The documents' own structure: sections, hyperlinks, references, replies, terms.
         links = overlap.start(find_links, documents, chunks)

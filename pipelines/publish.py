@@ -28,8 +28,8 @@ class Writer(Protocol):
         """Take the vectors of a table's rows."""
         ...
 
-    def lexical(self, texts: Sequence[str]) -> None:
-        """Take the texts of the chunks for the lexical index."""
+    def lexical(self, texts: Sequence[str], languages: Sequence[str]) -> None:
+        """Take the texts of the chunks, and the language of each, for the lexical index."""
         ...
 
     def walk(self, walk: Walk) -> None:
@@ -64,9 +64,9 @@ class VersionWriter:
             every_row=name not in SPARSE_VECTORS,
         )
 
-    def lexical(self, texts: Sequence[str]) -> None:
+    def lexical(self, texts: Sequence[str], languages: Sequence[str]) -> None:
         """Write the BM25 index."""
-        write_bm25(self._folder / "bm25", texts, self._settings.bm25.k1, self._settings.bm25.b)
+        write_bm25(self._folder / "bm25", texts, languages, self._settings.bm25.k1, self._settings.bm25.b)
 
     def walk(self, walk: Walk) -> None:
         """Write the table of names and the graph."""

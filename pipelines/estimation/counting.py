@@ -116,7 +116,7 @@ class NoWriter:
     def vectors(self, name: str, windows: Windows) -> None:
         """Write nothing."""
 
-    def lexical(self, texts: Sequence[str]) -> None:
+    def lexical(self, texts: Sequence[str], languages: Sequence[str]) -> None:
         """Write nothing."""
 
     def walk(self, walk: Walk) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from conspectus.storage.hashing import short_id
 from conspectus.storage.records import Chunk, Document
 from conspectus.storage.settings import ChunkSettings
+from conspectus.storage.text.language import detect, language_of
 from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each, token_spans
 
@@ -120,3 +121,20 @@ def _cut(sentence: str, starts: Sequence[int], first: int, chunk_size: int) -> i
             return last
     # A character can be several tokens (a Korean syllable is up to three).
     return bisect_left(starts, starts[farthest], first, farthest)
+
+
+_LOOKED_AT = 600
+"""Characters of a chunk that show its language."""
+
+
+def languages_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
+    """Return the language of each chunk as an ISO 639-1 code, "" where it is not known.
+
+    Where the documents are in one language, their chunks are too. Otherwise a page may be translated in part: a chunk
+    has the language of the corpus that it shows itself, or else that of its document.
+    """
+    of_document = {document.id: language_of(document.text, document.metadata) for document in documents}
+    known = sorted({language for language in of_document.values() if language})
+    if len(known) <= 1:
+        return [of_document[chunk.document_id] for chunk in chunks]
+    return [detect(chunk.text[:_LOOKED_AT], known) or of_document[chunk.document_id] for chunk in chunks]

@@ -95,8 +95,9 @@ def _chosen(found: Sequence[Explained], passage: int | None, chunk: str | None) 
 async def _by_words(context: Context, question: str, k: int) -> tuple[Evidence, list[Explained]]:
     """Explain BM25: the parts of a score are the question's words."""
     found = await Bm25Retriever(context).retrieve(question, k)
-    counts = Counter(open_question(context, question).content_words.split())
-    scores = {word: context.bm25.scores(word) * count for word, count in counts.items()}
+    asked = open_question(context, question)
+    counts = Counter(asked.content_words.split())
+    scores = {word: context.bm25.scores(word, asked.language) * count for word, count in counts.items()}
 
     def parts(passage: Passage) -> tuple[ScorePart, ...]:
         row = context.chunk_rows[passage.chunk_id]

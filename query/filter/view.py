@@ -181,7 +181,10 @@ class _View:
         """Return the lexical index of the permitted chunks; their word frequencies alone count."""
         document_of = {document.id: document for document in self.known.documents}
         texts = [chunk_text(chunk, document_of[chunk.document_id]) for chunk in self.known.chunks]
-        return Bm25.of(texts, self._settings["bm25"]["k1"], self._settings["bm25"]["b"])
+        whole = self._index.lexical().analysis.languages
+        language_of = dict(zip(self._index.arrow(Chunk, "id").column("id").to_pylist(), whole or (), strict=False))
+        languages = None if whole is None else [language_of[chunk.id] for chunk in self.known.chunks]
+        return Bm25.of(texts, languages, self._settings["bm25"]["k1"], self._settings["bm25"]["b"])
 
     def synonyms(self) -> list[Synonym]:
         """Return the pairs of which both entities are permitted."""

@@ -27,8 +27,9 @@ class Bm25Retriever:
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` passages with the highest BM25 scores; passages without any of its words are excluded."""
-        words = open_question(self._context, question).content_words
-        passages = self._context.best(self._context.bm25.scores(words), k)
+        asked = open_question(self._context, question)
+        scores = self._context.bm25.scores(asked.content_words, asked.language)
+        passages = self._context.best(scores, k)
         return Evidence(passages, trace=(Step("bm25", f"{len(passages)} passages share words with the question"),))
 
 

@@ -23,8 +23,8 @@ from conspectus.query.question.linking import Linker, Links, NamedSpan, open_lin
 from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
 from conspectus.storage.arrays import Floats, Vectors
 from conspectus.storage.index import Index, per_index
+from conspectus.storage.text.language import language_of_question
 from conspectus.storage.text.names import Word, words
-from conspectus.storage.text.words import stem
 
 _MOST_QUESTIONS = 16
 """Questions of an index that are remembered: one answer asks about the question, its rewritings and its parts."""
@@ -52,24 +52,31 @@ class Question:
         return tuple(words(self.text))
 
     @cached_property
+    def language(self) -> str:
+        """The language of the question among English and those of the documents; where it does not show, theirs."""
+        held = self._index.lexical().analysis.known
+        return language_of_question(self.text, tuple(dict.fromkeys((*held, "en")))) or (held[0] if held else "en")
+
+    @cached_property
     def stems(self) -> tuple[str, ...]:
-        """The stem of each word, in step with `words`."""
-        return tuple(stem(word.key) for word in self.words)
+        """The stem of each word, in step with `words`, as the lexical index has it."""
+        lexical = self._index.lexical()
+        return tuple(lexical.term(word.key, self.language) for word in self.words)
 
     @cached_property
     def content_words(self) -> str:
         """The words that say what the question is about, or all of them where none does, joined with spaces."""
-        return content_words(self.words)
+        return content_words(self.words, self.language)
 
     @cached_property
     def terms(self) -> Terms:
         """The stems of the content words with their inverse document frequencies."""
-        return question_terms(self._index, self.words)
+        return question_terms(self._index, self.words, self.language)
 
     @cached_property
     def phrases(self) -> Phrases:
         """The phrases that the content words form."""
-        return question_phrases(self.words, self.terms)
+        return question_phrases(self.words, self.stems, self.terms, self.language)
 
     @cached_property
     def vector(self) -> Vectors:
@@ -79,7 +86,7 @@ class Question:
     @cached_property
     def bm25_scores(self) -> Floats:
         """The BM25 score of every chunk for the content words, float64 (n_chunks,), scaled so that the best is 1."""
-        scores = self._index.lexical().scores(self.content_words).astype(np.float64)
+        scores = self._index.lexical().scores(self.content_words, self.language).astype(np.float64)
         scaled: Floats = scores / max(scores.max(initial=0.0), 1e-9)
         return scaled
 

@@ -9,30 +9,37 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.index import Index, per_index
-from conspectus.storage.text.names import Word, words
-from conspectus.storage.text.words import FUNCTION_WORDS, stem
+from conspectus.storage.text.language import UNSPACED_LANGUAGES, function_words
+from conspectus.storage.text.names import UNSPACED, Word
 
-_NO_CONTENT = FUNCTION_WORDS | {"same", "other", "s"}
-"""Words that do not say what a question is about."""
+_NO_CONTENT = frozenset({"same", "other", "s"})
+"""Words beside the function words of English that do not say what a question is about."""
 _MOST_CHUNKS = 4096
 """Chunks whose stems are remembered, some kilobytes each: one question looks at the same ones twice."""
 _MOST_BETWEEN = 2
 """Question words that may occur between the two content words of a phrase ("based on a book")."""
 
 
-def is_content_word(key: str) -> bool:
-    """Return whether a word, given by its key, says what a question is about."""
-    return key not in _NO_CONTENT
+def is_content_word(key: str, language: str = "en") -> bool:
+    """Return whether a word, given by its key, says what a question in a language is about."""
+    if language in UNSPACED_LANGUAGES:
+        return True
+    return key not in function_words(language or "en") and not (language in ("", "en") and key in _NO_CONTENT)
 
 
-def content_words(found: Sequence[Word]) -> str:
-    """Return the words that say what a question is about, or all of them where none does, joined with spaces.
+def content_words(found: Sequence[Word], language: str = "en") -> str:
+    """Return the words that say what a question is about, or all of them where none does.
 
-    >>> content_words(words("Who wrote the book?"))
-    'wrote book'
+    They are joined with spaces, where they are not characters of a script that is written without.
+
+    >>> content_words(words("Who wrote the book?")), content_words(words("Wer schrieb das Buch?"), "de")
+    ('wrote book', 'schrieb buch')
     """
-    keys = [word.key for word in found]
-    return " ".join([key for key in keys if is_content_word(key)] or keys)
+    kept = [word for word in found if is_content_word(word.key, language)] or list(found)
+    ends = {word.end for word in kept if UNSPACED.match(word.key)}
+    return "".join(
+        f"{'' if word.start in ends and UNSPACED.match(word.key) else ' '}{word.key}" for word in kept
+    ).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +62,18 @@ class Terms:
         return np.stack(contained, axis=1) if contained else np.zeros((len(rows), 0))
 
 
-def question_terms(index: Index, found: Sequence[Word]) -> Terms:
+def question_terms(index: Index, found: Sequence[Word], language: str = "en") -> Terms:
     """Return the stems of a question's content words, weighted by inverse document frequency.
 
     A term that no chunk contains has the highest weight: a passage without it leaves the question open.
     """
-    stems = sorted({stem(word.key) for word in found if is_content_word(word.key)})
-    bm25, by_stem = index.lexical(), _words_by_stem(index)
-    chunks = tuple(bm25.rows_with(by_stem.get(term, ())) for term in stems)
+    bm25 = index.lexical()
+    stems = sorted({bm25.term(word.key, language) for word in found if is_content_word(word.key, language)})
+    columns = bm25.vocabulary
+    chunks = tuple(bm25.rows_with([columns[term]] if term in columns else ()) for term in stems)
     n_chunks = index.manifest.rows["chunks"]
     idf = np.array([np.log1p((n_chunks - len(rows) + 0.5) / (len(rows) + 0.5)) for rows in chunks])
     return Terms(tuple(stems), idf / max(idf.sum(), 1e-9), chunks)
-
-
-@per_index
-def _words_by_stem(index: Index) -> dict[str, list[int]]:
-    """Return the columns of the lexical index by the stem of their word."""
-    columns: dict[str, list[int]] = {}
-    for word, column in index.lexical().vocabulary.items():
-        columns.setdefault(stem(word), []).append(column)
-    return columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +101,23 @@ class Phrases:
         return contained
 
 
-def question_phrases(found: Sequence[Word], terms: Terms) -> Phrases:
+def question_phrases(found: Sequence[Word], stems: Sequence[str], terms: Terms, language: str = "en") -> Phrases:
     """Return the phrases of a question: content words that follow one another closely, with what is between them.
 
+    Args:
+        found: The words of the question.
+        stems: The stem of each.
+        terms: The terms of the question.
+        language: Its language.
+
     >>> two = Terms(("book", "film"), np.array([0.5, 0.5]), ())
-    >>> question_phrases(words("Which film is in the book?"), two).runs
+    >>> question_phrases(words("Which film is in the book?"), "which film is in the book".split(), two).runs
     ()
-    >>> question_phrases(words("Which film of the book?"), two).runs
+    >>> question_phrases(words("Which film of the book?"), "which film of the book".split(), two).runs
     (('film', 'of', 'the', 'book'),)
     """
-    stems = [stem(word.key) for word in found]
     weight = dict(zip(terms.stems, terms.weights, strict=True))
-    content = [place for place, word in enumerate(found) if is_content_word(word.key)]
+    content = [place for place, word in enumerate(found) if is_content_word(word.key, language)]
     runs = dict.fromkeys(
         tuple(stems[first : last + 1]) for first, last in pairwise(content) if last - first <= 1 + _MOST_BETWEEN
     )
@@ -128,4 +132,4 @@ def _stems_of_chunks(context: Context) -> Callable[[int], str]:
 def _stems(context: Context, row: int) -> str:
     chunk = context.chunks[row]
     text = f"{context.titles[chunk.document_id]}\n{chunk.text}"
-    return f" {' '.join(stem(word.key) for word in words(text))} "
+    return f" {' '.join(context.bm25.analysis.stems(text, row))} "

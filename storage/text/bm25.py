@@ -1,4 +1,4 @@
-"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over our own words, stored by bm25s."""
+"""Lexical ranking: BM25 (Robertson & Zaragoza 2009, Lucene's variant) over the terms of `analysis`, stored by bm25s."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from conspectus.storage.arrays import UNREADABLE_ARRAY, Ints, Vectors
 from conspectus.storage.errors import IndexCorrupt
+from conspectus.storage.text.analysis import PLAIN, Analysis
 from conspectus.storage.text.names import words
 
 if TYPE_CHECKING:
@@ -15,23 +16,34 @@ if TYPE_CHECKING:
 
 _VOCABULARY = "vocab.index.json"
 _NO_WORDS = b"{}"
+_ANALYSIS = "analysis.json"
 
 
-def write_bm25(folder: Path, texts: Sequence[str], k1: float, b: float) -> None:
-    """Write the BM25 index of texts (row i scores text i) into a folder; the same texts give the same bytes."""
+def write_bm25(folder: Path, texts: Sequence[str], languages: Sequence[str], k1: float, b: float) -> None:
+    """Write the BM25 index of texts into a folder; the same texts give the same bytes.
+
+    Args:
+        folder: The folder, which is made.
+        texts: The texts; row i scores text i.
+        languages: The language of each text, "" where it is not known.
+        k1: The weight of repetitions, of BM25's formula.
+        b: The weight of lengths, of BM25's formula.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    ranker = _ranker_of(texts, k1, b)
+    analysis = Analysis.of(texts, languages)
+    (folder / _ANALYSIS).write_bytes(analysis.packed())
+    ranker = _ranker_of(texts, analysis, k1, b)
     if ranker is None:
         (folder / _VOCABULARY).write_bytes(_NO_WORDS)
         return
     ranker.save(folder, show_progress=False)
 
 
-def _ranker_of(texts: Sequence[str], k1: float, b: float) -> "bm25s.BM25 | None":
+def _ranker_of(texts: Sequence[str], analysis: Analysis, k1: float, b: float) -> "bm25s.BM25 | None":
     """Return the ranker over texts; None where no text has a word, for bm25s takes no empty corpus."""
     import bm25s
 
-    bags = [[word.key for word in words(text)] for text in texts]
+    bags = [analysis.terms(text, row) for row, text in enumerate(texts)]
     vocabulary = {word: i for i, word in enumerate(sorted({word for bag in bags for word in bag}))}
     if not vocabulary:
         return None
@@ -43,14 +55,16 @@ def _ranker_of(texts: Sequence[str], k1: float, b: float) -> "bm25s.BM25 | None"
 class Bm25:
     """A lexical index over rows. Words that it does not know score nothing."""
 
-    def __init__(self, ranker: "bm25s.BM25 | None", n_rows: int) -> None:
+    def __init__(self, ranker: "bm25s.BM25 | None", n_rows: int, analysis: Analysis = PLAIN) -> None:
         self._n_rows = n_rows
         self._ranker = ranker
+        self.analysis = analysis
 
     @classmethod
-    def of(cls, texts: Sequence[str], k1: float, b: float) -> "Bm25":
-        """Return the index over texts (row i scores text i), held in memory."""
-        return cls(_ranker_of(texts, k1, b), len(texts))
+    def of(cls, texts: Sequence[str], languages: Sequence[str] | None, k1: float, b: float) -> "Bm25":
+        """Return the index over texts (row i scores text i), held in memory; without languages unstemmed."""
+        analysis = PLAIN if languages is None else Analysis.of(texts, languages)
+        return cls(_ranker_of(texts, analysis, k1, b), len(texts), analysis)
 
     @classmethod
     def open(cls, folder: Path, n_rows: int) -> "Bm25":
@@ -58,30 +72,45 @@ class Bm25:
         import bm25s
 
         try:
+            # Indexes of before there were stems have no analysis.
+            described = folder / _ANALYSIS
+            analysis = Analysis.unpacked(described.read_bytes()) if described.exists() else PLAIN
             if (folder / _VOCABULARY).read_bytes() == _NO_WORDS:
-                return cls(None, n_rows)
+                return cls(None, n_rows, analysis)
             ranker = bm25s.BM25.load(folder, mmap=True, show_progress=False)
         except (*UNREADABLE_ARRAY, AttributeError) as error:
             raise IndexCorrupt(f"{folder} is no BM25 index: {error}") from error
         _check(ranker, folder, n_rows)
-        return cls(ranker, n_rows)
+        if analysis.languages is not None and len(analysis.languages) != n_rows:
+            raise IndexCorrupt(f"{folder} is no BM25 index: {_ANALYSIS} is not of its rows")
+        return cls(ranker, n_rows, analysis)
 
-    def scores(self, text: str) -> Vectors:
-        """Return the score of every row for the words of `text`; zeros where none is known."""
+    def scores(self, text: str, language: str = "") -> Vectors:
+        """Return the score of every row for the words of `text`; zeros where none is known.
+
+        Args:
+            text: A question, or some of its words.
+            language: The language of the question; "" for that of most rows.
+        """
         if self._ranker is None:
             return np.zeros(self._n_rows, np.float32)
-        ids = [self._ranker.vocab_dict[word.key] for word in words(text) if word.key in self._ranker.vocab_dict]
+        known = self._ranker.vocab_dict
+        ids = [known[term] for term in self.analysis.asked(words(text), language, known)]
         if not ids:
             return np.zeros(self._n_rows, np.float32)
         return np.asarray(self._ranker.get_scores_from_ids(ids), np.float32)
 
     @property
     def vocabulary(self) -> dict[str, int]:
-        """The column of each known word."""
+        """The column of each known term."""
         return {} if self._ranker is None else self._ranker.vocab_dict
 
+    def term(self, key: str, language: str = "") -> str:
+        """Return the term that a question's word, given by its key, is counted under."""
+        return self.analysis.term(key, language, self.vocabulary)
+
     def rows_with(self, columns: Sequence[int]) -> Ints:
-        """Return the rows that hold any of the words of these columns, ascending."""
+        """Return the rows that hold any of the terms of these columns, ascending."""
         if self._ranker is None or not columns:
             return np.zeros(0, np.int64)
         starts, rows = self._ranker.scores["indptr"], self._ranker.scores["indices"]
@@ -91,7 +120,7 @@ class Bm25:
 
     def inverse_document_frequency(self, word: str) -> float:
         """Return log(1 + (n - df + 0.5) / (df + 0.5)) of a word's key; an unknown word has df 0."""
-        column = self.vocabulary.get(word)
+        column = self.vocabulary.get(self.term(word))
         frequency = 0 if column is None else len(self.rows_with([column]))
         return float(np.log1p((self._n_rows - frequency + 0.5) / (frequency + 0.5)))
 

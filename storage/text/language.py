@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import regex
-from conspectus.storage.text.names import words
+from conspectus.storage.text.names import UNSPACED, words
 from conspectus.storage.text.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 LANGUAGE = "lang"
 """The key of a document's metadata under which its language is kept, as an ISO 639-1 code."""
+
+UNSPACED_LANGUAGES = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+"""Languages whose words are not separated by spaces."""
 
 _DECLARED = "language"
 """The key under which readers keep what a document says of itself: "de-DE", "en"."""
@@ -35,7 +38,6 @@ _SAMPLE = 3_000
 _NO_LANGUAGE = "zxx"
 """The code of ISO 639-2 for content without a language, which the model knows too."""
 _LETTER = regex.compile(r"\p{L}")
-_UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]")
 
 
 def detect(text: str, among: Collection[str] = ()) -> str:
@@ -53,7 +55,7 @@ def detect(text: str, among: Collection[str] = ()) -> str:
         ('de', '')
     """
     sample = _sampled(text)
-    least = 1 if _UNSPACED.search(sample) else _LEAST_LETTERS
+    least = 1 if UNSPACED.search(sample) else _LEAST_LETTERS
     if len(_LETTER.findall(sample)) < least:
         return ""
     ranked: list[tuple[str, float]] = [(label, float(share)) for label, share in _identifier().rank(sample)]

@@ -27,6 +27,8 @@ from conspectus.storage.text.sentences import ABBREVIATIONS
 Value = TypeVar("Value")
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー"
+UNSPACED = regex.compile(rf"[{_UNSPACED}]")
+"""A character of a script that is written without spaces."""
 _WORD = regex.compile(
     rf"""[[{_UNSPACED}]&&[\p{{L}}\p{{N}}]][\p{{M}}ﾞﾟ]*+    # one character is one word
        | ['’＇][sS](?![\p{{L}}\p{{N}}\p{{M}}])              # the English possessive

@@ -207,7 +207,7 @@ def broken_graph(folder: Path, built: Index) -> None:
 
 
 def other_words(folder: Path, built: Index) -> None:
-    write_bm25(folder / "bm25", ["one", "two"], 1.2, 0.75)
+    write_bm25(folder / "bm25", ["one", "two"], ["en", "en"], 1.2, 0.75)
 
 
 def other_vectors(folder: Path, built: Index) -> None:

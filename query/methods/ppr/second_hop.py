@@ -14,13 +14,12 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.question.linking import open_linker
 from conspectus.query.question.question import Question
-from conspectus.query.question.terms import Terms, is_content_word
+from conspectus.query.question.terms import Terms
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity
 from conspectus.storage.text.names import Word, words
-from conspectus.storage.text.words import stem
 
 _MOST_PASSAGES = 60
 """A name in more passages than this is no bridge."""
@@ -78,36 +77,39 @@ def rewrite_question(
     stems = set(question.stems)
     rewrites: list[Rewrite] = []
     for passage in first_passages:
-        part = matched_part(question.words, _signed_weights(question.terms, passage.contained))
+        part = matched_part(question.words, question.stems, _signed_weights(question.terms, passage.contained))
         if part is None:
             continue
         start, end = part
-        names = [(name, chunks) for name, chunks in _names_in(context, passage.row) if not _stems(name) <= stems]
+        names = [
+            (name, chunks) for name, chunks in _names_in(context, passage.row) if not _stems(context, name) <= stems
+        ]
         for name, chunks in sorted(names, key=lambda pair: (len(pair[1]), pair[0]))[:most_names]:
             rewritten = f"{question.text[:start]}{name}{question.text[end:]}"
             rewrites.append(Rewrite(passage.row, passage.weight, name, rewritten, chunks))
     return rewrites
 
 
-def matched_part(found: Sequence[Word], weights: Mapping[str, float]) -> tuple[int, int] | None:
+def matched_part(found: Sequence[Word], stems: Sequence[str], weights: Mapping[str, float]) -> tuple[int, int] | None:
     """Return [start, end) of the run of words of a question that a passage matches best; None where it matches none.
 
     Args:
         found: The words of the question.
+        stems: The stem of each.
         weights: The weight of each content word, by its stem: above 0 where the passage contains it, below where it
             does not. The run is the one of the largest sum (Bentley 1984, "Programming pearls: algorithm design
             techniques").
 
     >>> weights = {"yare": -0.3, "begin": -0.1, "shire": 0.1, "brook": 0.4, "house": 0.1}
     >>> question = "Where does the Yare begin in the shire where the Brook House is?"
-    >>> start, end = matched_part(words(question), weights)
+    >>> start, end = matched_part(words(question), [word.key for word in words(question)], weights)
     >>> question[start:end]
     'shire where the Brook House'
     """
     best, part = 0.0, None
     total, start = 0.0, 0
-    for word in found:
-        value = weights.get(stem(word.key), 0.0) if is_content_word(word.key) else 0.0
+    for word, stem in zip(found, stems, strict=True):
+        value = weights.get(stem, 0.0)
         if total <= 0:
             total, start = 0.0, word.start
             if value <= 0:
@@ -174,5 +176,5 @@ def _entity_names(context: Context) -> list[str]:
     return names
 
 
-def _stems(text: str) -> set[str]:
-    return {stem(word.key) for word in words(text)}
+def _stems(context: Context, text: str) -> set[str]:
+    return {context.bm25.term(word.key) for word in words(text)}

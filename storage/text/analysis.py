@@ -1,0 +1,219 @@
+"""Lexical analysis: from the words of a text to the terms that are counted, by the language of the text.
+
+A term is the stem of a word (the Snowball stemmers, Porter 2001). Two languages' worth of words need more than that:
+
+- compounds ("Speicherplatzgrenze") are counted whole and by their parts, in the languages that write them in one word.
+  A word is divided where its parts are words of the corpus themselves, into those with the largest geometric mean of
+  frequencies (Koehn and Knight 2003, "Empirical methods for compound splitting", section 2.3);
+- in scripts without spaces every character is a word, and every pair of neighbours a term too (Nie, Gao, Zhang and
+  Zhou 2000, "On the use of words and n-grams for Chinese information retrieval").
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from itertools import pairwise
+from math import exp, fsum, log
+from typing import Any
+
+import snowballstemmer
+from conspectus.storage.text.names import UNSPACED, Word, words
+
+_STEMMERS = {
+    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish",
+    "et": "estonian", "eu": "basque", "fi": "finnish", "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian",
+    "hy": "armenian", "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian", "ne": "nepali",
+    "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pt": "portuguese", "ro": "romanian", "ru": "russian",
+    "sr": "serbian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "yi": "yiddish",
+}  # fmt: skip
+"""Snowball's name of each language, by its ISO 639-1 code."""
+
+_LINKING = {
+    "da": ("", "s", "e"),
+    "de": ("", "s", "es", "n", "en", "er", "e"),
+    "nl": ("", "s", "e", "en"),
+    "no": ("", "s", "e"),
+    "nb": ("", "s", "e"),
+    "nn": ("", "s", "e"),
+    "sv": ("", "s"),
+}
+"""Languages that write compounds in one word, and the letters that may stand between their parts."""
+_SHORTEST = 4
+"""Letters of the shortest part."""
+_LEAST_COUNT = 3
+"""Occurrences of a part in the corpus as a word of its own."""
+_LONGEST = 60
+"""Letters of the longest word that is divided."""
+
+
+class Analysis:
+    """The languages of the texts of a corpus, and how their words become terms.
+
+    Args:
+        languages: The language of each text by its row, "" where it is not known; None for a corpus whose words are
+            counted as they are written.
+        counts: For each language that writes compounds in one word, how often each word that can be a part occurs.
+    """
+
+    def __init__(self, languages: Sequence[str] | None, counts: Mapping[str, Mapping[str, int]]) -> None:
+        self.languages = None if languages is None else tuple(languages)
+        self._counts = counts
+        named = Counter(language for language in self.languages or () if language)
+        self.known = tuple(language for language, _ in sorted(named.items(), key=lambda item: (-item[1], item[0])))
+        """The languages of the corpus, the most frequent first."""
+        self._parts = lru_cache(maxsize=100_000)(self._divided)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], languages: Sequence[str]) -> "Analysis":
+        """Return the analysis of texts whose languages are given, row by row."""
+        counts: dict[str, Counter[str]] = {}
+        for text, language in zip(texts, languages, strict=True):
+            if language in _LINKING:
+                keys = (word.key for word in words(text))
+                counts.setdefault(language, Counter()).update(
+                    key for key in keys if len(key) >= _SHORTEST and key.isalpha()
+                )
+        kept = {
+            language: {key: count for key, count in sorted(found.items()) if count >= _LEAST_COUNT}
+            for language, found in counts.items()
+        }
+        return cls(languages, kept)
+
+    def terms(self, text: str, row: int) -> list[str]:
+        """Return the terms of the text of a row, each as often as it occurs."""
+        found = words(text)
+        if self.languages is None:
+            return [word.key for word in found]
+        language = self.languages[row] or self.main
+        terms = [term for word in found for term in (self.stem(word.key, language), *self.parts(word.key, language))]
+        return [*terms, *_pairs(found)]
+
+    @property
+    def main(self) -> str:
+        """The language of most texts; "" where none is known."""
+        return self.known[0] if self.known else ""
+
+    def stem(self, key: str, language: str) -> str:
+        """Return the stem of a word in a language; the word itself where there is no stemmer for it."""
+        return key if self.languages is None else stem_in_language(key, language)
+
+    def stems(self, text: str, row: int) -> list[str]:
+        """Return the stem of each word of the text of a row, in order."""
+        language = "" if self.languages is None else self.languages[row] or self.main
+        return [self.stem(word.key, language) for word in words(text)]
+
+    def parts(self, key: str, language: str) -> tuple[str, ...]:
+        """Return the stems of the parts of a compound; none for any other word."""
+        return self._parts(key, language) if language in _LINKING else ()
+
+    def asked(self, found: Sequence[Word], language: str, vocabulary: Mapping[str, int]) -> Iterator[str]:
+        """Yield the terms of a question's words that a vocabulary has.
+
+        Args:
+            found: The words.
+            language: The language of the question, "" for that of most texts.
+            vocabulary: The terms of the corpus.
+        """
+        for word in found:
+            own = self.term(word.key, language, vocabulary)
+            yield from (term for term in (own, *self.parts(word.key, language or self.main)) if term in vocabulary)
+        if self.languages is not None:
+            yield from (pair for pair in _pairs(found) if pair in vocabulary)
+
+    def term(self, key: str, language: str, vocabulary: Mapping[str, int]) -> str:
+        """Return the term that a question's word is counted under.
+
+        It is the stem in the question's language, or where the corpus does not have that, in one of the corpus's
+        languages: an English word in a German question.
+        """
+        first = self.stem(key, language or self.main)
+        if first in vocabulary:
+            return first
+        others = (self.stem(key, other) for other in self.known if other != language)
+        return next((stem for stem in others if stem in vocabulary), first)
+
+    def packed(self) -> bytes:
+        """Return the analysis as JSON."""
+        names = ["", *self.known]
+        rows = None if self.languages is None else [names.index(language) for language in self.languages]
+        return json.dumps({"languages": names, "rows": rows, "counts": self._counts}, ensure_ascii=False).encode()
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> "Analysis":
+        """Return a packed analysis; ValueError where it is none."""
+        found: Any = json.loads(packed)
+        try:
+            names, rows, counts = found["languages"], found["rows"], found["counts"]
+            right = all(isinstance(name, str) for name in names) and all(
+                type(count) is int for of_language in counts.values() for count in of_language.values()
+            )
+            languages = None if rows is None else [names[row] for row in rows]
+        except (TypeError, KeyError, IndexError, AttributeError) as error:
+            raise ValueError(f"it is no analysis of words: {error!r}") from error
+        if not right:
+            raise ValueError("it is no analysis of words")
+        return cls(languages, counts)
+
+    def _divided(self, word: str, language: str) -> tuple[str, ...]:
+        counts = self._counts.get(language, {})
+        if not 2 * _SHORTEST <= len(word) <= _LONGEST or not word.isalpha():
+            return ()
+        ways = [(word,), *(way for way in _ways(word, counts, _LINKING[language]) if len(way) > 1)]
+
+        def likelihood(way: Sequence[str]) -> float:
+            return exp(fsum(log(counts.get(part, 0) or 0.5) for part in way) / len(way))
+
+        best = max(ways, key=lambda way: (likelihood(way), -len(way)))
+        return tuple(stem_in_language(part, language) for part in best) if len(best) > 1 else ()
+
+
+PLAIN = Analysis(None, {})
+"""Words are counted as they are written: what indexes had before there were stems."""
+
+
+def _ways(word: str, counts: Mapping[str, int], linking: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the ways to write a word as a run of known words."""
+    ways: list[list[tuple[str, ...]]] = [[] for _ in range(len(word) + 1)]
+    ways[len(word)] = [()]
+    for start in range(len(word) - _SHORTEST, -1, -1):
+        for end in range(start + _SHORTEST, len(word) + 1):
+            if not ways[end]:
+                continue
+            piece = word[start:end]
+            for letters in linking if end < len(word) else ("",):
+                part = piece.removesuffix(letters) if letters else piece
+                if (not letters or part != piece) and len(part) >= _SHORTEST and part in counts:
+                    ways[start] += [(part, *rest) for rest in ways[end]]
+        ways[start] = sorted(ways[start], key=lambda way: (len(way), way))[:_MOST_WAYS]
+    return ways[0]
+
+
+_MOST_WAYS = 8
+"""Ways to write the rest of a word that are followed, those of the fewest parts."""
+
+
+def _pairs(found: Sequence[Word]) -> Iterator[str]:
+    """Yield the pairs of neighbouring characters in scripts without spaces."""
+    for first, second in pairwise(found):
+        if first.end == second.start and UNSPACED.match(first.key) and UNSPACED.match(second.key):
+            yield first.key + second.key
+
+
+@lru_cache(maxsize=200_000)
+def stem_in_language(key: str, language: str) -> str:
+    """Return the stem of a word's key by the Snowball stemmer of a language; the key where there is none.
+
+    >>> stem_in_language("databases", "en"), stem_in_language("häusern", "de"), stem_in_language("北", "zh")
+    ('databas', 'haus', '北')
+    """
+    name = _STEMMERS.get(language)
+    if name is None:
+        return key
+    stemmed: str = _stemmer(name).stemWord(key)
+    return stemmed or key
+
+
+@cache
+def _stemmer(name: str) -> Any:  # noqa: ANN401 (the library has no types)
+    return snowballstemmer.stemmer(name)
