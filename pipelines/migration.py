@@ -10,7 +10,8 @@ from conspectus.pipelines.index import build_from
 from conspectus.pipelines.plan import BuildSource
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, RunHere, no_progress
-from conspectus.pipelines.steps.vectors import Embedding
+from conspectus.pipelines.steps.chunks import languages_of_chunks
+from conspectus.pipelines.steps.vectors import Embedding, texts_of_chunks
 from conspectus.storage.errors import IndexCorrupt
 from conspectus.storage.graph.adjacency import Adjacency
 from conspectus.storage.graph.walk_graph import with_links
@@ -30,6 +31,7 @@ from conspectus.storage.settings import EmbeddingSettings, LinkSettings, Setting
 from conspectus.storage.settings.root import INDEX_SECTIONS
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import TABLES, read_older_table, read_table, write_table
+from conspectus.storage.text.bm25 import write_bm25
 from conspectus.storage.text.embedded import predicate_texts
 from conspectus.storage.vectors.faiss_index import EXACT_ROWS
 from conspectus.storage.vectors.windowed import write_windowed
@@ -100,6 +102,7 @@ def _taken_over(root: Path, folder: Path, found: Manifest, settings: Settings, p
     for name in new:
         write_table(folder / f"{name}.parquet", TABLES[name], [])
     made_with = _completed(found.settings)
+    _count_words(folder, made_with)
     rows = {**found.rows, **dict.fromkeys(new, 0)}
     if found.format_version < WITH_LINKS:
         rows["links"] = _links(folder, made_with)
@@ -127,6 +130,18 @@ def _links(folder: Path, made_with: Mapping[str, Any]) -> int:
     if linked is not graph:
         linked.save(folder / "graph")
     return len(links)
+
+
+def _count_words(folder: Path, made_with: Mapping[str, Any]) -> None:
+    """Write the lexical index anew: the terms that it counts have changed."""
+    documents, chunks = (
+        read_older_table(folder / "documents.parquet", Document),
+        read_table(folder / "chunks.parquet", Chunk),
+    )
+    shutil.rmtree(folder / "bm25", ignore_errors=True)
+    settings = made_with["bm25"]
+    texts, languages = texts_of_chunks(documents, chunks), languages_of_chunks(documents, chunks)
+    write_bm25(folder / "bm25", texts, languages, float(settings["k1"]), float(settings["b"]))
 
 
 def _predicates(root: Path, folder: Path, made_with: Mapping[str, Any], settings: Settings, progress: Progress) -> int:

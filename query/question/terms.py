@@ -22,9 +22,9 @@ _MOST_BETWEEN = 2
 
 def is_content_word(key: str, language: str = "en") -> bool:
     """Return whether a word, given by its key, says what a question in a language is about."""
-    if language in UNSPACED_LANGUAGES:
-        return True
-    return key not in function_words(language or "en") and not (language in ("", "en") and key in _NO_CONTENT)
+    if not language or language in UNSPACED_LANGUAGES:
+        language = "en"  # characters are no function words, but Latin words between them may be
+    return key not in function_words(language) and not (language == "en" and key in _NO_CONTENT)
 
 
 def content_words(found: Sequence[Word], language: str = "en") -> str:

@@ -44,7 +44,8 @@ def test_format_2_is_taken_over_with_what_it_lacked(old: Path, tmp_path: Path) -
     assert verify(index) == []
     before = old / "versions" / done.before
     for path in before.rglob("*.*"):
-        if path.is_file() and path.name != "manifest.json":
+        # The terms of the lexical index have changed.
+        if path.is_file() and path.name != "manifest.json" and path.parent.name != "bm25":
             assert file_digest(path) == file_digest(index.folder / path.relative_to(before))
     predicates = {each.predicate for each in index.rows(Relation)}
     assert index.manifest.rows["predicates"] == index.vectors("predicates").n_rows == len(predicates) > 2
