@@ -12,6 +12,7 @@ from conspectus.storage.text.names import words
 
 if TYPE_CHECKING:
     import bm25s
+    from scipy.sparse import csc_array
 
 
 _VOCABULARY = "vocab.index.json"
@@ -104,6 +105,15 @@ class Bm25:
     def vocabulary(self) -> dict[str, int]:
         """The column of each known term."""
         return {} if self._ranker is None else self._ranker.vocab_dict
+
+    def weights(self) -> "csc_array":
+        """Return the weight of each term in each row, (rows, terms): what it adds to the row's score."""
+        from scipy.sparse import csc_array
+
+        if self._ranker is None:
+            return csc_array((self._n_rows, 0), dtype=np.float32)
+        data, rows, starts = (np.asarray(self._ranker.scores[name]) for name in ("data", "indices", "indptr"))
+        return csc_array((data, rows, starts), shape=(self._n_rows, len(starts) - 1))
 
     def term(self, key: str, language: str = "") -> str:
         """Return the term that a question's word, given by its key, is counted under."""

@@ -5,8 +5,9 @@
     3. reduce   drop points of score zero; the most helpful ones fill the window of the final answer, whose sentences
                 are cited (`reader/cited_answer.py`)
 
-Without a language model the same stages are extractive: a report's score is its similarity to the question, weighted by
-its rating, and the answer quotes statements of the most helpful reports, chosen by maximal marginal relevance.
+Without a language model a question about the whole is answered from the documents' own structure, where they have one
+(`overview.py`). Otherwise the same stages are extractive: a report's score is its similarity to the question, weighted
+by its rating, and the answer quotes statements of the most helpful reports, chosen by maximal marginal relevance.
 """
 
 from collections.abc import Sequence
@@ -15,15 +16,16 @@ from dataclasses import replace
 import numpy as np
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.abstention import no_answer
-from conspectus.query.answering import assembling
+from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
-from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selector
+from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selected, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
+from conspectus.query.methods.graphrag.overview import Theme, themes
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.reader.cited_answer import Written, write
-from conspectus.query.reader.material import ScoredUnit, Statement, Unit, Window, evidence, pack, shuffled
+from conspectus.query.reader.material import ScoredUnit, Statement, Unit, Window, evidence, pack, passage_unit, shuffled
 from conspectus.query.types import Answer, Answerer, Say, Step
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.community_level import Level
@@ -117,6 +119,9 @@ class ExtractiveGlobalSearch:
         """
         with assembling(question, self._name) as assembly:
             selected = await self._selector.select(question)
+            told = self._overview(question)
+            if told:
+                return self._tell(assembly, told, selected, say)
             vector = self._context.embedder.embed_query(question)
             scored = self._map(vector, selected.units)
             best = scored[: self._settings.reports]
@@ -138,6 +143,30 @@ class ExtractiveGlobalSearch:
                 evidence=replace(evidence(self._context, best), trace=tuple(assembly.trace)),
                 dropped_citations=citations.dropped,
             )
+
+    def _overview(self, question: str) -> list[Theme]:
+        """Return the themes of the documents' own structure, for a question about the whole at a level."""
+        if not isinstance(self._selector, LevelReports) or not is_about_the_whole(self._context, question):
+            return []
+        return themes(self._context, question, self._selector.level)
+
+    def _tell(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:
+        """Return the overview: a line for each theme, with its citation."""
+        citations = Citations(self._context)
+        lines = [citations.cite(theme.line(), theme.span) for theme in told]
+        text = "\n".join(f"- {line}" for line in lines if line)
+        say(text)
+        passages = [
+            ScoredUnit(passage_unit(self._context, row), 1.0) for row in dict.fromkeys(item.row for item in told)
+        ]
+        assembly.add(*selected.trace, Step("overview", f"{len(told)} parts of the documents' own structure"))
+        assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))
+        return assembly.assemble(
+            text,
+            citations=citations.made(),
+            evidence=replace(evidence(self._context, passages), trace=tuple(assembly.trace)),
+            dropped_citations=citations.dropped,
+        )
 
     def _answerable(self, question: str) -> tuple[str, bool]:
         """Return the reason for answering or not, and whether the question is answered."""

@@ -42,12 +42,12 @@ class LevelReports:
 
     def __init__(self, context: Context, level: Level) -> None:
         self._context = context
-        self._level = level_number(level)
+        self.level = level_number(level)
 
     async def select(self, question: str, /) -> Selected:
         """Return the reports of the level; its communities partition the entities."""
         communities = self._context.index.rows(Community)
-        level = min(self._level, max((community.level for community in communities), default=0))
+        level = min(self.level, max((community.level for community in communities), default=0))
         ids = {community.same_as or community.id for community in communities if community.level == level}
         units = tuple(report_unit for id_, report_unit in report_units(self._context).items() if id_ in ids)
         if not units and self._context.narrowed:
@@ -55,8 +55,8 @@ class LevelReports:
                 self._context, question, f"level {level_name(level)} has no report that may be read"
             )
         shallower = (
-            f" ({level_name(self._level)} was asked for; the hierarchy ends at {level_name(level)})"
-            if level != self._level
+            f" ({level_name(self.level)} was asked for; the hierarchy ends at {level_name(level)})"
+            if level != self.level
             else ""
         )
         return Selected(units, (selection_step(f"level {level_name(level)} has", "reports", units, shallower),))

@@ -1,0 +1,85 @@
+"""The overview of documents with headings, of many documents, and of named ones; what may be told of them."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from conspectus.query.context import Context
+from conspectus.query.methods.graphrag.overview import themes
+from conspectus.query.reader.full_sentence import is_well_formed
+
+from conspectus import build, load_settings
+
+CHAPTERS = {
+    "Lamps": "The lamp of the tower is a burner with five wicks. See the section on oil. It burns whale oil.",
+    "Tides": "The tide table gives the height of the water for every hour of the year. Which hour is meant?",
+    "Boats": "A boat is kept in the shed below the tower for rescues in the bay.\n\noar, rope, hook\n\n",
+    "Index": "Every word of the manual is listed here with the numbers of its pages and its lines.",
+}
+FILLING = "The keepers have written of it in the log for many years, and nobody has read what they wrote there. " * 3
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    folder = tmp_path_factory.mktemp("manual")
+    text = "\n\n".join(f"## {title}\n\n{text} {FILLING}" for title, text in CHAPTERS.items())
+    (folder / "manual.md").write_text(f"# Manual of the Light\n\n{text}\n", encoding="utf-8")
+    return build(folder / "manual.md", folder / "index", load_settings()).context
+
+
+def test_the_chapters_of_a_document_are_told_in_order_with_their_sentences(manual: Context) -> None:
+    told = themes(manual, "What is this manual about?", 1)
+    assert [theme.title for theme in told] == ["Lamps", "Tides", "Boats"]
+    assert [theme.text for theme in told] == [
+        CHAPTERS[name].split(". ")[0] + "." for name in ("Lamps", "Tides", "Boats")
+    ]
+    for theme in told:
+        chunk = manual.chunks[theme.row]
+        assert chunk.text[theme.span.start - chunk.start : theme.span.end - chunk.start] == theme.text
+
+
+def test_a_question_may_ask_for_less(manual: Context) -> None:
+    assert len(themes(manual, "Briefly, what is this manual about?", 0)) == 3
+
+
+def test_every_theme_of_the_answer_is_cited(manual: Context) -> None:
+    from conspectus.query.menu import find_method
+
+    answer = asyncio.run(find_method("global").answerer(manual).answer("What is this manual about?", lambda _: None))
+    assert answer.text.startswith("- Lamps: The lamp of the tower is a burner with five wicks. [1]\n- Tides")
+    assert [citation.quote for citation in answer.citations] == [
+        line.split(": ", 1)[1][:-4] for line in answer.text.split("\n")
+    ]
+
+
+def test_documents_are_grouped_where_there_are_many(tmp_path: Path) -> None:
+    subjects = {"lamp": "wick burner oil glass", "boat": "oar hull rope sail", "tide": "water height moon hour"}
+    for subject, terms in subjects.items():
+        for number in range(12):
+            (tmp_path / f"{subject} {number}.txt").write_text(
+                f"The {subject} number {number} has its {' and '.join(terms.split())} in the log. {terms}.",
+                encoding="utf-8",
+            )
+    context = build(tmp_path, tmp_path / "index", load_settings()).context
+    told = themes(context, "What are these documents about?", 0)
+    assert 3 <= len(told) <= 8
+    assert {theme.title.split()[0] for theme in told} == set(subjects)
+    for theme in told:
+        assert {part.split()[0] for part in theme.parts if part[0] != "+"} <= {theme.title.split()[0]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Lamps and tides", "See the section on oil for the rest of it.", "It burns the oil of whales in five wicks.",
+        "Which of the lamps of the tower burns the oil of whales?", "oar, rope, hook, sail, anchor, chain, bell, lamp.",
+        "The call is made(x, y) with the two of them in the loop.", "1. The tides of the year ..... 12",
+    ],
+)  # fmt: skip
+def test_what_cannot_stand_alone(text: str) -> None:
+    assert not is_well_formed(text)
+
+
+def test_sentences_of_other_languages_stand_alone_too() -> None:
+    assert is_well_formed("Der Wärter schreibt jeden Abend die Höhe der Flut in das Buch.", "de")
+    assert is_well_formed("看守人每天晚上把潮水的高度写在日志里。", "zh")
