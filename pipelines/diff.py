@@ -9,7 +9,7 @@ from conspectus.pipelines.estimation.estimate import Estimate, estimate_plan
 from conspectus.pipelines.plan import plan_build, source_of
 from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.extract.nlp import unannotated
-from conspectus.pipelines.steps.vectors import texts_of_chunks, vector_kind
+from conspectus.pipelines.steps.vectors import vector_kind, windows_of_chunks
 from conspectus.prompts.embedding.embedder import open_embedder
 from conspectus.storage.hashing import digest
 from conspectus.storage.index import Index
@@ -93,7 +93,7 @@ def preview(inputs: Sequence[str | Path], index: Path, settings: Settings) -> Pr
         unreadable=len(plan.failures),
         chunks=len(chunks),
         extract=None if settings.extracts_with else len(unannotated(plan.documents, chunks, settings.extraction, memo)),
-        embed=_without_vector(texts_of_chunks(plan.documents, chunks), settings, memo),
+        embed=_without_vector(windows_of_chunks(plan.documents, chunks), settings, memo),
         other_settings=current is not None and current.settings != plan.index_settings,
         estimate=estimate_plan(plan, settings, chunks),
     )
@@ -107,9 +107,9 @@ def _content(document: Document) -> tuple[object, ...]:
     return (document.sha256, document.title, document.uri, dict(document.metadata))
 
 
-def _without_vector(texts: Sequence[str], settings: Settings, memo: MemoReader) -> int:
+def _without_vector(windows: Sequence[Sequence[str]], settings: Settings, memo: MemoReader) -> int:
     embedder = open_embedder(settings.embedding, settings.embedding_server)
-    keys = {digest(piece) for text in set(texts) for piece in embedder.windows(text)}
+    keys = {digest(piece) for texts in windows for text in texts for piece in embedder.windows(text)}
     return len(memo.missing(vector_kind(embedder.name), keys))
 
 

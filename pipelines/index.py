@@ -180,7 +180,7 @@ def index_steps(build: Build) -> StepResults:
     with Overlap(backend.is_remote) as overlap:
         # Chunks: their vectors and the lexical index.
         texts = texts_of_chunks(documents, chunks)
-        chunk_vectors = overlap.start(embedding.windows, texts, "embed chunks")
+        chunk_vectors = overlap.start(embedding.chunks, documents, chunks)
         overlap.start(writer.vectors, "chunks", chunk_vectors)
         overlap.start(writer.table, "documents", documents)
         overlap.start(writer.table, "chunks", chunks)

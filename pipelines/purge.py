@@ -25,7 +25,7 @@ from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import Pruned, build_lock, prune
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import EmbeddingSettings, Settings
-from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
+from conspectus.storage.text.embedded import chunk_windows, entity_text, predicate_texts, relation_text, report_text
 
 INDEXING = (*CHUNK_STEPS, NER, TRIPLES, SUMMARISE, REPORT)
 """Steps of a build, of whose replies all sources are known; of the replies of an answer they are known in part only."""
@@ -97,7 +97,7 @@ def _texts(index: Index) -> Iterator[str]:
     relations: Sequence[Relation] = index.rows(Relation)
     name_of = {entity.id: entity.name for entity in entities}
     for chunk in index.rows(Chunk):
-        yield chunk_text(chunk, document_of[chunk.document_id])
+        yield from chunk_windows(chunk, document_of[chunk.document_id])
     for entity in entities:
         yield entity_text(entity)
     for relation in relations:

@@ -17,7 +17,14 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
-from conspectus.storage.text.embedded import chunk_text, entity_text, predicate_texts, relation_text, report_text
+from conspectus.storage.text.embedded import (
+    chunk_text,
+    chunk_windows,
+    entity_text,
+    predicate_texts,
+    relation_text,
+    report_text,
+)
 from conspectus.storage.text.tokens import count_each
 
 STAGE = "embed"
@@ -42,9 +49,15 @@ def rows_to_embed(entities: Sequence[Entity], most_of_graph: int) -> list[int]:
 
 
 def texts_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[str]:
-    """Return the text that is embedded and searched for each chunk: its text under its document's title."""
+    """Return the text of each chunk that words are searched in: under its document's title and headings."""
     document_of = {document.id: document for document in documents}
     return [chunk_text(chunk, document_of[chunk.document_id]) for chunk in chunks]
+
+
+def windows_of_chunks(documents: Sequence[Document], chunks: Sequence[Chunk]) -> list[list[str]]:
+    """Return the embedded texts of each chunk, at least one."""
+    document_of = {document.id: document for document in documents}
+    return [chunk_windows(chunk, document_of[chunk.document_id]) for chunk in chunks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +100,12 @@ class Embedding:
     def first_windows(self, texts: Sequence[str], step: str) -> Vectors:
         """Return the vector of the first window of each text, one row a text."""
         return self.windows(texts, step).first()
+
+    def chunks(self, documents: Sequence[Document], chunks: Sequence[Chunk]) -> Windows:
+        """Return the vectors of the windows of chunks, by the chunks' rows."""
+        windows = windows_of_chunks(documents, chunks)
+        rows = np.repeat(np.arange(len(windows), dtype=np.int64), [len(texts) for texts in windows])
+        return self.windows([text for texts in windows for text in texts], "embed chunks").at(rows.tolist())
 
     def entities(self, entities: Sequence[Entity], most_of_graph: int) -> Windows:
         """Return the vectors of names by the rows of `entities`, as far as these get one (see `rows_to_embed`)."""

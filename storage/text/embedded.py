@@ -3,7 +3,15 @@
 import re
 from collections.abc import Sequence
 
+from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Chunk, Document, Entity, Relation, Report
+from conspectus.storage.text.sentences import sentence_spans
+from conspectus.storage.text.tokens import count_each
+
+WINDOW_TOKENS = 96
+"""Most tokens of a window, unless one sentence has more."""
+MOST_HEADING = 160
+"""Characters of a title and headings above a text; of longer ones the end, which is nearest to the text."""
 
 
 def entity_text(entity: Entity) -> str:
@@ -20,8 +28,43 @@ def relation_text(relation: Relation, names: dict[str, str]) -> str:
 
 
 def chunk_text(chunk: Chunk, document: Document) -> str:
-    """Return a chunk under its document's title, which often holds the name that the text leaves out."""
-    return f"{document.title}\n{chunk.text}" if document.title else chunk.text
+    """Return the searched text of a chunk: its text under its document's title and the headings above it.
+
+    A title or a heading often holds the name that the text leaves out.
+    """
+    heading = _heading(document, chunk.start)
+    return f"{heading}\n{chunk.text}" if heading else chunk.text
+
+
+def chunk_windows(chunk: Chunk, document: Document) -> list[str]:
+    """Return the embedded texts of a chunk: runs of its sentences, each under the title and headings of its place.
+
+    A short window is nearer to a question about one of its sentences than a whole chunk is, and the headings say what
+    these sentences are about (docs/retrieval.md has the figures).
+
+    >>> document = Document("d", "Lamps", "", "Fill it. Then light it.", {}, 23, "")
+    >>> chunk_windows(Chunk("c", "d", 0, 0, 23, 7, "Fill it. Then light it."), document)
+    ['Lamps\\nFill it. Then light it.']
+    """
+    spans = sentence_spans(chunk.text)
+    windows: list[str] = []
+    first, room = 0, 0
+    tokens = count_each(chunk.text[start:end] for start, end in spans)
+    for place, ((start, _), size) in enumerate(zip(spans, tokens, strict=True)):
+        if size > room:
+            first, room = place, WINDOW_TOKENS
+            windows.append("")
+        room -= size
+        heading = _heading(document, chunk.start + spans[first][0])
+        text = chunk.text[spans[first][0] : spans[place][1]]
+        windows[-1] = f"{heading}\n{text}" if heading else text
+    return windows or [chunk_text(chunk, document)]
+
+
+def _heading(document: Document, start: int) -> str:
+    """Return a document's title and the headings above a character, outermost first, without those that repeat."""
+    labels = [label for label in (document.title, *sections_at(document.places, start)) if label]
+    return ": ".join(dict.fromkeys(labels))[-MOST_HEADING:]
 
 
 def predicate_texts(relations: Sequence[Relation]) -> list[str]:
