@@ -96,6 +96,8 @@ class WalkExplainer:
             ),
             ScorePart("alone", float(pairs.alone[place]), "the question's share in it alone"),
             ScorePart("titles", titles, f"a title joins it with {joined}" if titles > 0 else no_titles),
+            ScorePart("names", ranking.names, "share of the walk: titles a passage that other passages mention"),
+            ScorePart("match", float(candidates.text_match[place]), "nearness in words and meaning"),
             ScorePart("words", float(candidates.words[place]), "BM25 to the best, where the question names no title"),
         )
 

@@ -49,8 +49,8 @@ def chunk_windows(chunk: Chunk, document: Document) -> list[str]:
     spans = sentence_spans(chunk.text)
     windows: list[str] = []
     first, room = 0, 0
-    tokens = count_each(chunk.text[start:end] for start, end in spans)
-    for place, ((start, _), size) in enumerate(zip(spans, tokens, strict=True)):
+    tokens = count_each([chunk.text[start:end] for start, end in spans])
+    for place, size in enumerate(tokens):
         if size > room:
             first, room = place, WINDOW_TOKENS
             windows.append("")

@@ -10,7 +10,9 @@ tells it from top to bottom:
 4. *Candidates.* The passages with the largest score of the walk.
 5. *Pairs.* Two linked passages are scored together for what of the question both contain (pairs.py).
 6. *Second hop.* The question is asked again with names from the first passages (second_hop.py).
-7. *Final ranking.* FORMULA.
+7. *Text.* Each candidate's words and meaning, without any walk.
+8. *Final ranking.* FORMULA: the walk leads in a corpus whose titles other passages mention (an encyclopedia), the text
+   where they do not (manuals, mail).
 
 What differs from the paper, each chosen by measurement (DECISIONS.md): the graph has precise name edges beside vague
 occurrence edges (pipelines/steps/walk_graph.py), passages seed the walk besides entities, and steps 5 and 6.
@@ -22,11 +24,20 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.ppr.pairs import PairScores, joined_by_titles, linked_by_names, score_pairs
 from conspectus.query.methods.ppr.second_hop import FirstPassage, Rewrite, SecondHop, rewrite_question, second_hop
-from conspectus.query.methods.ppr.seeds import TextScores, margins, personalization, share, text_scores
+from conspectus.query.methods.ppr.seeds import (
+    COSINE_WEIGHT,
+    TextScores,
+    margins,
+    personalization,
+    share,
+    text_scores,
+)
 from conspectus.query.question.question import Question, open_question
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
+from conspectus.storage.index import per_index
+from conspectus.storage.records import Name
 
 _TEXT_PRIOR = 0.003
 """Prior of the passage nearest in words and meaning, so that it is among the candidates; others have less (power 4)."""
@@ -44,12 +55,17 @@ _WORDS_WEIGHT = 0.5
 """Weights of a title that joins two passages, and of BM25, where the question names no title."""
 _PHRASE_WEIGHT = 0.5
 """Weight of a phrase of the question, relative to its words."""
+_TEXT_WEIGHT = 8.0
+"""Weight of how near a passage is in words and meaning, where titles do not lead."""
+_TITLES_THAT_LEAD = 0.5
+"""Mentioned titles a passage from which on the walk leads alone: encyclopedias have .8, manuals and mail .01 to .15."""
 FORMULA = (
-    f"(walk + text + hop + {_FLOOR:g}) * "
-    f"exp({_PAIR_WEIGHT:g} * (closeness + gain + max(joint, alone)"
-    f" + {_TITLES_WEIGHT:g} * titles + {_WORDS_WEIGHT:g} * words))"
+    f"names * (log(walk + text + hop + {_FLOOR:g}) + "
+    f"{_PAIR_WEIGHT:g} * (closeness + gain + max(joint, alone)"
+    f" + {_TITLES_WEIGHT:g} * titles + {_WORDS_WEIGHT:g} * words)) + "
+    f"(1 - names) * {_TEXT_WEIGHT:g} * match"
 )
-"""The score of a passage. Its terms are explained by explain/ppr.py."""
+"""The logarithm of a passage's score, up to a constant. Its terms are explained by explain/ppr.py."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +79,7 @@ class Candidates:
         pairs: what each contains of the question, alone and with the passages that it is linked with.
         titles: (n,) the cover with a passage joined by title; 0 where the question names a title, which leads the walk.
         words: (n,) BM25, 1 the best of all chunks; 0 where the question names a title.
+        text_match: (n,) nearness in words and meaning (`seeds.text_scores`).
     """
 
     rows: Rows
@@ -71,6 +88,7 @@ class Candidates:
     pairs: PairScores
     titles: Floats
     words: Floats
+    text_match: Floats
 
     @property
     def match(self) -> Floats:
@@ -94,7 +112,8 @@ class PprRanking:
         rewrites: the questions of the second hop.
         hop: what they give each candidate.
         hop_prior: (n,) what the second hop adds to the prior.
-        scores: (n,) the final scores (FORMULA).
+        names: the share of the walk in the final ranking, from 0 to 1 (`share_of_names`).
+        scores: (n,) the final scores (FORMULA), 1 the best.
         text_seeds: most passages that seed the walk by their text.
     """
 
@@ -107,6 +126,7 @@ class PprRanking:
     rewrites: tuple[Rewrite, ...]
     hop: SecondHop
     hop_prior: Floats
+    names: float
     scores: Floats
     text_seeds: int
 
@@ -181,7 +201,10 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
     exact = settings.solver == "exact"
     walk = personalized_pagerank(graph, seeds, mass, settings.damping, epsilon=settings.epsilon, exact=exact)
 
-    rows = best_chunks(walk, near, n_chunks, max(k, settings.pool))
+    pool = max(k, settings.pool)
+    rows = np.union1d(
+        best_chunks(walk, near, n_chunks, pool), near.rows[np.argsort(-near.scores, kind="stable")[:pool]]
+    )
     candidates = _candidates(context, question, walk, near, rows)
 
     first = _first_passages(question, candidates, settings.bridge_passages)
@@ -193,12 +216,37 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
     hop = second_hop(candidates.rows, candidates.closeness, rewrites, cosines)
     hop_prior = second_hop_prior(hop.fit)
 
-    # FORMULA: the order of log(prior) + weight * (closeness + ...), as a positive score
-    prior = candidates.prior + hop_prior + _FLOOR
-    scores = prior * np.exp(_PAIR_WEIGHT * (candidates.match + hop.gain))
+    # FORMULA
+    names = share_of_names(context)
+    by_walk = np.log(candidates.prior + hop_prior + _FLOOR) + _PAIR_WEIGHT * (candidates.match + hop.gain)
+    logs = names * by_walk + (1 - names) * _TEXT_WEIGHT * candidates.text_match
+    scores = np.exp(logs - logs.max())
     return PprRanking(
-        question, near, seeds, mass, walk, candidates, tuple(rewrites), hop, hop_prior, scores, settings.text_seeds
+        question,
+        near,
+        seeds,
+        mass,
+        walk,
+        candidates,
+        tuple(rewrites),
+        hop,
+        hop_prior,
+        names,
+        scores,
+        settings.text_seeds,
     )
+
+
+@per_index
+def share_of_names(context: Context) -> float:
+    """Return the share of the walk in the final ranking: how many titles a passage other passages mention, at most 1.
+
+    A walk follows names from passage to passage. It finds what words and meaning do not, where the titles of documents
+    are names that others mention; a section of a manual is hardly ever mentioned by its title.
+    """
+    names = context.index.arrow(Name, "mentioned_in").column("mentioned_in").to_numpy()
+    a_passage = np.count_nonzero(names) / max(context.index.manifest.rows["chunks"], 1)
+    return float(min(1.0, a_passage / _TITLES_THAT_LEAD))
 
 
 def best_chunks(walk: PageRank, near: TextScores, n_chunks: int, count: int) -> Rows:
@@ -240,7 +288,8 @@ def _candidates(context: Context, question: Question, walk: PageRank, near: Text
     named = bool(question.links.names)
     titles = np.zeros(len(rows)) if named else pairs.titles
     words = np.zeros(len(rows)) if named else question.bm25_scores[rows]
-    return Candidates(rows, priors(walk, near, rows), closeness, pairs, titles, words)
+    text_match = COSINE_WEIGHT * np.maximum(closeness, 0.0) + question.bm25_scores[rows]
+    return Candidates(rows, priors(walk, near, rows), closeness, pairs, titles, words, text_match)
 
 
 def _first_passages(question: Question, candidates: Candidates, count: int) -> list[FirstPassage]:

@@ -14,7 +14,7 @@ _TEXT_MASS = 1.0
 """Mass of the passages whose titles the question names, of the entities in it, and of the passages near to it."""
 _CANDIDATES = 100
 """Best passages by words, and by meaning, that are considered as seeds."""
-_COSINE_WEIGHT = 2.0
+COSINE_WEIGHT = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def text_scores(context: Context, question: Question) -> TextScores:
     lexical_rows = np.argsort(-words, kind="stable")[:_CANDIDATES]
     rows = np.union1d(dense_rows[0], lexical_rows)
     cosines = context.chunk_vectors.scores(vector, rows)[0].astype(np.float64)
-    scores = _COSINE_WEIGHT * cosines + words[rows]
+    scores = COSINE_WEIGHT * cosines + words[rows]
     return TextScores(rows, np.maximum(scores, 0.0))
 
 
