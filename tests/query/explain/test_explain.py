@@ -2,7 +2,7 @@
 
 import asyncio
 from itertools import pairwise
-from math import exp
+from math import exp, log
 
 import numpy as np
 import pytest
@@ -58,19 +58,25 @@ def test_what_is_explained_is_what_is_found(method: str, question: str, context:
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_the_parts_make_the_score(question: str, context: Context) -> None:
     """By the formula that is printed, for every method."""
-    for each in explained(context, question, "ppr").passages:
+    logs: list[float] = []
+    passages = explained(context, question, "ppr").passages
+    for each in passages:
         part = values(each)
         together = part["closeness"] + part["gain"] + max(part["joint"], part["alone"])
         together += 3 * part["titles"] + 0.5 * part["words"]
-        prior = part["walk"] + part["text"] + part["hop"] + 1e-6
-        assert each.passage.score == pytest.approx(prior * exp(4.0 * together))
+        by_walk = log(part["walk"] + part["text"] + part["hop"] + 1e-6) + 4 * together
+        logs.append(part["names"] * by_walk + (1 - part["names"]) * 8 * part["match"])
+        assert each.passage.score == pytest.approx(exp(logs[-1] - logs[0]))
     for method in ("bm25", "dense", "hybrid"):
         for each in explained(context, question, method).passages:
             assert each.passage.score == pytest.approx(sum(values(each).values()), rel=1e-5)
 
 
 def test_the_formula_says_so(context: Context) -> None:
-    formula = "(walk + text + hop + 1e-06) * exp(4 * (closeness + gain + max(joint, alone) + 3 * titles + 0.5 * words))"
+    formula = (
+        "names * (log(walk + text + hop + 1e-06) + 4 * (closeness + gain + max(joint, alone) + 3 * titles + 0.5 * words))"
+        " + (1 - names) * 8 * match"
+    )
     assert explained(context, QUESTIONS[0]).formula == formula
 
 
