@@ -96,7 +96,7 @@ class WalkExplainer:
             ),
             ScorePart("alone", float(pairs.alone[place]), "the question's share in it alone"),
             ScorePart("titles", titles, f"a title joins it with {joined}" if titles > 0 else no_titles),
-            ScorePart("names", ranking.names, "share of the walk: titles a passage that other passages mention"),
+            ScorePart("names", ranking.names, "how often other passages mention titles here, from 0 to 1"),
             ScorePart("match", float(candidates.text_match[place]), "nearness in words and meaning"),
             ScorePart("words", float(candidates.words[place]), "BM25 to the best, where the question names no title"),
         )

@@ -11,8 +11,7 @@ tells it from top to bottom:
 5. *Pairs.* Two linked passages are scored together for what of the question both contain (pairs.py).
 6. *Second hop.* The question is asked again with names from the first passages (second_hop.py).
 7. *Text.* Each candidate's words and meaning, without any walk.
-8. *Final ranking.* FORMULA: the walk leads in a corpus whose titles other passages mention (an encyclopedia), the text
-   where they do not (manuals, mail).
+8. *Final ranking.* FORMULA: words and meaning count the more, the fewer titles other passages mention (manuals, mail).
 
 What differs from the paper, each chosen by measurement (DECISIONS.md): the graph has precise name edges beside vague
 occurrence edges (pipelines/steps/walk_graph.py), passages seed the walk besides entities, and steps 5 and 6.
@@ -56,14 +55,14 @@ _WORDS_WEIGHT = 0.5
 _PHRASE_WEIGHT = 0.5
 """Weight of a phrase of the question, relative to its words."""
 _TEXT_WEIGHT = 8.0
-"""Weight of how near a passage is in words and meaning, where titles do not lead."""
+"""Weight of how near a passage is in words and meaning, where no title is mentioned. Half and double are as good."""
 _TITLES_THAT_LEAD = 0.5
-"""Mentioned titles a passage from which on the walk leads alone: encyclopedias have .8, manuals and mail .01 to .15."""
+"""Mentioned titles a passage from which on the walk needs no help: encyclopedias have .8, manuals and mail .01 to .15."""
 FORMULA = (
-    f"names * (log(walk + text + hop + {_FLOOR:g}) + "
+    f"log(walk + text + hop + {_FLOOR:g}) + "
     f"{_PAIR_WEIGHT:g} * (closeness + gain + max(joint, alone)"
-    f" + {_TITLES_WEIGHT:g} * titles + {_WORDS_WEIGHT:g} * words)) + "
-    f"(1 - names) * {_TEXT_WEIGHT:g} * match"
+    f" + {_TITLES_WEIGHT:g} * titles + {_WORDS_WEIGHT:g} * words) + "
+    f"{_TEXT_WEIGHT:g} * (1 - names) * match"
 )
 """The logarithm of a passage's score, up to a constant. Its terms are explained by explain/ppr.py."""
 
@@ -112,7 +111,7 @@ class PprRanking:
         rewrites: the questions of the second hop.
         hop: what they give each candidate.
         hop_prior: (n,) what the second hop adds to the prior.
-        names: the share of the walk in the final ranking, from 0 to 1 (`share_of_names`).
+        names: how far names lead from passage to passage here, from 0 to 1 (`titles_mentioned`).
         scores: (n,) the final scores (FORMULA), 1 the best.
         text_seeds: most passages that seed the walk by their text.
     """
@@ -217,9 +216,9 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
     hop_prior = second_hop_prior(hop.fit)
 
     # FORMULA
-    names = share_of_names(context)
-    by_walk = np.log(candidates.prior + hop_prior + _FLOOR) + _PAIR_WEIGHT * (candidates.match + hop.gain)
-    logs = names * by_walk + (1 - names) * _TEXT_WEIGHT * candidates.text_match
+    names = titles_mentioned(context)
+    logs = np.log(candidates.prior + hop_prior + _FLOOR) + _PAIR_WEIGHT * (candidates.match + hop.gain)
+    logs += _TEXT_WEIGHT * (1 - names) * candidates.text_match
     scores = np.exp(logs - logs.max())
     return PprRanking(
         question,
@@ -238,15 +237,15 @@ def rank_passages(context: Context, text: str, k: int) -> PprRanking | Step:
 
 
 @per_index
-def share_of_names(context: Context) -> float:
-    """Return the share of the walk in the final ranking: how many titles a passage other passages mention, at most 1.
+def titles_mentioned(context: Context) -> float:
+    """Return how far names lead from passage to passage, from 0 to 1, by the titles that other passages mention.
 
-    A walk follows names from passage to passage. It finds what words and meaning do not, where the titles of documents
-    are names that others mention; a section of a manual is hardly ever mentioned by its title.
+    A walk follows names. It finds what words and meaning do not where the titles of documents are names that other
+    passages mention; a section of a manual is hardly ever mentioned by its title.
     """
-    names = context.index.arrow(Name, "mentioned_in").column("mentioned_in").to_numpy()
-    a_passage = np.count_nonzero(names) / max(context.index.manifest.rows["chunks"], 1)
-    return float(min(1.0, a_passage / _TITLES_THAT_LEAD))
+    mentioned_in = context.index.arrow(Name, "mentioned_in").column("mentioned_in").to_numpy()
+    titles_a_passage = np.count_nonzero(mentioned_in) / max(context.index.manifest.rows["chunks"], 1)
+    return float(min(1.0, titles_a_passage / _TITLES_THAT_LEAD))
 
 
 def best_chunks(walk: PageRank, near: TextScores, n_chunks: int, count: int) -> Rows:

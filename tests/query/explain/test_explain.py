@@ -64,8 +64,8 @@ def test_the_parts_make_the_score(question: str, context: Context) -> None:
         part = values(each)
         together = part["closeness"] + part["gain"] + max(part["joint"], part["alone"])
         together += 3 * part["titles"] + 0.5 * part["words"]
-        by_walk = log(part["walk"] + part["text"] + part["hop"] + 1e-6) + 4 * together
-        logs.append(part["names"] * by_walk + (1 - part["names"]) * 8 * part["match"])
+        prior = part["walk"] + part["text"] + part["hop"] + 1e-6
+        logs.append(log(prior) + 4 * together + 8 * (1 - part["names"]) * part["match"])
         assert each.passage.score == pytest.approx(exp(logs[-1] - logs[0]))
     for method in ("bm25", "dense", "hybrid"):
         for each in explained(context, question, method).passages:
@@ -74,8 +74,8 @@ def test_the_parts_make_the_score(question: str, context: Context) -> None:
 
 def test_the_formula_says_so(context: Context) -> None:
     formula = (
-        "names * (log(walk + text + hop + 1e-06) + 4 * (closeness + gain + max(joint, alone) + 3 * titles + 0.5 * words))"
-        " + (1 - names) * 8 * match"
+        "log(walk + text + hop + 1e-06) + 4 * (closeness + gain + max(joint, alone) + 3 * titles + 0.5 * words)"
+        " + 8 * (1 - names) * match"
     )
     assert explained(context, QUESTIONS[0]).formula == formula
 
