@@ -57,7 +57,7 @@ _PHRASE_WEIGHT = 0.5
 _TEXT_WEIGHT = 8.0
 """Weight of how near a passage is in words and meaning, where no title is mentioned. Half and double are as good."""
 _TITLES_THAT_LEAD = 0.5
-"""Mentioned titles a passage from which on the walk needs no help: encyclopedias have .8, manuals and mail .01 to .15."""
+"""Mentioned titles a passage from which the walk needs no help: encyclopedias have .8, manuals and mail .01 to .15."""
 FORMULA = (
     f"log(walk + text + hop + {_FLOOR:g}) + "
     f"{_PAIR_WEIGHT:g} * (closeness + gain + max(joint, alone)"
