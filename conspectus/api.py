@@ -346,9 +346,9 @@ class Index:
             >>> index.failures()
             []
         """
-        from conspectus.storage.records import Failure
+        from conspectus.storage.records import SKIP, Failure
 
-        return self.context.index.rows(Failure)
+        return [failure for failure in self.context.index.rows(Failure) if failure.stage != SKIP]
 
     def reports(self, level: str | None = None) -> "list[Report]":
         """Return the community reports, best rated first on each level.

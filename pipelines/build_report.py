@@ -11,7 +11,7 @@ from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.replies.structured import Retried
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest
-from conspectus.storage.records import Failure
+from conspectus.storage.records import SKIP, Failure
 
 READ, EXTRACT, RESOLVE, SUMMARISE, REPORT = "read", "extract", "resolve", "summarise", "report"
 KG = "kg"
@@ -49,7 +49,7 @@ def lost_shares(rows: Mapping[str, int], failures: Sequence[Failure]) -> tuple[L
     """
     lost: defaultdict[str, set[str]] = defaultdict(set)
     for failure in failures:
-        if failure.reason != DANGLING:
+        if failure.reason != DANGLING and failure.stage != SKIP:
             lost[failure.stage].add(failure.item_id)
     shares = [LostShare(stage, max(_items(stage, rows, len(ids)), len(ids)), len(ids)) for stage, ids in lost.items()]
     return tuple(sorted(shares, key=lambda share: (-share.share, share.stage)))
@@ -60,7 +60,7 @@ _IMPORTED = ("documents", "chunks", "entities", "relations", "claims", "reports"
 
 def can_be_retried(failures: Sequence[Failure]) -> bool:
     """Return whether trying again may mend any: what could not be read is tried in every build anyway."""
-    return any(failure.stage not in {READ, KG, IMPORT} for failure in failures)
+    return any(failure.stage not in {READ, SKIP, KG, IMPORT} for failure in failures)
 
 
 def _items(stage: str, rows: Mapping[str, int], n_lost: int) -> int:
@@ -92,6 +92,7 @@ class BuildReport:
         spending: What language models were asked, by step and model, with tokens and cost.
         retried: What came of asking again for replies that had lost something; None where that was not wanted.
         notes: What else the person who ordered the build should know.
+        skipped: Files of formats that no reader is for, as rows of the table of failures.
     """
 
     index: Path
@@ -105,6 +106,7 @@ class BuildReport:
     spending: tuple[Spending, ...] = ()
     retried: Retried | None = None
     notes: tuple[str, ...] = ()
+    skipped: tuple[Failure, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -137,13 +139,14 @@ def build_report(
         manifest.version,
         is_unchanged,
         dict(manifest.rows),
-        tuple(failures),
+        tuple(failure for failure in failures if failure.stage != SKIP),
         lost,
         failed_share=lost[0].share if lost else 0.0,
         seconds=time.perf_counter() - began,
         spending=spending,
         retried=retried,
         notes=notes,
+        skipped=tuple(failure for failure in failures if failure.stage == SKIP),
     )
 
 
@@ -167,6 +170,7 @@ def summary(report: BuildReport) -> dict[str, Any]:
         "unchanged": report.unchanged,
         "rows": report.rows,
         "failures": len(report.failures),
+        "skipped": [failure.item_id for failure in report.skipped],
         "lost": [asdict(share) for share in report.lost],
         "failed_share": round(report.failed_share, 6),
         "seconds": round(report.seconds, 2),

@@ -12,7 +12,7 @@ from conspectus.pipelines.index import build_from
 from conspectus.pipelines.plan import BuildSource, check_built_here
 from conspectus.pipelines.readers.discover import STAGE
 from conspectus.pipelines.runner import Progress, Runner, no_progress
-from conspectus.pipelines.steps.documents import Texts, read_documents
+from conspectus.pipelines.steps.documents import Texts, once_each, read_documents
 from conspectus.storage.errors import IndexNotFound, UsageError, did_you_mean
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, current_version
@@ -55,9 +55,7 @@ def add_documents(
         of_id = {document.id: document for document in (*held, *new)}
         read_now = {*(item.uri for item in new), *(failure.item_id for failure in failures)}
         failures += [failure for failure in lost if not any(_lies_in(uri, failure.item_id) for uri in read_now)]
-        return [of_id[id_] for id_ in sorted(of_id)], sorted(
-            failures, key=lambda failure: (failure.item_id, failure.reason)
-        )
+        return once_each(of_id.values()), sorted(failures, key=lambda failure: (failure.item_id, failure.reason))
 
     current_version(index)  # before a folder is made for what is no index
     return build_from(BuildSource(read), index, settings, run, progress)

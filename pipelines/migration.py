@@ -26,7 +26,7 @@ from conspectus.storage.manifest import (
 )
 from conspectus.storage.memo import Memo
 from conspectus.storage.publishing import build_lock, publish, staging
-from conspectus.storage.records import Chunk, Document, Failure, Link, Relation
+from conspectus.storage.records import SKIP, Chunk, Document, Failure, Link, Relation
 from conspectus.storage.settings import EmbeddingSettings, LinkSettings, Settings
 from conspectus.storage.settings.root import INDEX_SECTIONS
 from conspectus.storage.structure.links import find_links
@@ -180,7 +180,7 @@ def _built(root: Path, found: Manifest, settings: Settings, progress: Progress) 
     """Build the index from the documents that it holds, and return the new version."""
     folder = root / "versions" / found.version
     documents = read_older_table(folder / "documents.parquet", Document)
-    failures = [item for item in read_older_table(folder / "failures.parquet", Failure) if item.stage == STAGE]
+    failures = [item for item in read_older_table(folder / "failures.parquet", Failure) if item.stage in (STAGE, SKIP)]
 
     def read(_current: Manifest | None) -> tuple[list[Document], list[Failure]]:
         return documents, sorted(failures, key=lambda failure: (failure.item_id, failure.reason))

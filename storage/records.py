@@ -284,9 +284,13 @@ class Report:
     n_tokens: int
 
 
+SKIP = "skip"
+"""The stage of files of a format that no reader is for: they are listed, and nothing of them is lost."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that was lost: in which stage, which item, and why."""
+    """Something that was lost, or a file that was skipped: in which stage, which item, and why."""
 
     stage: str
     item_id: str

@@ -62,13 +62,14 @@ def status(
         _preview(inputs, index, chosen_settings(settings, overrides, openie, kg, kg_labels), as_json=as_json)
         return
     from conspectus.storage.index import Index
-    from conspectus.storage.records import Failure
+    from conspectus.storage.records import SKIP, Failure
 
     opened = Index.open(index)
     lost = opened.rows(Failure)
     if as_json:
-        shown = {**asdict(opened.manifest), "index": str(index), "failures": [asdict(failure) for failure in lost]}
-        print_json(shown)
+        failed = [asdict(failure) for failure in lost if failure.stage != SKIP]
+        skipped = [failure.item_id for failure in lost if failure.stage == SKIP]
+        print_json({**asdict(opened.manifest), "index": str(index), "failures": failed, "skipped": skipped})
     else:
         typer.echo(status_text(opened.manifest, lost, failures))
 

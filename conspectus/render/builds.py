@@ -1,15 +1,16 @@
 """What making and keeping an index did, as text: builds, estimates, previews, imports, exports, merges, pruning."""
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.render.terminal import aligned_table, count, duration, one_line, visible
 from conspectus.storage.manifest import Manifest
-from conspectus.storage.records import Failure
+from conspectus.storage.records import SKIP, Failure
 from conspectus.storage.tables import TABLES
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _ITEMS = {
 _TABLES_SHOWN = ("documents", "chunks", "entities", "relations", "reports")
 _KINDS_OF_CHANGE = ("new", "changed", "gone")
 _CHANGES_NAMED = 3
+_SUFFIXES_NAMED = 5
 
 
 def build_text(done: Mapping[str, Any]) -> str:
@@ -45,6 +47,8 @@ def build_text(done: Mapping[str, Any]) -> str:
     lines += [f"  {_spending(step)}" for step in done["usage"]]
     if done["retried"] is not None:
         lines.append(f"  {_retried(done)}")
+    if done.get("skipped"):
+        lines.append(f"  {skipped_text(done['skipped'])}")
     if done["failures"]:
         stages = ", ".join(lost_text(stage) for stage in done["lost"])
         lines.append(
@@ -52,6 +56,18 @@ def build_text(done: Mapping[str, Any]) -> str:
             f"see: conspectus status --failures --index {shlex.quote(done['index'])}"
         )
     return "\n".join(lines)
+
+
+def skipped_text(names: Sequence[str]) -> str:
+    """Return how many files were skipped, with their suffixes, the most frequent first.
+
+    >>> skipped_text(["a.png", "b.PNG", "c.exe"])
+    'skipped 3 files of formats that are not read: 2 .png, 1 .exe'
+    """
+    suffixes = Counter(PurePosixPath(name).suffix.lower() or "without a suffix" for name in names)
+    listed = ", ".join(f"{number:,} {visible(suffix)}" for suffix, number in suffixes.most_common(_SUFFIXES_NAMED))
+    more = ", ..." if len(suffixes) > _SUFFIXES_NAMED else ""
+    return f"skipped {count(len(names), 'files')} of formats that are not read: {listed}{more}"
 
 
 def lost_text(stage: Mapping[str, Any]) -> str:
@@ -179,8 +195,12 @@ def status_text(manifest: Manifest, failures: Sequence[Failure], list_failures: 
     lines = [f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB"]
     lines += [f"  {manifest.rows.get(name, 0):>9,} {name}" for name in TABLES]
     lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
+    skipped = [failure.item_id for failure in failures if failure.stage == SKIP]
+    if skipped:
+        lines.append(skipped_text(skipped))
     if list_failures:
-        lines += [failure_text(failure) for failure in failures] or ["no failures"]
+        lost = [failure for failure in failures if failure.stage != SKIP]
+        lines += [failure_text(failure) for failure in lost] or ["no failures"]
     return "\n".join(lines)
 
 

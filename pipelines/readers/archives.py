@@ -17,7 +17,7 @@ from gzip import GzipFile
 from pathlib import Path, PurePosixPath
 from typing import IO, Self
 
-from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.filenames import is_wanted, storable
 from conspectus.pipelines.readers.formats import CONTAINERS, read_rows, readable_suffix
 from conspectus.pipelines.readers.guards import LARGE, MAX_ENTRIES, MAX_RATIO, ZIP_ERRORS, check_directory_size
@@ -96,7 +96,7 @@ def read_part(name: str, content: Iterable[bytes], settings: InputSettings, nest
     except Exhausted:
         raise
     except Unreadable as error:
-        yield Lost(None, error.reason, error.detail, within=name)
+        yield Lost(None, error.reason, error.detail, within=name, skipped=isinstance(error, UnknownFormat))
 
 
 def copy(content: Iterable[bytes], stream: IO[bytes], settings: InputSettings, nest: Nest) -> None:

@@ -73,6 +73,10 @@ class Unreadable(InputError):
         self.why = (reason, detail)
 
 
+class UnknownFormat(Unreadable):
+    """A file is of a format that no reader is for. It is skipped, which is no failure."""
+
+
 def text_encoding(path: Path) -> str:
     """Return the codec that decodes a file as text, apart from damaged places.
 

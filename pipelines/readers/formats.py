@@ -7,22 +7,36 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from conspectus.pipelines.readers.encodings import Unreadable
+from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable
 from conspectus.pipelines.readers.rows import Lost, Row
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
     from conspectus.pipelines.readers.archives import Nest
 
+CODE: Mapping[str, str] = {
+    ".py": "python", ".pyi": "python", ".js": "javascript", ".mjs": "javascript", ".jsx": "jsx", ".ts": "typescript",
+    ".tsx": "tsx", ".java": "java", ".kt": "kotlin", ".scala": "scala", ".c": "c", ".h": "c", ".cc": "cpp",
+    ".cpp": "cpp", ".hpp": "cpp", ".cs": "csharp", ".go": "go", ".rs": "rust", ".rb": "ruby", ".php": "php",
+    ".swift": "swift", ".r": "r", ".jl": "julia", ".lua": "lua", ".pl": "perl", ".sh": "bash", ".bash": "bash",
+    ".ps1": "powershell", ".sql": "sql", ".hs": "haskell", ".el": "lisp", ".dart": "dart",
+}  # fmt: skip
+"""Suffixes of source code, and the names of the languages after a Markdown fence."""
+
 READERS: Mapping[str, tuple[str, str]] = {
     ".txt": ("plain", "read_plain"),
+    ".log": ("plain", "read_plain"),
     ".md": ("plain", "read_markdown"),
+    ".rst": ("markup", "read_rst"),
+    ".org": ("markup", "read_org"),
+    ".tex": ("markup", "read_latex"),
     ".markdown": ("plain", "read_markdown"),
     ".html": ("web.page", "read_html"),
     ".htm": ("web.page", "read_html"),
     ".xhtml": ("web.page", "read_html"),
     ".pdf": ("pdf.reader", "read_pdf"),
     ".docx": ("office.word", "read_word"),
+    ".odt": ("office.opendocument", "read_odt"),
     ".pptx": ("office.slides", "read_slides"),
     ".xlsx": ("office.spreadsheets", "read_workbook"),
     ".epub": ("epub", "read_epub"),
@@ -32,26 +46,33 @@ READERS: Mapping[str, tuple[str, str]] = {
     ".jsonl": ("tabular", "read_json_lines"),
     ".ndjson": ("tabular", "read_json_lines"),
     ".parquet": ("tabular", "read_parquet"),
+    ".ipynb": ("code", "read_notebook"),
+    **dict.fromkeys(CODE, ("code", "read_code")),
+    **dict.fromkeys((".yaml", ".toml"), ("plain", "read_plain")),
+    **dict.fromkeys((".yml", ".ini", ".cfg", ".conf", ".patch", ".diff"), ("plain", "read_plain")),
     ".eml": ("mail", "read_mail"),
     ".mbox": ("mail", "read_mailbox"),
     ".zip": ("archives", "read_zip"),
     ".tar": ("archives", "read_tar"),
     ".tgz": ("archives", "read_gzip"),
     ".gz": ("archives", "read_gzip"),
+    "": ("plain", "read_unnamed"),
 }
 """The module (in this folder) and function that read a format.
 
 A reader takes (path, settings), that of a container also its nest. It yields `Row` and `Lost`, and raises Unreadable.
 """
 
+NAMED_WITH_SUFFIX = frozenset({*CODE, *".log .yaml .yml .toml .json .ini .cfg .conf .patch .diff".split()})
+"""Formats whose files people call by their whole name (`pump.py`), which is their title."""
+
 CONTAINERS = frozenset({".eml", ".mbox", ".zip", ".tar", ".tgz", ".gz"})
 """Formats that contain files of any format."""
 
-_SYNONYMS = frozenset({".markdown", ".htm", ".xhtml", ".ndjson", ".tgz"})
+_NOT_LISTED = frozenset({*CODE, *".markdown .htm .xhtml .ndjson .tgz .yml .ini .cfg .conf .patch .diff".split(), ""})
 _ADVICE = {
     ".doc": "save it as .docx",
     ".rtf": "save it as .docx",
-    ".odt": "save it as .docx",
     ".ppt": "save it as .pptx",
     ".odp": "save it as .pptx",
     ".xls": "save it as .xlsx",
@@ -91,24 +112,28 @@ def read_rows(path: Path, settings: InputSettings, nest: "Nest | None" = None) -
 
 
 def readable_suffix(name: str) -> str:
-    """Return the suffix of a file name in lower case; raises Unreadable if no reader exists for it.
+    """Return the suffix of a file name in lower case; raises UnknownFormat if no reader exists for it.
 
-    >>> readable_suffix("Report.2024.PDF"), readable_suffix("corpus.jsonl.gz")
-    ('.pdf', '.jsonl.gz')
+    A name without a suffix (README) is read if it is text.
+
+    >>> readable_suffix("Report.2024.PDF"), readable_suffix("corpus.jsonl.gz"), readable_suffix("README")
+    ('.pdf', '.jsonl.gz', '')
     """
     path = PurePosixPath(name.lower())
     suffix = path.suffix
     if suffix == ".gz":
         inner = path.with_suffix("").suffix
         if inner not in READERS or inner in {".gz", ".tgz"}:
-            raise Unreadable(f"unsupported format {inner}.gz", "before .gz stands the suffix of a format that is read")
+            raise UnknownFormat(
+                f"unsupported format {inner}.gz", "before .gz stands the suffix of a format that is read"
+            )
         return inner + suffix
     if suffix not in READERS:
         advice = _ADVICE.get(suffix, f"these are read: {known_formats()}")
-        raise Unreadable(f"unsupported format {suffix or '(no suffix)'}", advice)
+        raise UnknownFormat(f"unsupported format {suffix}", advice)
     return suffix
 
 
 def known_formats() -> str:
-    """Return the suffixes of all formats, one for each format."""
-    return " ".join(suffix for suffix in READERS if suffix not in _SYNONYMS)
+    """Return the suffixes of formats, one for each format and one for all source code."""
+    return " ".join(suffix for suffix in READERS if suffix not in _NOT_LISTED or suffix == ".py")

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, open_text
+from conspectus.pipelines.readers.plain import read_plain
 from conspectus.pipelines.readers.rows import (
     Lost,
     Record,
     Row,
     listed,
-    no_column,
     row_of,
     rows_with_text,
     too_long,
@@ -26,18 +26,22 @@ def read_json(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the object with the text column, or the objects of a list, numbered from 1.
 
     A list may stand for itself or be the value of a key (`{"data": [...]}`), if no other list there has texts.
-    Raises Unreadable for other JSON, with the keys that there are, and for a file that is larger than a text of
-    `max_characters` could make it: the file is read whole, which JSON Lines are not.
+    Other JSON is read as it is written. Raises Unreadable for what is no JSON, and for a file that is larger than a
+    text of `max_characters` could make it: the file is read whole, which JSON Lines are not.
     """
     value = _value(path, settings)
-    if isinstance(value, list):
-        yield from rows_with_text(_numbered(value), settings)
-    elif not isinstance(value, dict):
-        raise Unreadable("no JSON object", f"it is a {type(value).__name__}")
-    elif settings.text_column in value:
+    if isinstance(value, dict) and settings.text_column in value:
         yield row_of(None, value, settings)
+        return
+    if not isinstance(value, dict | list):
+        raise Unreadable("no JSON object", f"it is a {type(value).__name__}")
+    if not value:
+        raise Unreadable("empty")
+    records = value if isinstance(value, list) else _records(value, settings)
+    if records and _has_texts(records, settings):
+        yield from rows_with_text(_numbered(records), settings)
     else:
-        yield from rows_with_text(_numbered(_records(value, settings)), settings)
+        yield from read_plain(path, settings)
 
 
 def _value(path: Path, settings: InputSettings) -> Any:  # noqa: ANN401  (any JSON)
@@ -63,14 +67,12 @@ def value_count(text: str) -> int:
     return text.count(",") + text.count("[") + text.count("{")
 
 
-def _records(value: dict[str, Any], settings: InputSettings) -> list[Any]:
-    """Return the only list of an object that contains records with a text."""
+def _records(value: dict[str, Any], settings: InputSettings) -> list[Any] | None:
+    """Return the only list of an object that contains records with a text; None if there is none."""
     lists = {key: item for key, item in value.items() if isinstance(item, list) and _has_texts(item, settings)}
     if len(lists) > 1:
         raise Unreadable("several lists of texts", f"under the keys {listed(lists)}")
-    if not lists:
-        raise no_column(settings.text_column, value)
-    return next(iter(lists.values()))
+    return next(iter(lists.values()), None)
 
 
 def _has_texts(values: list[Any], settings: InputSettings) -> bool:

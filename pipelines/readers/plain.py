@@ -7,9 +7,9 @@ from typing import IO
 
 import regex
 import yaml
-from conspectus.pipelines.readers.encodings import Unreadable, clean, open_text
+from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean, open_text, text_encoding
 from conspectus.pipelines.readers.rows import Row, as_title, strings
-from conspectus.storage.records import Hyperlink, Place
+from conspectus.storage.records import Anchor, Hyperlink, Place
 from conspectus.storage.settings import InputSettings
 
 _LONGEST = 300
@@ -20,15 +20,6 @@ _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)$")
 _NO_PARAGRAPH = re.compile(r" {4}|\t| {0,3}(?:>|[-*+][ \t]|\d{1,9}[.)][ \t]|#{1,6}(?:[ \t]|$)|\|)")
 _BREAK = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*(?:\s[^()]*)?\)")
-_INLINE_LINK = re.compile(
-    r"""(?<!!)\[(?:
-        \[(?P<page>[^\[\]\n|]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]
-      | (?P<text>[^\[\]\n]{1,200})\]
-        (?:\(<?(?P<target>[^()\s<>]{1,2000})>?(?:\s[^()\n]{0,300})?\)|\[(?P<name>[^\[\]\n]{1,200})\])
-    )""",
-    re.X,
-)
-_DEFINED_LINK = re.compile(r"^ {0,3}\[(?P<name>[^\[\]\n]{1,200})\]:[ \t]*<?(?P<target>[^\s<>]{1,2000})", re.M)
 _MARKS = re.compile(r"(\*{1,3}|_{2,3}|`+|~~)(\S(?:.*?\S)?)\1")
 
 
@@ -68,26 +59,45 @@ def _headings(text: str) -> Iterator[Place]:
         start += len(line) + 1
 
 
+def markdown_links(text: str) -> tuple[tuple[Hyperlink, ...], tuple[Anchor, ...]]:
+    """Return the links of a Markdown text, and its anchors: the headings, as GitHub names them, and <a id="...">.
+
+    Links are inline, by reference, [[page]], or addresses between < and >. What stands in fenced code is none.
+    """
+    code = [found.span() for found in _FENCED.finditer(text)]
+    targets = {_key(found[1]): found[2] for found in _TARGET.finditer(text)}
+    found = [Hyperlink(*link.span(1), link[2]) for link in _INLINE_LINK.finditer(text)]
+    found += [Hyperlink(*link.span(1), link[1]) for link in (*_AUTOLINK.finditer(text), *_PAGE_LINK.finditer(text))]
+    for link in _REFERENCE.finditer(text):
+        target = targets.get(_key(link[2] or link[1]))
+        if target:
+            found.append(Hyperlink(*link.span(1), target))
+    anchors: dict[str, int] = {}
+    for place in markdown_places(text):
+        anchors.setdefault(re.sub(r"[^\w\- ]", "", place.label.lower()).replace(" ", "-"), place.start)
+    for element in _NAMED.finditer(text):
+        anchors.setdefault(element[1], element.start())
+    links = sorted(found, key=lambda link: link.start)
+    outside = (link for link in links if not any(start <= link.start < end for start, end in code))
+    return tuple(outside), tuple(sorted((Anchor(at, name) for name, at in anchors.items()), key=lambda one: one.start))
+
+
+def _key(name: str) -> str:
+    return " ".join(name.casefold().split())
+
+
 def _plain(marked: str) -> str:
     marked = _LINK.sub(r"\1", " ".join(marked.split())[:_LONGEST])
     return _MARKS.sub(r"\2", marked).strip()
 
 
-def markdown_links(text: str) -> tuple[Hyperlink, ...]:
-    """Return the hyperlinks of a Markdown text, with addresses as written: [text](address), [text][name] and [[page]].
-
-    >>> [(link.target, link.start) for link in markdown_links("[a](b.md), [[c]], [d][e]\\n\\n[e]: f.md")]
-    [('b.md', 1), ('c', 13), ('f.md', 19)]
-    """
-    defined = {found["name"].casefold(): found["target"] for found in _DEFINED_LINK.finditer(text)}
-    links = []
-    for found in _INLINE_LINK.finditer(text):
-        target = found["target"] or found["page"] or defined.get((found["name"] or "").casefold())
-        start, end = found.span("text") if found["text"] else found.span("page")
-        if target:
-            links.append(Hyperlink(start, end, target))
-    return tuple(links)
-
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?^ {0,3}\1", re.S | re.M)
+_INLINE_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,500})\]\([ ]?<?([^()\s<>]+)>?(?:\s+[\"'][^\n\"']*[\"'])?[ ]?\)")
+_AUTOLINK = re.compile(r"<(https?://[^<>\s]+)>")
+_REFERENCE = re.compile(r"(?<![!\]])\[([^\[\]\n]{1,500})\](?:\[([^\[\]\n]{0,500})\])?(?![(:\[])")
+_PAGE_LINK = re.compile(r"\[\[([^\[\]\n|]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]")
+_TARGET = re.compile(r"^ {0,3}\[([^\[\]\n]+)\]:[ \t]*<?([^\s<>]+)", re.M)
+_NAMED = re.compile(r"""<a\s[^<>]{0,200}?(?:id|name)=["']([^"'<>\s]+)["']""", re.I)
 
 PART = 250_000
 """Characters of a part of a text that is longer than `max_characters`, at most.
@@ -113,8 +123,20 @@ def read_plain(path: Path, settings: InputSettings) -> Iterator[Row]:
         yield Row(number, None, title, text, {})
 
 
+def read_unnamed(path: Path, settings: InputSettings) -> Iterator[Row]:
+    """Yield a file without a suffix (README, LICENSE) as a text; raises UnknownFormat for one that is no text."""
+    try:
+        text_encoding(path)
+    except Unreadable as error:
+        raise UnknownFormat("unsupported format (no suffix)", f"{error.reason}: {error.detail}".rstrip(": ")) from error
+    yield from read_plain(path, settings)
+
+
 def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
-    """Yield a Markdown text with its headings and links, in parts as plain text is. Front matter is metadata of all."""
+    """Yield a Markdown text, in parts as plain text is.
+
+    Front matter is metadata of all parts; headings are places; links and anchors are kept.
+    """
     title = None
     metadata: dict[str, str] = {}
     for number, text in _numbered(path, settings):
@@ -125,8 +147,8 @@ def read_markdown(path: Path, settings: InputSettings) -> Iterator[Row]:
                 if number:
                     continue
                 raise Unreadable("empty", "nothing follows the front matter")
-        places, links = markdown_places(text), markdown_links(text)
-        yield Row(number, None, title, text, metadata, places, hyperlinks=links)
+        links, anchors = markdown_links(text)
+        yield Row(number, None, title, text, metadata, markdown_places(text), hyperlinks=links, anchors=anchors)
 
 
 def _numbered(path: Path, settings: InputSettings) -> Iterator[tuple[int | None, str]]:

@@ -15,6 +15,7 @@ from conspectus.pipelines.readers.json_documents import MAX_VALUES, value_count
 from conspectus.pipelines.readers.rows import (
     Lost,
     Record,
+    RecordText,
     Row,
     no_column,
     refuse_doubles,
@@ -36,7 +37,8 @@ _DELIMITERS_OF_TSV = "\t,;|"
 def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the rows of a CSV or TSV file. The delimiter is that of , ; tab | with which the text column exists.
 
-    In a file named .tsv the tab is tried first.
+    In a file named .tsv the tab is tried first. A table without that column is one text, a paragraph a row, with the
+    names of the columns; its delimiter is the one that makes the most columns.
     """
     delimiters = _DELIMITERS_OF_TSV if path.suffix.lower() == ".tsv" else _DELIMITERS
     with open_text(path, newline="") as stream:
@@ -44,20 +46,39 @@ def read_csv(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         usual = csv.field_size_limit()
         csv.field_size_limit(min(max(settings.max_characters, usual), 2**31 - 1))
         try:
-            yield from rows_with_text(_csv_records(stream, delimiters, settings), settings)
+            records = _csv_records(stream, delimiters, settings)
+            columns = next(records)
+            assert isinstance(columns, list)
+            rows = (record for record in records if not isinstance(record, list))
+            yield from (rows_with_text if settings.text_column in columns else _one_text)(rows, settings)
         except csv.Error as error:
             raise Unreadable("not CSV", str(error)) from error
         finally:
             csv.field_size_limit(usual)
 
 
-def _csv_records(stream: IO[str], delimiters: str, settings: InputSettings) -> Iterator[tuple[int, Record] | Lost]:
+def _one_text(records: Iterator[tuple[int, Record] | Lost], settings: InputSettings) -> Iterator[Row | Lost]:
+    """Yield the records as one text, and what was lost of them."""
+    text = RecordText(settings)
+    for record in records:
+        if isinstance(record, Lost):
+            yield record
+        else:
+            text.add(record[1])
+    yield Row(None, None, None, text.text(), {})
+
+
+def _csv_records(
+    stream: IO[str], delimiters: str, settings: InputSettings
+) -> Iterator[list[str] | tuple[int, Record] | Lost]:
+    """Yield the names of the columns, then the numbered records."""
     lines = _lines(stream, settings)
     header = next((line for line in lines if line.strip()), "")
     if not header:
         raise Unreadable("empty")
     columns, delimiter = _csv_columns(header, delimiters, settings.text_column)
     refuse_doubles(columns)
+    yield columns
     reader = csv.reader(lines, delimiter=delimiter, strict=True)
     number = 0
     while True:
@@ -84,12 +105,14 @@ def _csv_records(stream: IO[str], delimiters: str, settings: InputSettings) -> I
 
 
 def _csv_columns(header: str, delimiters: str, text_column: str) -> tuple[list[str], str]:
-    """Return the columns and the delimiter: the first with which the text column exists."""
+    """Return the columns and the delimiter: the first with which the text column exists, or that makes the most."""
+    found = []
     for delimiter in delimiters:
         columns = [name.strip() for name in next(csv.reader([header], delimiter=delimiter), [])]
         if text_column in columns:
             return columns, delimiter
-    raise no_column(text_column, next(csv.reader([header], delimiter=delimiters[0]), []))
+        found.append((columns, delimiter))
+    return max(found, key=lambda each: len(each[0]))
 
 
 def read_json_lines(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:

@@ -6,25 +6,32 @@ neither depends on where the input lies. Whatever is not read is a row of failur
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from conspectus.pipelines.readers.discover import STAGE, InputFile, find_files
-from conspectus.pipelines.readers.encodings import Unreadable, clean
+from conspectus.pipelines.readers.encodings import UnknownFormat, Unreadable, clean
 from conspectus.pipelines.readers.filenames import storable, visible
-from conspectus.pipelines.readers.formats import read_rows
+from conspectus.pipelines.readers.formats import NAMED_WITH_SUFFIX, read_rows
 from conspectus.pipelines.readers.remote import RemoteFile, fetched
 from conspectus.pipelines.readers.rows import Lost, Record, Row, row_of
 from conspectus.pipelines.readers.web.links import resolved
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import short_id
-from conspectus.storage.records import Document, Failure
+from conspectus.storage.records import SKIP, Document, Failure
 from conspectus.storage.settings import InputSettings
 from conspectus.storage.text.language import LANGUAGE, language_of
 
 _LONGEST_DETAIL = 1_000
+_SHORTEST_DUPLICATE = 200
+"""Characters of a text that is no accident where two files have it."""
+
+ALSO_AT = "also_at"
+"""Metadata of a document: the names of other files with the same text, divided by "; "."""
 
 Texts = Mapping[str, str | Record] | Sequence[str | Record]
 """Documents from memory: texts, or records with a text and metadata; by name, or in a sequence without names."""
@@ -41,10 +48,10 @@ def read_documents(
     Documents from memory (`texts`) come after those of files.
 
     Texts are kept as they are but for line ends, which become \\n, and NUL and lone surrogates, which become
-    U+FFFD: all offsets refer to the text so stored. Of documents that supply one id the first is kept, in the
-    order of file names and rows. Titles: the title column, front matter, subject, or what a document names as its
-    title; a Markdown file's first "# " heading; a "Title:" line at the head of a text file; else the file's name;
-    a row without a title has none. What a URL names is fetched each time, changed or not.
+    U+FFFD: all offsets refer to the text so stored. Files with the same text are one document (`once_each`). Of
+    documents that supply one id the first is kept, in the order of file names and rows. Titles: the title column,
+    front matter, subject, or what a document names as its title; a Markdown file's first "# " heading; a "Title:" line
+    at the head of a text file; else the file's name; a row without a title has none. What a URL names is fetched each time, changed or not.
 
     Raises InputError where an input does not exist, holds no file, or nothing at all can be read.
     """
@@ -77,7 +84,48 @@ def read_documents(
             f"nothing could be read: {len(failures)} failures, the first "
             f"{visible(f'{first_failure.item_id}: {first_failure.reason}{detail}')}"
         )
-    return sorted(documents.values(), key=lambda document: document.id), failures
+    return once_each(documents.values()), failures
+
+
+def once_each(documents: Iterable[Document]) -> list[Document]:
+    """Return documents, sorted by id, without files that have the text of another one, byte for byte.
+
+    Of such files the one with the first name (uri) is kept; the names of the others are its metadata `also_at`, and
+    hyperlinks to them lead to it. Rows of tables and documents with an id of their own are all kept, and so are short
+    texts and different messages, which can be equal by chance.
+    """
+    kept: dict[tuple[str, str], Document] = {}
+    others: dict[str, str] = {}  # the name of the document that is kept, by that of one that is not
+    result: list[Document] = []
+    for document in sorted(documents, key=lambda document: document.uri):
+        key = (document.sha256, document.metadata.get("message_id", ""))
+        if document.n_chars < _SHORTEST_DUPLICATE or document.id != short_id(document.uri) or "#" in document.uri:
+            result.append(document)
+        elif key in kept:
+            others[document.uri] = kept[key].uri
+            others.update(dict.fromkeys(_also_at(document), kept[key].uri))
+        else:
+            kept[key] = document
+    uris = {document.uri for document in (*result, *kept.values())}  # also of what had another's text before
+    for document in kept.values():
+        names = sorted({*_also_at(document), *(name for name, first in others.items() if first == document.uri)} - uris)
+        metadata = {name: value for name, value in document.metadata.items() if name != ALSO_AT}
+        result.append(replace(document, metadata={**metadata, **({ALSO_AT: "; ".join(names)} if names else {})}))
+    if others:
+        result = [_with_targets(document, others) for document in result]
+    return sorted(result, key=lambda document: document.id)
+
+
+def _also_at(document: Document) -> list[str]:
+    return document.metadata[ALSO_AT].split("; ") if ALSO_AT in document.metadata else []
+
+
+def _with_targets(document: Document, others: Mapping[str, str]) -> Document:
+    """Return a document whose hyperlinks to documents that are not kept lead to those that are."""
+    if not any(link.target in others for link in document.hyperlinks):
+        return document
+    links = (replace(link, target=others.get(link.target, link.target)) for link in document.hyperlinks)
+    return replace(document, hyperlinks=tuple(links))
 
 
 def _rows_of(texts: Texts, settings: InputSettings) -> Iterator[tuple[str, str, Row | Lost]]:
@@ -101,11 +149,11 @@ def _read(file: InputFile, settings: InputSettings) -> Iterator[Document | Failu
         with fetched(file.path, settings) if isinstance(file.path, RemoteFile) else nullcontext(file.path) as path:
             for row in read_rows(path, settings):
                 if isinstance(row, Lost):
-                    yield _failure(_uri(file, row), row.reason, row.detail)
+                    yield _failure(_uri(file, row), row.reason, row.detail, skipped=row.skipped)
                 else:
                     yield _document(file, row)
     except Unreadable as error:
-        yield _failure(file.uri, error.reason, error.detail)
+        yield _failure(file.uri, error.reason, error.detail, skipped=isinstance(error, UnknownFormat))
     except OSError as error:
         yield _failure(file.uri, "cannot be read", error.strerror or str(error))
     except MemoryError:
@@ -119,13 +167,16 @@ def _uri(file: InputFile, row: Row | Lost) -> str:
     return uri if row.number is None else f"{uri}#{row.number}"
 
 
-def _failure(item_id: str, reason: str, detail: str) -> Failure:
+def _failure(item_id: str, reason: str, detail: str, *, skipped: bool = False) -> Failure:
     # Names of columns and messages of libraries may hold what no table can, and be of any length.
-    return Failure(STAGE, item_id, clean(reason)[:_LONGEST_DETAIL], clean(detail)[:_LONGEST_DETAIL])
+    return Failure(
+        SKIP if skipped else STAGE, item_id, clean(reason)[:_LONGEST_DETAIL], clean(detail)[:_LONGEST_DETAIL]
+    )
 
 
 def _stem(name: str) -> str:
-    return " ".join(PurePosixPath(name).stem.replace("_", " ").replace("-", " ").split())
+    path = PurePosixPath(name)
+    return path.name if path.suffix.lower() in NAMED_WITH_SUFFIX else " ".join(re.split(r"[\s_-]+", path.stem)).strip()
 
 
 def _document(file: InputFile, row: Row, title: str | None = None) -> Document:

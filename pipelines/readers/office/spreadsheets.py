@@ -15,12 +15,13 @@ from conspectus.pipelines.readers.guards import ZIP_ERRORS, open_zip
 from conspectus.pipelines.readers.rows import (
     Lost,
     Record,
+    RecordText,
     Row,
     as_title,
+    labelled,
     refuse_doubles,
     rows_with_text,
     strings,
-    too_long,
 )
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
@@ -38,6 +39,8 @@ MAX_CELLS = 10_000_000
 """Cells of all sheets, including empty ones to the left of a filled one."""
 
 _MAX_ROWS = 1_048_576
+_LETTER = re.compile(r"[^\W\d_]")
+_LONGEST_NAME = 60
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _ERRORS = (
@@ -60,8 +63,9 @@ def read_workbook(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
     """Yield the rows of each sheet whose first row names the text column, then one text of all other sheets.
 
     Rows are numbered as those of CSV are, `within` their sheet if the workbook has several. In the text each sheet
-    is a place and each row a line: its cells from the first to the last full one, divided by " | ". Of formulas
-    the results are read that the file holds. Raises Unreadable for encrypted and damaged workbooks.
+    is a place and each row a paragraph. The first row names the columns if it is text and no shorter than the next:
+    "Name: Maria; Role: Engineer"; without names the cells are divided by " | ". Of formulas the results are read that
+    the file holds. Raises Unreadable for encrypted and damaged workbooks.
     """
     from openpyxl import load_workbook
 
@@ -117,9 +121,9 @@ def _rows(book: "Workbook", settings: InputSettings) -> Iterator[Row | Lost]:
             if not within:
                 raise
             yield Lost(None, error.reason, error.detail, within)
-    if text.lines:
+    if text.found:
         title = as_title(book.properties.title)
-        yield Row(None, None, title, "".join(text.lines), {}, tuple(text.places))
+        yield Row(None, None, title, text.found.text(), {}, tuple(text.places))
     elif not tables:
         raise Unreadable("empty", "no cell of the workbook holds anything")
 
@@ -164,26 +168,48 @@ def _records(columns: Sequence[str], rows: Iterator[_Cells]) -> Iterator[tuple[i
 
 
 class _Text:
-    """Collects the text of sheets: the lines, and where every sheet begins."""
+    """Collects the text of sheets, and where every sheet begins."""
 
     def __init__(self, settings: InputSettings) -> None:
-        self.lines: list[str] = []
+        self.found = RecordText(settings)
         self.places: list[Place] = []
-        self._length = 0
-        self._settings = settings
 
     def add(self, name: str, rows: Iterator[_Cells]) -> None:
         """Add a sheet; raises Unreadable if the text becomes too long."""
-        if self.lines:
-            self._add("\n")
-        self.places.append(Place(self._length, "sheet", as_title(name) or "", 0))
-        for row in rows:
-            values = strings({str(at): cell for at, cell in enumerate(row)})
-            cells = [" ".join(values.get(str(at), "").split()) for at in range(len(row))]
-            self._add(" | ".join(dropwhile(operator.not_, cells)) + "\n")
+        start: int | None = None
+        lines = map(_cells, rows)
+        first, second = next(lines, []), next(lines, [])
+        names = first if _names_columns(first, second) else []
+        for row in chain([] if names else [first], [second], lines):
+            if names:
+                at = self.found.add_text(labelled(_by_column(names, row)))
+            else:
+                at = self.found.add_text(" | ".join(dropwhile(operator.not_, row)))
+            if start is None and any(row):
+                start = at
+        if start is not None:
+            self.places.append(Place(start, "sheet", as_title(name) or "", 0))
 
-    def _add(self, line: str) -> None:
-        self.lines.append(line)
-        self._length += len(line)
-        if self._length > self._settings.max_characters:
-            raise too_long(self._settings)
+
+def _cells(row: _Cells) -> list[str]:
+    values = strings({str(at): cell for at, cell in enumerate(row)})
+    return [" ".join(values.get(str(at), "").split()) for at in range(len(row))]
+
+
+def _names_columns(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return whether the first row of a sheet names its columns: several different short texts, one for each cell."""
+    named = [cell for cell in first if cell]
+    return (
+        len(named) > 1
+        and len(second) <= len(first)
+        and any(second)
+        and len(set(named)) == len(named)
+        and all(_LETTER.search(cell) and len(cell) <= _LONGEST_NAME for cell in named)
+    )
+
+
+def _by_column(names: Sequence[str], row: Sequence[str]) -> dict[str, str]:
+    """Return the cells of a row by the names of their columns; columns without a name are put together."""
+    found = {name: cell for name, cell in zip(names, row, strict=False) if name}
+    rest = [cell for at, cell in enumerate(row) if cell and not (at < len(names) and names[at])]
+    return found | ({"": " | ".join(rest)} if rest else {})

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from conspectus.pipelines.readers.encodings import Unreadable
 from conspectus.pipelines.readers.guards import local
 from conspectus.pipelines.readers.office.package import Package, child, open_package, shown, value
-from conspectus.pipelines.readers.rows import Draft, Row, as_title, folded, too_long
+from conspectus.pipelines.readers.rows import Draft, Row, as_title, folded, markdown_table, too_long
 from conspectus.storage.settings import InputSettings
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def read_word(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a Word document as one row with its headings as places.
 
     Headings are known by their outline level or the built-in name of their style ("heading 1"), which is the same
-    in Word of every language. A table is a line a row, its cells between bars.
+    in Word of every language. Tables are Markdown, their first row the header.
     """
     with open_package(path, settings.max_archive_bytes) as package:
         name, root = package.main_part("document")
@@ -73,8 +73,8 @@ class _Reader:
             if name == "p":
                 self._paragraph(node)
             elif name == "tbl":
-                rows = [row for row in self._tables.rows(node) if row.strip(" |")]
-                self.draft.add("\n".join(rows))
+                rows = [row for row in self._tables.rows(node) if any(row)]
+                self.draft.add(markdown_table(rows, n_headers=1 if len(rows) > 1 else 0))
             elif name not in _GONE:
                 self.read(node)  # content controls, insertions
 
@@ -158,11 +158,11 @@ class _Tables:
         self._settings = settings
         self._length = 0
 
-    def rows(self, table: "_Element") -> Iterator[str]:
-        """Yield a line for every row; raises Unreadable if the lines exceed the limit of a text."""
+    def rows(self, table: "_Element") -> Iterator[list[str]]:
+        """Yield the cells of every row; raises Unreadable if the lines exceed the limit of a text."""
         for node in shown(table):
             if local(node) == "tr":
-                yield " | ".join(self._cells(node))
+                yield list(self._cells(node))
             elif local(node) not in _GONE and local(node) not in ("tblPr", "tblGrid"):
                 yield from self.rows(node)
 

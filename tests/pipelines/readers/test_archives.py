@@ -86,7 +86,9 @@ def test_members_are_read_by_their_own_format(tmp_path: Path, name: str, content
 def test_a_packed_file_is_read_as_it_is_unpacked(tmp_path: Path) -> None:
     rows, lost = read(put(tmp_path / "c.jsonl.gz", gzip.compress(b'{"text": "One."}\n{"text": "Two."}\n')))
     assert (texts(rows), lost) == ({"#1": "One.", "#2": "Two."}, {})
-    assert read(put(tmp_path / "c.gz", gzip.compress(b"x")))[1] == {"!": "unsupported format .gz"}
+    assert texts(read(put(tmp_path / "README.gz", gzip.compress(b"Read me.")))[0]) == {"": "Read me."}
+    assert read(put(tmp_path / "c.gz", gzip.compress(bytes(99))))[1] == {"!": "unsupported format (no suffix)"}
+    assert read(put(tmp_path / "c.exe.gz", gzip.compress(b"x")))[1] == {"!": "unsupported format .exe.gz"}
     assert read(put(tmp_path / "c.txt.gz.gz", b""))[1] == {"!": "unsupported format .gz.gz"}
     assert read(put(tmp_path / "cut.txt.gz", gzip.compress(b"text " * 99)[:-9]))[1] == {"!": "damaged archive"}
     bomb = put(tmp_path / "bomb.txt.gz", gzip.compress(bytes(20_000_000)))

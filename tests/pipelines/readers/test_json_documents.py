@@ -38,10 +38,8 @@ def test_a_list_of_objects_is_many_documents(tmp_path: Path, key: str | None) ->
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ({"body": "x", "n": 1}, "no text column 'text' (input.text_column)"),
-        ([{"body": "x"}], "no text column 'text' (input.text_column)"),
         ({"a": [{"text": "x"}], "b": [{"text": "y"}]}, "several lists of texts"),
-        ({}, "no text column 'text' (input.text_column)"),
+        ({}, "empty"),
         ([], "empty"),
         ("", "empty"),
         ("5", "no JSON object"),
@@ -57,6 +55,12 @@ def test_a_list_of_objects_is_many_documents(tmp_path: Path, key: str | None) ->
 def test_other_json_is_a_failure(tmp_path: Path, value: object, reason: str) -> None:
     rows, lost = read(put(tmp_path, value), InputSettings(max_characters=1_000))
     assert (rows, list(lost.values())) == ({}, [reason])
+
+
+@pytest.mark.parametrize("value", [{"body": "x", "n": 1}, [{"body": "x"}], [1, 2]])
+def test_json_without_texts_is_one_text(tmp_path: Path, value: object) -> None:
+    rows, lost = read(put(tmp_path, value))
+    assert (json.loads(rows[""].text), lost) == (value, {})
 
 
 def test_values_that_are_nested_deeply_do_no_harm(tmp_path: Path) -> None:

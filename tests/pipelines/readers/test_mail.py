@@ -200,7 +200,7 @@ def test_messages_in_messages_are_read_to_a_bounded_depth(tmp_path: Path) -> Non
 def test_hostile_headers_do_no_harm(tmp_path: Path, header: bytes) -> None:
     began = time.process_time()
     rows, lost = read(put(tmp_path / "a.eml", b"X: y\n" + header + b"\n\nBody.\n"))
-    assert texts(rows) == {"": "Body.\n"} or lost
+    assert set(texts(rows).values()) == {"Body.\n"} or lost
     assert time.process_time() - began < 5
 
 

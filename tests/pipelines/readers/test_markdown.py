@@ -1,7 +1,7 @@
 """Headings of Markdown stand where the text says."""
 
 import pytest
-from conspectus.pipelines.readers.plain import markdown_places
+from conspectus.pipelines.readers.plain import markdown_links, markdown_places
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +42,29 @@ def test_every_heading_begins_a_line(text: str) -> None:
 def test_long_lines_take_no_long_time() -> None:
     assert found("# " + " " * 300_000 + "x") == [("x", 1)]
     assert found("[" * 300_000 + "\n" + "a\n" * 100_000 + "===") != []
+
+
+LINKS = """# The pump's *care*
+
+See [the valves](valves.md "All") and [how to oil][oil], [Oil], ![no](p.png), <https://example.org/a>, [x] and
+[none][y], [[the well]].
+
+```
+[code](no.md)
+```
+
+## Care & oil <a id="oil-it"></a>
+
+[oil]: oil.md#now
+"""
+
+
+def test_links_and_anchors() -> None:
+    links, anchors = markdown_links(LINKS)
+    assert [(LINKS[link.start : link.end], link.target) for link in links] == [
+        ("the valves", "valves.md"), ("how to oil", "oil.md#now"), ("Oil", "oil.md#now"),
+        ("https://example.org/a", "https://example.org/a"), ("the well", "the well"),
+    ]  # fmt: skip
+    found = {anchor.id: LINKS[anchor.start :].split()[0] for anchor in anchors}
+    assert found["the-pumps-care"] == "#"
+    assert found["oil-it"] == "<a"

@@ -162,13 +162,12 @@ def test_what_a_server_does_not_give_is_a_failure(server: str, monkeypatch: pyte
     texts, failures = read(
         *(f"http://me:{SECRET}@{server}/{name}?key={SECRET}" for name in names), "http://127.0.0.1:9/x.txt"
     )
-    assert texts == {"b.txt": "Text of b."}
+    assert texts == {"b.txt": "Text of b.", "sound": "beep"}
     assert failures == {
         "closed.txt": "no permission",
         "broken.txt": "cannot be fetched",
         "silent.txt": "timed out",
         "cut.txt": "cannot be fetched",
-        "sound": "unsupported format (no suffix)",
         "x.txt": "cannot be reached",
     }
 

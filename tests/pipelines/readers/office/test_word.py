@@ -79,7 +79,8 @@ def path(tmp_path: Path) -> Path:
 def test_a_good_file(path: Path) -> None:
     row = only_row(read_word, written(path, made()))
     assert row.text == (
-        "The Dam\n\nThe river floods. Often.\n\nRisks\n\n- First\n- Second\n\nyear | cost\n1990 | a b\n\n"
+        "The Dam\n\nThe river floods. Often.\n\nRisks\n\n- First\n- Second\n\n| year | cost |\n"
+        "| --- | --- |\n| 1990 | a b |\n\n"
         "Floods\n\nIn May.\nAnd in June."
     )
     assert headings(row) == [("The Dam", 1), ("Risks", 1), ("Floods", 2)]

@@ -1,0 +1,89 @@
+"""Source code and notebooks: code in fences, what people wrote about it between them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from conspectus.pipelines.readers.rows import Row
+
+from tests.pipelines.readers.reading import read
+
+PUMP = '''"""A pump moves water.
+
+It has a piston.
+"""
+
+import os
+
+# How many strokes it makes in a minute
+MOST = 40
+# MOST = 50
+
+
+class Pump:
+    """A hand pump."""
+
+    async def run(self, n: int) -> int:
+        """Return the litres that n strokes move."""
+        return n * 2  # two each
+'''
+
+
+def headings(row: Row) -> list[tuple[str, int]]:
+    return [(place.label, place.level) for place in row.places]
+
+
+PROSE = ["A pump moves water.\n\nIt has a piston.", "How many strokes it makes in a minute", "Return the litres that n"]
+
+
+def test_docstrings_and_comments_are_text_and_the_rest_is_code(tmp_path: Path) -> None:
+    (tmp_path / "pump.py").write_text(PUMP)
+    row = read(tmp_path / "pump.py")[0][""]
+    assert all(f"\n{prose}" in f"\n{row.text}" for prose in PROSE)
+    blocks = [block.partition("```python\n")[2] for block in row.text.split("\n```\n") if "```python" in block]
+    code = "\n".join([*blocks, row.text.rpartition("```python\n")[2].removesuffix("\n```")])
+    assert "MOST = 40\n# MOST = 50" in code
+    assert "        return n * 2  # two each" in code
+    assert '    """A hand pump."""' in code, "two words are left where they stand"
+    assert headings(row) == [("class Pump", 1), ("def run", 2)]
+    for place in row.places:
+        assert place.label.split()[-1] in row.text[place.start : place.start + 60]
+
+
+def test_other_languages_and_what_cannot_be_parsed(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("/* A valve opens\n * at high pressure. */\nint f(int x)\n{\n    /* odd */\n}\n")
+    (tmp_path / "b.py").write_text("print 'Python 2'\n# This cannot be parsed today\n")
+    (tmp_path / "c.sql").write_text("-- All pumps we sold\nCREATE TABLE pumps (id INT);\n")
+    text = read(tmp_path / "a.c")[0][""].text
+    assert text.startswith("A valve opens\nat high pressure.\n\n```c\nint f(int x)\n{\n    /* odd */")
+    assert read(tmp_path / "b.py")[0][""].text == "```python\nprint 'Python 2'\n```\n\nThis cannot be parsed today"
+    assert headings(read(tmp_path / "c.sql")[0][""]) == [("CREATE TABLE pumps", 1)]
+
+
+def test_a_notebook_is_its_cells_and_the_outputs_that_are_text(tmp_path: Path) -> None:
+    cells = [
+        {"cell_type": "markdown", "source": ["# Pumps\n", "We count.\n", "## Data\n", "From the log."]},
+        {"cell_type": "code", "source": "x = 3", "outputs": [
+            {"output_type": "stream", "text": ["3\n"]}, {"output_type": "display_data", "data": {"image/png": "AAAA"}},
+            {"output_type": "execute_result", "data": {"text/plain": ["four"]}},
+            {"output_type": "error", "ename": "ValueError", "evalue": "no pump"}]},
+        {"cell_type": "code", "source": [], "outputs": []},
+    ]  # fmt: skip
+    (tmp_path / "count.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    row = read(tmp_path / "count.ipynb")[0][""]
+    assert row.title == "Pumps"
+    assert row.text == (
+        "# Pumps\nWe count.\n\n## Data\nFrom the log.\n\n```python\nx = 3\n```\n\n```text\n3\n```\n\n```text\nfour\n```"
+        "\n\n```text\nValueError: no pump\n```"
+    )
+    assert headings(row) == [("Pumps", 1), ("Data", 2)]
+
+
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", "{", '{"cells": 3}', '{"cells": [3, {"cell_type": "code", "outputs": 1}]}']
+)
+def test_what_is_no_notebook_is_refused(content: str, tmp_path: Path) -> None:
+    (tmp_path / "a.ipynb").write_text(content)
+    rows, lost = read(tmp_path / "a.ipynb")
+    assert not rows
+    assert lost["!"] in ("not a notebook", "no text")
