@@ -51,7 +51,8 @@ def read_documents(
     U+FFFD: all offsets refer to the text so stored. Files with the same text are one document (`once_each`). Of
     documents that supply one id the first is kept, in the order of file names and rows. Titles: the title column,
     front matter, subject, or what a document names as its title; a Markdown file's first "# " heading; a "Title:" line
-    at the head of a text file; else the file's name; a row without a title has none. What a URL names is fetched each time, changed or not.
+    at the head of a text file; else the file's name; a row without a title has none. What a URL names is fetched each
+    time, changed or not.
 
     Raises InputError where an input does not exist, holds no file, or nothing at all can be read.
     """
