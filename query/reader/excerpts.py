@@ -48,7 +48,7 @@ _BLANK = re.compile(r"\n[ \t>]*\n")
 
 QUOTED = ("sentence", "item", "row", "code")
 """The kinds of pieces that are quoted."""
-_SHORT_ITEM = 4
+_SHORT_ITEM = 2
 _LONGEST_TERM = 3
 _LEAST_LETTERS = 2
 

@@ -31,7 +31,6 @@ from conspectus.storage.arrays import Vectors
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import title_names
-from conspectus.storage.text.words import stem
 
 _MOST_ENCODED = 60
 """The number of excerpts that are embedded: those that hold most of the question's words, context included."""
@@ -155,8 +154,10 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     weights = term_weights(context, question)
     found: list[tuple[float, int, Excerpt, frozenset[str], frozenset[str]]] = []
     for excerpt in excerpts(context, passages):
-        own = _matches(weights, excerpt.text)
-        above = _matches(weights, " ".join((excerpt.passage.title, *excerpt.context)))
+        row = context.chunk_rows[excerpt.passage.chunk_id]
+        own = _matches(weights, context.bm25.analysis.terms(excerpt.text, row))
+        title = " ".join((excerpt.passage.title, *excerpt.context))
+        above = _matches(weights, context.bm25.analysis.terms(title, row))
         held = fsum(
             weight * max(own.get(term, 0.0), _CONTEXT * above.get(term, 0.0)) for term, weight in weights.items()
         )
@@ -180,7 +181,9 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
             near,
             float(cosines[row]) + held,
             tuple(
-                float(cosine[row]) + fsum(weight for term, weight in of_part.items() if term in covers)
+                float(cosine[row])
+                + fsum(weight for term, weight in of_part.items() if term in covers)
+                + _CONTEXT * fsum(weight for term, weight in of_part.items() if term in near)
                 for cosine, of_part in zip(part_cosines, part_weights, strict=False)
             ),
         )
@@ -188,9 +191,9 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     ]
 
 
-def _matches(weights: dict[str, float], text: str) -> dict[str, float]:
-    """Return the question's stems that a text holds, and how well: 1 as they are, `_RELATED` in a related word."""
-    stems = _stems(text)
+def _matches(weights: dict[str, float], terms: Sequence[str]) -> dict[str, float]:
+    """Return the question's stems among terms, and how well they match: 1 as they are, `_RELATED` a related word."""
+    stems = frozenset(terms)
     found: dict[str, float] = {}
     for term in weights:
         if term in stems:
@@ -213,8 +216,8 @@ def _labelled(excerpt: Excerpt) -> str:
     return f"{label}: {excerpt.text}" if label else excerpt.text
 
 
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word.key) for word in words(text))
+def _keys(text: str) -> frozenset[str]:
+    return frozenset(word.key for word in words(text))
 
 
 def choose(context: Context, question: str, quotes: Sequence[Quote], count: int) -> list[Quote]:
@@ -274,7 +277,7 @@ def _length(quote: Quote) -> int:
 
 def _repeats(quote: Quote, other: Quote) -> bool:
     """Return whether a quote says hardly more than another, by their words."""
-    own, theirs = _stems(quote.text), _stems(other.text)
+    own, theirs = _keys(quote.text), _keys(other.text)
     return len(own & theirs) > _REPEATS * min(len(own), len(theirs))
 
 

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _LATER = 0.25
-"""The bonus per sentence: a later sentence is about what an earlier one names, the second hop."""
+"""The bonus per sentence of a name: a later sentence is about what an earlier one names, the second hop."""
 _CHARACTERS = 100
 """The distance from the nearest word of the question that costs 1; half of it if the sentence has no such word."""
+_MISSING = 0.5
+"""The cost of a sentence that holds none of the question's words."""
 _MARGIN = 0.15
 """What the second best candidate must cost more than the best one."""
 _LEAST_LETTERS = 4
@@ -69,6 +71,10 @@ _BY_NAME = re.compile(
     r"\b(?:by|von|par|por)\s(?P<name>(?-i:[A-ZÀ-Þ][\w'’-]+(?:\s[A-Z]\.)?(?:\s(?:de|van|von|der|la|du|del))?"
     r"\s[A-ZÀ-Þ][\w'’-]+))"
 )
+
+
+_FULL_NAME = re.compile(r"[^\W\d_a-zß-ÿ][\w.'’-]*(?:\s[\w.'’-]+)*\s[^\W\d_a-zß-ÿ][\w.'’-]*")
+"""A person is named with two words at least: single ones are too often things that the extractor takes for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,13 +203,16 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
         chunk = context.chunks[context.chunk_rows[span.chunk_id]]
         start, end = span.start - chunk.start, span.end - chunk.start
         sentence = chunk.text[start:end]
-        known = [word.start for word in words(sentence) if len(word.key) >= _LEAST_LETTERS and stem(word.key) in asked]
+        held = {stem(word.key): word.start for word in words(sentence) if stem(word.key) in asked}
+        known = [at for term, at in held.items() if len(term) >= _LEAST_LETTERS]
+        missing = _MISSING * (1 - len(held) / len(asked))
         for at, text in _candidates(context, kind, span.chunk_id, sentence, start):
             if {stem(word.key) for word in words(text)} <= asked:
                 continue
             far = min((abs(position - at) for position in known), default=_CHARACTERS / 2) / _CHARACTERS
             said = " ".join(text.split())
-            costs[said] = min(costs.get(said, far - _LATER * place), far - _LATER * place)
+            cost = far + missing - (_LATER * place if kind.types else 0.0)
+            costs[said] = min(costs.get(said, cost), cost)
     ranked = sorted(costs, key=lambda said: costs[said])
     if not ranked or (len(ranked) > 1 and costs[ranked[1]] - costs[ranked[0]] < _MARGIN):
         return ""
@@ -216,8 +225,9 @@ def _candidates(
     """Yield the start of each candidate in the sentence, and its text."""
     if kind.types:
         for first, last, types in _names(context, chunk_id):
-            if types & kind.types and first >= start and last <= start + len(sentence):
-                yield first - start, sentence[first - start : last - start]
+            name = sentence[first - start : last - start] if start <= first and last <= start + len(sentence) else ""
+            if name and types & kind.types and (kind.types != _PERSON or _FULL_NAME.fullmatch(name)):
+                yield first - start, name
     if kind.pattern is None:
         return
     addresses = [found.span() for found in _URL.finditer(sentence)]

@@ -33,7 +33,6 @@ from conspectus.query.walk.provenance import numbers_of, open_grounds
 from conspectus.storage.errors import SettingsError
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
-from conspectus.storage.text.words import stem
 
 BEST_EFFORT = "(best effort: what was found does not settle it)"
 # Texts behind candidates
@@ -247,7 +246,7 @@ def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[Quo
     weights = term_weights(context, clue)
     found = []
     for entity in path.entities.tolist():
-        named = {stem(word.key) for word in words(spoken(graph.names[entity]))}
+        named = {context.bm25.term(word.key) for word in words(spoken(graph.names[entity]))}
         rows = open_entity_chunks(context).mentioning(entity)
         open_weight = sum(weight for word, weight in weights.items() if word not in named)
         if not rows or not open_weight:

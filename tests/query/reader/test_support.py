@@ -1,0 +1,47 @@
+"""Support of an answer by the documents, and what is said where they hold none."""
+
+import pytest
+from conspectus.query.abstention import is_no_answer
+from conspectus.query.context import Context
+from conspectus.query.reader.extractive import choose, quotes_for
+from conspectus.query.reader.support import declined, unknown_names, unsupported
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("Who taught Paul Marlow to use Kubernetes in Oxford?", ["Kubernetes"]),
+        ("Wer schickte Paul Marlow in Oxford den Zeppelin?", ["Zeppelin"]),
+        ("Wer kaufte das Oxfordbuch?", []),
+        ("Kubernetes runs where?", []),
+    ],
+)
+def test_names_that_stand_nowhere(question: str, names: list[str], sample_context: Context) -> None:
+    assert unknown_names(sample_context, question) == names
+
+
+def test_a_name_that_stands_nowhere_outweighs_words_that_do(sample_context: Context) -> None:
+    passages = [sample_context.passage(row, 1.0) for row in range(len(sample_context.chunks))]
+    for question, known in (
+        ("Who wrote The Oak House?", True),
+        ("Who wrote The Oak House in Fortran?", False),
+    ):
+        quotes = quotes_for(sample_context, question, passages)
+        assert (unsupported(sample_context, question, quotes) == "") is known
+
+
+def test_what_is_nearest_is_named(sample_context: Context) -> None:
+    passages = [sample_context.passage(row, 1.0) for row in range(2)]
+    text = declined(sample_context, "Who is it?", passages)
+    assert is_no_answer(text)
+    assert passages[0].title in text
+    assert is_no_answer(declined(sample_context, "Who is it?", []))
+
+
+def test_each_part_of_a_question_has_its_quote(sample_context: Context) -> None:
+    passages = [sample_context.passage(row, 1.0) for row in range(len(sample_context.chunks))]
+    question = "When was The Oak House published, and in which city does Paul Marlow live?"
+    quotes = quotes_for(sample_context, question, passages)
+    said = " ".join(quote.text for quote in choose(sample_context, question, quotes, 2))
+    assert "2012" in said
+    assert "Oxford" in said
