@@ -1,4 +1,4 @@
-"""`conspectus status`, `reports`, `outline`, `verify` and `doctor`: what an index holds, and what is configured."""
+"""`conspectus status`, `reports`, `outline`, `entities`, `verify` and `doctor`: what an index holds, and what is configured."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -142,6 +142,25 @@ def outline(
 
     found = outlines.outlined(open_filtered(index, settings, overrides, where, access).context.index, document)
     print_json(outlines.json_of(found)) if as_json else typer.echo(outlines.text(found, depth))
+
+
+@app.command(
+    short_help="Show what an index is about: its best connected entities and largest communities.",
+    epilog=examples("conspectus entities --index docs.index", "conspectus entities --top 10 --communities 5"),
+)
+def entities(
+    index: IndexOption = DEFAULT_INDEX,
+    top: Annotated[int, typer.Option("--top", min=0, help="Number of entities.", metavar="N")] = 50,
+    communities: Annotated[int, typer.Option("--communities", min=0, help="Number of communities.", metavar="N")] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the entities that share a passage with most others, and the largest communities with a report."""
+    from conspectus import entities as about
+    from conspectus.storage.index import Index
+
+    opened = Index.open(index)
+    found = about.most_connected(opened, top), about.largest_communities(opened, communities)
+    print_json(about.as_json(*found)) if as_json else typer.echo(about.as_text(*found))
 
 
 @app.command(short_help="Check an index.", epilog=examples("conspectus verify --index docs.index"))

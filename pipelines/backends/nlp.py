@@ -58,7 +58,8 @@ class NlpBackend:
         annotations, failures = annotate_chunks(
             chunks, settings.extraction, self._memo, self._run, settings.build.shard_size, languages
         )
-        return announced(self._progress, "choose terms", choose_terms)(chunks, annotations, languages), failures
+        choose = announced(self._progress, "choose terms", choose_terms)
+        return choose(chunks, annotations, languages, documents), failures
 
     def describe(
         self, documents: Sequence[Document], chunks: Sequence[Chunk], extraction: Extraction

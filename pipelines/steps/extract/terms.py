@@ -1,7 +1,8 @@
 """Choose the terms worth having among everything that an annotator saw: a name or a phrase that the corpus is about.
 
 Three things count, in this order. Identifiers (options, functions, files; see storage/text/identifiers.py) and names of
-people, places and things are terms by their form. A noun phrase is one by the evidence of the whole corpus:
+people, places and things are terms by their form; what documents list in their headings and indexes are terms by their
+word. Another noun phrase is one by the evidence of the whole corpus:
 
 - *C-value* (Frantzi, Ananiadou and Mima 2000, "Automatic recognition of multi-word terms"): how often it is said, less
   how often it is only a part of a longer term, times the logarithm of its length; with one more word, so that single
@@ -22,7 +23,7 @@ from math import log2
 import regex
 from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words, with_phrases
 from conspectus.storage.errors import MissingPart
-from conspectus.storage.records import Chunk
+from conspectus.storage.records import Chunk, Document
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
@@ -47,7 +48,10 @@ _BEGINS = regex.compile(r"[.!?:\n\"“„«]")
 
 
 def choose_terms(
-    chunks: Sequence[Chunk], annotations: Sequence[Annotation], languages: Sequence[str]
+    chunks: Sequence[Chunk],
+    annotations: Sequence[Annotation],
+    languages: Sequence[str],
+    documents: Sequence[Document] = (),
 ) -> list[Annotation]:
     """Return the annotations with the terms among their phrases, and the triples between these.
 
@@ -55,6 +59,7 @@ def choose_terms(
         chunks: All passages of the corpus.
         annotations: What was seen in each.
         languages: The language of each as an ISO 639-1 code, "" where it is not known.
+        documents: The documents, whose headings and indexes list terms of their own.
     """
     foreign = common_foreign_words(languages)
     sound = [
@@ -62,7 +67,7 @@ def choose_terms(
         for chunk, annotation, language in zip(chunks, annotations, languages, strict=True)
     ]
     corpus = _Corpus(chunks, languages)
-    terms = _terms(chunks, sound, corpus)
+    terms = _terms(chunks, sound, corpus, listed_terms(documents))
     return [_best(chunk, annotation, terms) for chunk, annotation in zip(chunks, sound, strict=True)]
 
 
@@ -74,7 +79,25 @@ class _Term:
     worth: float
 
 
-def _terms(chunks: Sequence[Chunk], annotations: Sequence[Annotation], corpus: "_Corpus") -> dict[str, _Term]:
+_NUMBERING = regex.compile(r"^[\d.\s]+")
+_HEADING, _INDEX = "heading", "index"
+
+
+def listed_terms(documents: Sequence[Document]) -> frozenset[str]:
+    """Return the keys of what documents list themselves: their headings, and the entries of their indexes."""
+    headings = (place.label for document in documents for place in document.places if place.kind == _HEADING)
+    entries = (
+        document.text[link.start : link.end]
+        for document in documents
+        for link in document.hyperlinks
+        if link.kind == _INDEX
+    )
+    return frozenset(entity_key(_NUMBERING.sub("", each)) for each in (*headings, *entries))
+
+
+def _terms(
+    chunks: Sequence[Chunk], annotations: Sequence[Annotation], corpus: "_Corpus", listed: frozenset[str]
+) -> dict[str, _Term]:
     """Return the terms of a corpus by their keys."""
     places: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
     kinds: defaultdict[str, dict[tuple[str, int], str]] = defaultdict(dict)
@@ -92,7 +115,7 @@ def _terms(chunks: Sequence[Chunk], annotations: Sequence[Annotation], corpus: "
             continue
         if kind != CONCEPT and not corpus.is_common_word(key, kind):
             terms[key] = _Term(kind, count)
-        elif c_values[key] >= LEAST_C_VALUE and corpus.is_about(key):
+        elif key in listed or (c_values[key] >= LEAST_C_VALUE and corpus.is_about(key)):
             terms[key] = _Term(CONCEPT, c_values[key])
     return terms
 

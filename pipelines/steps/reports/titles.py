@@ -2,14 +2,15 @@
 
 A name sets a community apart that is often named together with other members and seldom elsewhere. That is tf-idf
 (Sparck Jones 1972) with the sentences in which a name meets another member in the place of the term frequency, and all
-sentences that name it in the place of the document frequency. The best connected names alone would not do: they are
-those of the whole corpus.
+sentences that name it in the place of the document frequency; times the logarithm of its words and one, as a name of
+several words says more (C-value: Frantzi, Ananiadou and Mima 2000). The best connected names alone would not do: they
+are those of the whole corpus.
 """
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import log
+from math import log, log2
 
 import numpy as np
 import regex
@@ -56,7 +57,7 @@ class Titles:
         def key(each: Entity) -> tuple[float, bool, str, str]:
             own = rows_of[each.id]
             together = len(np.intersect1d(own, shared))
-            worth = (together + 1) * log((1 + n_sentences) / (1 + len(own)))
+            worth = log(2 + together) * log((1 + n_sentences) / (1 + len(own))) * log2(len(words(each.name)) + 1)
             small = each.type == CONCEPT or each.name[:1].islower()
             return (-round(worth, 9), small, each.name, each.id)
 

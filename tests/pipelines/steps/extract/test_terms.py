@@ -1,0 +1,95 @@
+"""Which phrases of a corpus are terms."""
+
+from conspectus.pipelines.steps.extract.candidates import candidates
+from conspectus.pipelines.steps.extract.terms import c_values_of, choose_terms
+from conspectus.storage.records import Chunk, Document, Place
+from conspectus.storage.text.identifiers import identifiers
+from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Phrase, Triple
+
+
+def chunk(id_: str, text: str) -> Chunk:
+    return Chunk(id_, id_, 0, 0, len(text), text, len(text.split()))
+
+
+def seen(text: str, *phrases: tuple[str, str]) -> Annotation:
+    """Return an annotation of every place where the phrases stand."""
+    found = [
+        Phrase(at, at + len(phrase), phrase, kind)
+        for phrase, kind in phrases
+        for at in range(len(text))
+        if text.startswith(phrase, at)
+    ]
+    return Annotation(tuple(sorted(found, key=lambda each: each.start)), ())
+
+
+def chosen(texts: list[str], *phrases: tuple[str, str], documents: tuple[Document, ...] = ()) -> dict[str, str]:
+    """Return the types of the terms of English texts by their names."""
+    chunks = [chunk(str(number), text) for number, text in enumerate(texts)]
+    found = choose_terms(chunks, [seen(text, *phrases) for text in texts], ["en"] * len(texts), documents)
+    return {phrase.text: phrase.type for annotation in found for phrase in annotation.phrases}
+
+
+LOCKS = [
+    "The lock keeper opens the sluice gate. The log names the sluice gate.",
+    "A sluice gate leaks. The lock keeper writes it down. A different number stands in the log.",
+    "The sluice gate of Port Alma is new.",
+]
+
+
+def test_a_phrase_is_a_term_that_is_said_often_here_and_seldom_elsewhere() -> None:
+    phrases = (("sluice gate", CONCEPT), ("different number", CONCEPT), ("Port Alma", "GPE"))
+    assert chosen(LOCKS, *phrases) == {"sluice gate": CONCEPT, "Port Alma": "GPE"}
+
+
+def test_a_heading_makes_a_term_of_a_phrase_that_is_said_once() -> None:
+    texts = ["The number of the boat is painted on its stern."]
+    page = Document("0", "", "0", texts[0], {}, len(texts[0]), "", (Place(0, "heading", "2.1 Stern", 1),))
+    assert chosen(texts, ("stern", CONCEPT), ("number", CONCEPT)) == {}
+    assert chosen(texts, ("stern", CONCEPT), ("number", CONCEPT), documents=(page,)) == {"stern": CONCEPT}
+
+
+def test_a_name_has_one_type_by_majority() -> None:
+    texts = ["Merle sails.", "Merle rests. We saw Merle.", "They met Merle."]
+    chunks = [chunk(str(number), text) for number, text in enumerate(texts)]
+    kinds = ("ORG", "PERSON", "PERSON")
+    annotations = [seen(text, ("Merle", kind)) for text, kind in zip(texts, kinds, strict=True)]
+    found = choose_terms(chunks, annotations, ["en"] * 3)
+    assert {phrase.type for annotation in found for phrase in annotation.phrases} == {"PERSON"}
+
+
+def test_c_value_counts_a_part_of_a_longer_phrase_less() -> None:
+    values = c_values_of({"gate": 0, "sluice gate": 5})
+    assert values["gate"] == 0
+    assert values["sluice gate"] > 5
+
+
+def test_numbers_markup_and_references_are_no_candidates() -> None:
+    text = "Section 3.2 and 257 Fig and x[3] = 5 and the old sluice gate and RAISE(IGNORE here"
+    phrases = [(each, NAME) for each in ("Section 3.2", "257", "x[3] = 5", "RAISE(IGNORE")]
+    found = candidates(text, seen(text, *phrases, ("the old sluice gate", CONCEPT)), "en", frozenset())
+    assert [phrase.text for phrase in found.phrases] == ["old sluice gate"]
+
+
+def test_a_phrase_about_one_identifier_is_the_identifier_also_in_triples() -> None:
+    text = "The --open-gate option moves the sluice."
+    option, sluice = Phrase(0, 22, "The --open-gate option", CONCEPT), Phrase(29, 39, "the sluice", CONCEPT)
+    found = candidates(text, Annotation((option, sluice), (Triple(option, "move", sluice, 0, 40),)), "en", frozenset())
+    (triple,) = found.triples
+    assert (triple.subject.text, triple.subject.type, triple.object.text) == ("--open-gate", "OPTION", "sluice")
+
+
+def test_function_words_of_the_language_are_no_names() -> None:
+    text = "Sie öffnen das Tor. Der Wärter öffnet Sie."
+    found = candidates(text, seen(text, ("Sie", NAME), ("Der Wärter", NAME)), "de", frozenset({"der", "sie"}))
+    assert [phrase.text for phrase in found.phrases] == ["Wärter"]
+
+
+def test_identifiers_are_told_from_words_and_pieces_of_addresses_are_none() -> None:
+    text = "Call gate_open() or sluiceGate with --all; see lock.conf, GATE_DIR, http://gate.example/a_b.html, YouTube."
+    assert [(each.text, each.type) for each in identifiers(text) if each.type] == [
+        ("gate_open", "FUNCTION"),
+        ("sluiceGate", "FUNCTION"),
+        ("--all", "OPTION"),
+        ("lock.conf", "FILE"),
+        ("GATE_DIR", "VARIABLE"),
+    ]
