@@ -33,6 +33,7 @@ COMMANDS = [
     "chat",
     "status",
     "reports",
+    "entities",
     "verify",
     "doctor",
     "import-graphrag",

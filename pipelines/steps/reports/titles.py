@@ -2,21 +2,21 @@
 
 A name sets a community apart that is often named together with other members and seldom elsewhere. That is tf-idf
 (Sparck Jones 1972) with the sentences in which a name meets another member in the place of the term frequency, and all
-sentences that name it in the place of the document frequency; times the logarithm of its words and one, as a name of
-several words says more (C-value: Frantzi, Ananiadou and Mima 2000). The best connected names alone would not do: they
-are those of the whole corpus.
+sentences that name it in the place of the document frequency. The best connected names alone would not do: they are
+those of the whole corpus.
 """
 
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import log, log2
+from math import log
 
 import numpy as np
 import regex
 from conspectus.pipelines.steps.sentences import Sentences
 from conspectus.storage.arrays import Rows
 from conspectus.storage.records import Document, Entity, Place
+from conspectus.storage.text.identifiers import FILE
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT
 
@@ -24,6 +24,8 @@ NAMES_IN_TITLE = 3
 _SHARE_UNDER_HEADING = 0.6
 """Share of a community's sentences that stand under one heading where this heading speaks for the community."""
 _MOST_CHARACTERS = 60
+_LONG_NAME = 30
+"""Characters of a name that a title would rather not hold; a path it would not either."""
 _LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _NUMBER = regex.compile(r"^[\p{N}.\s–—-]+|[\s.]+\p{N}+$")
 
@@ -57,7 +59,8 @@ class Titles:
         def key(each: Entity) -> tuple[float, bool, str, str]:
             own = rows_of[each.id]
             together = len(np.intersect1d(own, shared))
-            worth = log(2 + together) * log((1 + n_sentences) / (1 + len(own))) * log2(len(words(each.name)) + 1)
+            worth = log(1.5 + together) * log((1 + n_sentences) / (1 + len(own)))
+            worth *= 1 if len(each.name) <= _LONG_NAME and each.type != FILE else 0.5
             small = each.type == CONCEPT or each.name[:1].islower()
             return (-round(worth, 9), small, each.name, each.id)
 
