@@ -1,4 +1,4 @@
-"""`conspectus status`, `reports`, `outline`, `entities`, `verify`, `doctor`: what an index holds, what is configured."""
+"""`conspectus status`, `reports`, `outline`, `entities`, `verify`, `doctor`: what an index holds and what is set."""
 
 from dataclasses import asdict
 from pathlib import Path

@@ -33,6 +33,7 @@ COMMANDS = [
     "chat",
     "status",
     "reports",
+    "outline",
     "entities",
     "verify",
     "doctor",
