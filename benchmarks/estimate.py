@@ -2,12 +2,14 @@
 
     python benchmarks/estimate.py metered ../shared/data [--models recorded rules] [--again] [--steps]
     python benchmarks/estimate.py prior ../shared/data
+    python benchmarks/estimate.py density ../shared/data
     python benchmarks/estimate.py tokens ../shared/data
 
 `metered` estimates the build of three corpora (150 passages of HotpotQA, a book, 30 short Chinese articles), then
 builds with the fake server and several made-up models (estimate_models.py) and prints estimated / metered, by the
 server's own count of tokens. With --again half of each corpus is indexed first: the estimate of the whole then knows
-the model's replies. `prior` measures what the estimator knows of models beforehand, on recorded replies of GPT-4o;
+the model's replies. `prior` measures the estimator's prior on recorded replies of GPT-4o, `density` how many names the
+English corpora have, which is assumed of scripts without capitals;
 `tokens` compares its count with that of the o200k encoding, where the package bpe-openai is installed.
 """
 
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conspectus.pipelines.estimation.estimate import Estimate, estimate
-from conspectus.pipelines.estimation.replies import names_in, server_tokens
+from conspectus.pipelines.estimation.replies import density, names_in, server_tokens
 from conspectus.pipelines.index import build_index
 from conspectus.prompts.client.usage import Spending
 from conspectus.prompts.fake import FakeServer
@@ -165,6 +167,15 @@ def prior(data: Path) -> None:
     print(f"tokens a word of a report {report_tokens / words:.2f}")
 
 
+def density_of_corpora(data: Path) -> None:
+    """Print the mean density of names in 40 documents of each corpus."""
+    for corpus in sorted(data.glob("*/corpus.jsonl")):
+        lines = corpus.read_text("utf-8").splitlines()
+        texts = [str(json.loads(line)["text"])[:2400] for line in lines[:: max(1, len(lines) // 40)]]
+        found = [density(text) for text in texts if server_tokens(text) >= 40]
+        print(f"{corpus.parent.name:16} {statistics.mean(found):.2f}")
+
+
 def _words(text: str) -> float:
     return len(text.split())
 
@@ -202,7 +213,7 @@ def tokens(data: Path) -> None:
 def main() -> None:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("metered", "prior", "tokens"))
+    parser.add_argument("what", choices=("metered", "prior", "density", "tokens"))
     parser.add_argument("data", type=Path)
     parser.add_argument("--models", nargs="+", default=[])
     parser.add_argument("--again", action="store_true")
@@ -211,7 +222,7 @@ def main() -> None:
     if given.what == "metered":
         metered(given.data, given.models, given.again, given.steps)
     else:
-        {"prior": prior, "tokens": tokens}[given.what](given.data)
+        {"prior": prior, "density": density_of_corpora, "tokens": tokens}[given.what](given.data)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """Effects of updating one document: regenerated reports, modularity against a rebuild, tables that differ.
 
-    python benchmarks/updating.py CORPUS.jsonl [--steps 50] [--memo MEMO.sqlite] [--seed 1]
+    python -m benchmarks.updating CORPUS.jsonl [--steps 50] [--memo MEMO.sqlite] [--seed 1]
+    python -m benchmarks.updating --rings
 
 CORPUS has a row {"id", "title", "text"} a line; all is done without a model. First one document is added, one edited
 and one deleted by builds of an index on disk, each compared with the version before, and the last with a build from
 nothing. Then as many further changes as --steps follow each other, of which only the communities are made. `--memo` is
-a memo to begin with (INDEX/cache/memo.sqlite), which spares the extraction and the vectors.
+a memo to begin with (INDEX/cache/memo.sqlite), which spares the extraction and the vectors. `--rings` makes 40 updates
+of rings of people, graphs that divide in many ways alike, and prints how often communities were detected again, how
+many stayed, and the mean loss of modularity against a fresh hierarchy.
 """
 
 import argparse
@@ -16,8 +19,10 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 from conspectus.pipelines.backends.nlp import NlpBackend
 from conspectus.pipelines.index import build_index
 from conspectus.pipelines.plan import read_input
@@ -26,7 +31,8 @@ from conspectus.pipelines.steps.chunks import split_documents
 from conspectus.pipelines.steps.communities import Before, divide
 from conspectus.pipelines.steps.sentences import place_sentences, sentences_of
 from conspectus.storage.graph.edges import Edges, canonical_edges
-from conspectus.storage.graph.leiden import modularity
+from conspectus.storage.graph.incremental_leiden import changed_nodes, is_worse, losses, updated_leiden
+from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from conspectus.storage.index import Index
 from conspectus.storage.memo import Memo
 from conspectus.storage.records import Community, Entity, Report
@@ -40,12 +46,17 @@ AFTER = ("communities.parquet", "reports.parquet", "vectors/reports")
 def main() -> None:
     """Make the changes and print what each did."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path)
+    parser.add_argument("corpus", type=Path, nargs="?")
+    parser.add_argument("--rings", action="store_true")
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--builds", type=int, default=3)
     parser.add_argument("--memo", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.rings:
+        for people, documents in ((60, 80), (100, 150), (200, 300), (400, 600)):
+            ring(people, documents, random.Random(options.seed))
+        return
     rows = [json.loads(line) for line in options.corpus.read_text("utf-8").splitlines() if line.strip()]
     changes = Changes(rows, random.Random(options.seed))
     with tempfile.TemporaryDirectory() as folder:
@@ -174,8 +185,6 @@ def divided(place: Path, changes: Changes, settings: Settings, memo: Memo, befor
 
 def divided_anew(world: World, settings: Settings) -> World:
     """Return the same with communities that know nothing of those before."""
-    from conspectus.storage.graph.leiden import hierarchical_leiden
-
     edges, chosen = world.edges, settings.communities
     hierarchy = hierarchical_leiden(
         edges.n_nodes,
@@ -196,6 +205,45 @@ def divided_anew(world: World, settings: Settings) -> World:
     return World(world.before, world.entities, communities, edges, ())
 
 
+def ring(people: int, documents: int, chance: random.Random, updates: int = 40) -> None:
+    """Replace documents of a ring, each naming three people near each other, one by one, and print the effect."""
+
+    def draw(at: int) -> list[int]:
+        return sorted({(at * people // documents + chance.randrange(12)) % people for _ in range(3)})
+
+    def graph() -> Edges:
+        pairs = [pair for triple in triples for pair in combinations(triple, 2)]
+        lower, upper = np.array(pairs, np.int64).T
+        return canonical_edges(people, lower, upper, np.ones(len(pairs), np.float32))
+
+    def detect(edges: Edges) -> Hierarchy:
+        return hierarchical_leiden(people, edges.lower, edges.upper, edges.weights, seed=7, max_cluster_size=10)
+
+    def parts(hierarchy: Hierarchy) -> set[bytes]:
+        return {(labels == label).tobytes() for labels in hierarchy.levels for label in np.unique(labels)}
+
+    triples = [draw(at) for at in range(documents)]
+    old, again, kept, lost = graph(), 0, [], []
+    hierarchy = detect(old)
+    for _ in range(updates):
+        at = chance.randrange(documents)
+        triples[at] = draw(at)
+        now = graph()
+        fresh, before = detect(now), parts(hierarchy)
+        changed = changed_nodes(now, old, np.arange(people))
+        updated = updated_leiden(now, hierarchy.levels, changed, seed=7, max_cluster_size=10)
+        worse = is_worse(losses(fresh, updated, now))
+        hierarchy, old, again = fresh if worse else updated, now, again + worse
+        kept.append(len(parts(hierarchy) & before) / len(parts(hierarchy)))
+        lost.append(losses(fresh, hierarchy, now))
+    coarsest, finer = np.mean([found[0] for found in lost]), np.mean([found[-1] for found in lost])
+    print(
+        f"{people} people: detected again {again} of {updates} times, {np.mean(kept):.2f} of the communities kept; "
+        f"modularity lost: coarsest level {coarsest:.2%}, finest {finer:.2%}",
+        flush=True,
+    )
+
+
 def joined(before: Before) -> Edges:
     """Return what joins the entities."""
     from conspectus.pipelines.steps.communities import edges_of
@@ -212,8 +260,6 @@ def reported(world: World, settings: Settings) -> set[str]:
 
 def qualities(edges: Edges, world: World) -> list[float]:
     """Return the modularity of each level."""
-    import numpy as np
-
     row_of = {entity.id: row for row, entity in enumerate(world.entities)}
     levels = [
         np.zeros(edges.n_nodes, np.int64) for _ in range(1 + max(community.level for community in world.communities))

@@ -27,6 +27,9 @@ _NEAREST = {
     "es": "Lo más cercano de lo que tratan: {}.",
 }
 
+UNCITED = "the answer cites nothing"
+"""In the trace of a model's answer that names no valid source: it stands as written, and is not `known`."""
+
 ABSTENTION = "NOTHING"
 """The word that opens a streamed reply without an answer."""
 SEPARATORS = " \t\r\n:：*\"'`.!–—-"
@@ -35,6 +38,15 @@ SEPARATORS = " \t\r\n:：*\"'`.!–—-"
 _UNKNOWN = "unknown"
 _QUOTING = " \t\r\n.!*\"'`"
 _OPENING = re.compile(rf"""[\s*"'`]*{ABSTENTION}[*"'`]*(?:\s*[:：.!–—-]|[ \t]*\n|\s*$)""")
+
+
+def uncited(cited: Sequence[object]) -> str:
+    """Return what a trace adds about an answer without citations; "" if it cites something.
+
+    >>> uncited([]), uncited([7])
+    ('; the answer cites nothing', '')
+    """
+    return "" if cited else f"; {UNCITED}"
 
 
 def no_answer(question: str, topics: Sequence[str] = ()) -> str:

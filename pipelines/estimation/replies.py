@@ -25,8 +25,9 @@ from conspectus.storage.text.regex_annotator import RegexAnnotator
 
 _CHUNK_TOKENS, _CHUNK_NAMES = 1195.0, 27.0
 """Tokens of a recorded chunk, and distinct names that regular expressions find in it."""
-_NO_NAMES = 1.4
-"""Density of entities where a script has no capitals: between the story (1) and an encyclopedia (2.4)."""
+_NO_NAMES = 2.2
+"""Density of names assumed for a script without capitals, where names cannot be counted: the median of nine English
+corpora, from essays (0.8) to an encyclopedia (2.4); `python benchmarks/estimate.py density ../shared/data`."""
 _AS_GOOD = 2
 """This many observations count as much as what is known beforehand."""
 _TOKENS_A_WORD = 1.45
@@ -80,15 +81,21 @@ class ReplyModel:
     reply_ratio: float = 1.0
 
     def entities_in(self, text: str) -> float:
-        """Return how many entities the first reply to a chunk holds: more where the text has many names."""
+        """Return the expected number of entities in the first reply to a chunk."""
         size = server_tokens(text) / _CHUNK_TOKENS
-        usual = max(1.0, _CHUNK_NAMES * size**0.86)
-        density = min(max((len(names_in(text)) / usual) ** 0.8, 0.4), 2.5) if _has_capitals(text) else _NO_NAMES
-        return float(self.entities * size**0.5 * density)
+        return float(self.entities * size**0.5 * density(text))
 
     def claims_in(self, text: str) -> float:
-        """Return how many claims a chunk gives."""
+        """Return the expected number of claims in the reply to a chunk."""
         return float(self.claims * (server_tokens(text) / _CHUNK_TOKENS) ** 0.5)
+
+
+def density(text: str) -> float:
+    """Return the number of entities in a text relative to the recorded story, 0.4 to 2.5, from its distinct names."""
+    if not _has_capitals(text):
+        return _NO_NAMES
+    usual = max(1.0, _CHUNK_NAMES * (server_tokens(text) / _CHUNK_TOKENS) ** 0.86)
+    return min(max((len(names_in(text)) / usual) ** 0.8, 0.4), 2.5)
 
 
 def learn(

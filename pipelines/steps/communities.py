@@ -19,7 +19,7 @@ from conspectus.pipelines.steps.sentences import Sentences, place_sentences
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph import leiden
 from conspectus.storage.graph.edges import Edges, canonical_edges
-from conspectus.storage.graph.incremental_leiden import Labels, behind, changed_nodes, updated_leiden
+from conspectus.storage.graph.incremental_leiden import Labels, changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.hashing import short_id
 from conspectus.storage.index import Index
 from conspectus.storage.manifest import Manifest, damaged_files
@@ -31,10 +31,6 @@ MOST_RELATIONS = 1_500_000
 """Of more relations only those that documents state join entities: Leiden would need hours for the rest."""
 _MOST_NAMES = 12
 """A sentence that names more entities is a list, and weak evidence for any pair of them."""
-
-
-_MOST_BEHIND = 0.01
-"""Largest relative loss of modularity of an updated level against a hierarchy built from scratch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +72,9 @@ def divide(
     """Return the communities of the entities.
 
     Without `sentences` the relations alone join entities, as in GraphRAG. Of more than `MOST_RELATIONS` those
-    that no document states join nothing. With `earlier` the communities of that version stay where nothing that joins
-    their entities changed; if a level of the hierarchy then has a modularity 1 % below that of one begun anew, the
-    latter is taken.
+    that no document states join nothing. With `earlier`
+    communities are updated from that version, so that those without a change stay; if the update is worse than a fresh
+    hierarchy (`is_worse`), the fresh one is returned, with a note.
     """
     relations = _dividing(relations)
     row_of = {entity.id: row for row, entity in enumerate(entities)}
@@ -94,11 +90,12 @@ def divide(
     if earlier and entities:
         edges = canonical_edges(len(entities), *joined)
         updated = _updated(row_of, edges, earlier(sentences is not None), settings)
-        worse = behind(hierarchy, updated, edges, settings.resolution) if updated else 0.0
-        if updated and worse <= _MOST_BEHIND:
-            hierarchy = updated
-        elif updated:
-            notes = (f"the communities were divided anew: kept, they were {worse:.1%} behind in modularity",)
+        if updated:
+            lost = losses(hierarchy, updated, edges, settings.resolution)
+            if is_worse(lost):
+                notes = (f"the communities were detected again: an update would lose {max(lost):.1%} of modularity",)
+            else:
+                hierarchy = updated
     return Division(_communities(hierarchy, entities, relations, mentions, row_of), notes)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
-from conspectus.query.abstention import NO_ANSWER, is_unknown
+from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
@@ -171,7 +171,9 @@ class OneStep:
         names = _as_written(graph, said.names, found.triples)
         text = f"{said.answer.strip()} {numbers_of(len(kept))}".strip() if not why else NO_ANSWER
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
-        return self._answer(question, text, names, kept, found, decision, Step("answer", why or "the model answered"))
+        return self._answer(
+            question, text, names, kept, found, decision, Step("answer", why or f"the model answered{uncited(kept)}")
+        )
 
     def _prompt(self, name: str) -> str:
         return prompt_for(self._context.settings.tog.task, name)
@@ -250,7 +252,10 @@ class Cok(OneStep):
         text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read))}".strip() if not why else NO_ANSWER
         names = _as_written(graph, said.names, found.triples)
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
-        step = Step("answer", why or f"the model read {len(found.triples)} facts and {len(evidence.passages)} passages")
+        facts = f"{len(found.triples)} facts"
+        step = Step(
+            "answer", why or f"the model read {facts} and {len(evidence.passages)} passages{uncited([*kept, *read])}"
+        )
         return self._answer(question, text, names, kept, found, decision, step, evidence.passages, citations.made())
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
-from conspectus.query.abstention import NO_ANSWER, is_unknown
+from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import Retrieved
 from conspectus.query.types import Answer, Step
@@ -146,7 +146,7 @@ def _checked(context: Context, subgraph: RetrievedSubgraph, said: SubgraphReply)
         "",
         f"{said.answer.strip()} {numbers_of(len(rows))}".strip(),
         citations=grounds.citations(rows),
-        trace=(Step("answer", str(parts)),),
+        trace=(Step("answer", f"{parts}{uncited(rows)}"),),
         dropped_citations=parts.dropped,
         names=names,
         triples=grounds.triples(rows),

@@ -231,5 +231,5 @@ def test_where_what_was_kept_is_worse_it_is_divided_anew(corpus: Corpus, communi
     alone = [Community(each.id, 0, None, None, False, (each.id,), (), (), 1) for each in corpus.entities]
     found = updated(corpus, before_of(corpus, alone))
     assert found.communities == communities
-    assert found.notes[0].startswith("the communities were divided anew: kept, they were ")
+    assert found.notes[0].startswith("the communities were detected again: ")
     assert updated(corpus, before_of(corpus, [])) == Division(communities), "there was nothing to keep"

@@ -5,7 +5,7 @@ import networkx
 import numpy as np
 from conspectus.storage.arrays import Bools
 from conspectus.storage.graph.edges import Edges, canonical_edges
-from conspectus.storage.graph.incremental_leiden import behind, changed_nodes, updated_leiden
+from conspectus.storage.graph.incremental_leiden import changed_nodes, is_worse, losses, updated_leiden
 from conspectus.storage.graph.leiden import Hierarchy, hierarchical_leiden, modularity
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,7 +136,7 @@ def test_a_community_that_falls_apart_is_divided() -> None:
     assert sets(new, 0) == {(0, 1, 2, 3), (4, 5, 6, 7)}
 
 
-def test_behind_is_the_worst_share_of_modularity() -> None:
+def test_losses_are_shares_of_modularity_by_level() -> None:
     graph = networkx.planted_partition_graph(4, 6, 0.9, 0.05, seed=1)
     edges = edges_of(24, {(min(pair), max(pair)): 1.0 for pair in graph.edges})
     good = fresh(edges, 30)
@@ -144,9 +144,39 @@ def test_behind_is_the_worst_share_of_modularity() -> None:
     bad = updated_leiden(edges, [labels], np.zeros(24, bool), seed=1, max_cluster_size=30)
     best, worst = (modularity(24, edges.lower, edges.upper, edges.weights, each.levels[0]) for each in (good, bad))
     assert best > worst
-    assert behind(good, bad, edges) == (best - worst) / best
-    assert behind(good, good, edges) == 0
-    assert behind(bad, good, edges) < 0
+    assert losses(good, bad, edges) == [(best - worst) / best]
+    assert losses(good, good, edges) == [0]
+    assert is_worse(losses(good, bad, edges))
+    assert not is_worse(losses(bad, good, edges))
+
+
+def test_a_long_series_of_updates_loses_no_modularity() -> None:
+    """Updates follow each other as in a growing index: none may fall behind a fresh hierarchy by and by."""
+    chance = np.random.default_rng(1)
+    triples = [[int(start * 100 // 150 + each) % 100 for each in chance.integers(0, 12, 3)] for start in range(150)]
+    old, hierarchy, lost, detected = ring(triples), None, [], 0
+    for _ in range(30):
+        at = int(chance.integers(0, 150))
+        triples[at] = [int(at * 100 // 150 + each) % 100 for each in chance.integers(0, 12, 3)]
+        now = ring(triples)
+        hierarchy = updated(now, hierarchy or fresh(old, 10), changed_nodes(now, old, np.arange(100)), 10)
+        found = losses(fresh(now, 10), hierarchy, now)
+        if is_worse(found):
+            hierarchy, detected = fresh(now, 10), detected + 1
+        lost.append(losses(fresh(now, 10), hierarchy, now))
+        old = now
+    assert detected <= 6
+    assert np.mean([each[0] for each in lost[-10:]]) < 0.005
+    assert np.mean([each[-1] for each in lost[-10:]]) < 0.01
+
+
+def ring(triples: list[list[int]]) -> Edges:
+    """Return the graph of 100 people of whom each document names three that are near each other."""
+    found: dict[tuple[int, int], float] = {}
+    for triple in triples:
+        for pair in itertools.combinations(sorted(set(triple)), 2):
+            found[pair] = found.get(pair, 0.0) + 1.0
+    return edges_of(100, found)
 
 
 def clique(first: int, size: int) -> Weights:
