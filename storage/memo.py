@@ -15,7 +15,7 @@ from conspectus.storage.errors import IndexUnusable, is_full, no_space
 from filelock import FileLock
 
 _MOST_VARIABLES = 500
-"""Keys asked for in one statement, well under SQLite's limit."""
+"""Keys per SQL statement, well below SQLite's limit."""
 
 _PAGE_BYTES = 16_384
 """Of a new file: ten vectors of 384 numbers fill one to 97 %, two fill SQLite's usual page to 80 %."""
@@ -36,7 +36,7 @@ class Memo:
     def __init__(self, path: Path) -> None:
         self.path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Two that make the file at the same moment would find it locked, without the wait that SQLite otherwise has.
+        # Two processes that create the file at the same moment would find it locked: SQLite does not wait here.
         with FileLock(f"{path}.lock"), self._connection() as connection:
             connection.execute(f"PRAGMA page_size={_PAGE_BYTES}")
             connection.execute("PRAGMA journal_mode=WAL")
@@ -99,7 +99,7 @@ class Memo:
             )
 
     def made_from(self, source: str) -> list[tuple[str, str]]:
-        """Return kind and key of every result that a text of that hash went into, sorted."""
+        """Return kind and key of every result derived from a text with this hash, sorted."""
         with self._connection() as connection:
             query = "SELECT kind, key FROM sources WHERE source = ? ORDER BY kind, key"
             return list(connection.execute(query, (source,)))
@@ -141,7 +141,7 @@ class Memo:
             connection.execute("VACUUM")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
-            raise IndexUnusable(f"the memo {self.path} is in use, and could not be written anew; run the command again")
+            raise IndexUnusable(f"the memo {self.path} is in use and could not be rewritten; run the command again")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -151,7 +151,7 @@ class Memo:
         except sqlite3.OperationalError as error:
             raise IndexUnusable(f"cannot open the memo {self.path}: {error}") from error
         try:
-            # With a write-ahead log a killed process loses nothing so, and a power cut at most the last results.
+            # With a write-ahead log a killed process loses nothing, and a power cut at most the last results.
             connection.execute("PRAGMA synchronous=NORMAL")
             with connection:
                 yield connection
@@ -160,7 +160,7 @@ class Memo:
                 raise no_space(self.path.parent) from error
             raise IndexUnusable(f"the memo {self.path} cannot be used now: {error}") from error
         except sqlite3.DatabaseError as error:
-            raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to go on") from error
+            raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to continue") from error
         finally:
             connection.close()
 
@@ -185,16 +185,16 @@ class MemoReader(Memo):
         return super().missing(kind, keys) if self.path.is_file() else list(dict.fromkeys(keys))
 
     def made_from(self, source: str) -> list[tuple[str, str]]:
-        """Return kind and key of every result that a text of that hash went into, sorted."""
+        """Return kind and key of every result derived from a text with this hash, sorted."""
         return super().made_from(source) if self.path.is_file() else []
 
     def _put(self, *_: object) -> None:
-        raise IndexUnusable(f"the memo {self.path} is open for reading only")
+        raise IndexUnusable(f"the memo {self.path} is opened read-only")
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        # Without a log to merge the file is all there is. SQLite then needs no file of its own beside it, which
-        # even a connection for reading would make.
+        # Without a log the file is complete, and `immutable` keeps SQLite from creating files in the folder, which
+        # even a read-only connection would do.
         log = self.path.with_name(f"{self.path.name}-wal")
         how = "mode=ro" if log.is_file() and log.stat().st_size else "mode=ro&immutable=1"
         try:
@@ -203,9 +203,9 @@ class MemoReader(Memo):
             raise IndexUnusable(f"cannot open the memo {self.path}: {error}") from error
         try:
             yield connection
-        except sqlite3.OperationalError as error:  # locked, or beside a log that may not be looked into
+        except sqlite3.OperationalError as error:  # locked, or with a log that cannot be read
             raise IndexUnusable(f"the memo {self.path} cannot be read now: {error}") from error
         except sqlite3.DatabaseError as error:
-            raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to go on") from error
+            raise IndexUnusable(f"the memo {self.path} is unusable ({error}); delete it to continue") from error
         finally:
             connection.close()

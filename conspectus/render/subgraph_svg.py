@@ -38,7 +38,7 @@ def subgraph_svg(found: RetrievedSubgraph, question: str, method: str, answers: 
     lines = [_line(found, at, one, other) for one, other in _pairs(found)]
     boxes = [_box(found, number, at[number], marked) for number in range(len(found.nodes))]
     told = ", ".join(spoken(answer) for answer in answers[:5]) or "no answer"
-    size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.beside[0]} and {found.beside[1]}"
+    size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.searched[0]} and {found.searched[1]}"
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" width="{width:g}" '

@@ -95,7 +95,7 @@ def density(text: str) -> float:
     if not _has_capitals(text):
         return _NO_NAMES
     usual = max(1.0, _CHUNK_NAMES * (server_tokens(text) / _CHUNK_TOKENS) ** 0.86)
-    return min(max((len(names_in(text)) / usual) ** 0.8, 0.4), 2.5)
+    return float(min(max((len(names_in(text)) / usual) ** 0.8, 0.4), 2.5))
 
 
 def learn(

@@ -16,24 +16,30 @@ _MOST_KEYS = 20
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What narrows an index: a filter over the documents' metadata ("": none), and the access tags that are held.
+    """A metadata filter and access tags.
 
-    `access` is None where nobody said which tags are held: the settings then say what that means. No tags are ().
+    Attributes:
+        where: The filter expression; "" for none.
+        access: The access tags of the caller; () for none. With None, `access.unasked` of the settings decides.
     """
 
     where: str = ""
     access: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
-        """Return it in words, for a trace."""
-        said = [f"where {' '.join(self.where.split())}"] if self.where.strip() else []
+        """Return a description for a trace."""
+        parts = [f"where {' '.join(self.where.split())}"] if self.where.strip() else []
         if self.access is not None:
-            said.append(f"access {', '.join(self.access) or 'without a tag'}")
-        return "; ".join(said) or "access as the settings have it"
+            parts.append(f"access {', '.join(self.access) or 'without a tag'}")
+        return "; ".join(parts) or "access by the settings"
 
 
 def asked(where: str | None, access: Sequence[str] | None) -> Filter:
-    """Return the filter that was asked for; UsageError for what is none."""
+    """Return a validated filter.
+
+    Raises:
+        UsageError: The expression is empty or invalid, or `access` is not a list of tags.
+    """
     if where is not None:
         if not where.strip():
             raise UsageError("the filter is empty; leave --where out, or write one like: year >= 2020")
@@ -47,14 +53,13 @@ def asked(where: str | None, access: Sequence[str] | None) -> Filter:
 
 
 def permitted_documents(index: Index, narrowed: Filter, settings: AccessSettings) -> frozenset[str]:
-    """Return the ids of the documents that may be used.
+    """Return the ids of the documents that the caller may read and that match the filter.
 
-    A filter's keys are those of the metadata; `id`, `title` and `uri` are the document's own where its metadata has
-    none of that name.
+    The keys of a filter are metadata keys; `id`, `title` and `uri` refer to the document itself unless its metadata
+    has a key of that name.
 
     Raises:
-        UsageError: No document that may be read has one of the filter's keys, and there are such documents. (Keys
-            that only other documents have are not told.)
+        UsageError: No readable document has one of the filter's keys. Keys of other documents are not revealed.
     """
     expression = parse(narrowed.where) if narrowed.where.strip() else None
     table = index.arrow(Document, "id", "title", "uri", "metadata")
@@ -62,11 +67,11 @@ def permitted_documents(index: Index, narrowed: Filter, settings: AccessSettings
     keys: set[str] = set()
     for row in table.to_pylist():
         metadata = dict(row["metadata"])
-        told = {"id": row["id"], "title": row["title"], "uri": row["uri"]} | metadata
+        values = {"id": row["id"], "title": row["title"], "uri": row["uri"]} | metadata
         if not _may_be_read(tags_of(metadata.get(settings.key, "")), narrowed.access, settings):
             continue
-        keys |= told.keys()
-        if expression is None or expression.holds(told):
+        keys |= values.keys()
+        if expression is None or expression.holds(values):
             found.add(row["id"])
     if expression is not None and keys:
         _check_keys(expression.keys, keys)
@@ -74,7 +79,7 @@ def permitted_documents(index: Index, narrowed: Filter, settings: AccessSettings
 
 
 def _check_keys(wanted: Iterable[str], known: Collection[str]) -> None:
-    """Refuse a key that no document has: it is a typing error, and would silently find nothing."""
+    """Refuse a key that no document has: a misspelt key would silently match nothing."""
     for key in sorted(set(wanted).difference(known)):
         raise UsageError(
             f"no document has the key {key!r}{did_you_mean(key, known) or f'; the keys are: {_listed(known)}'}"
@@ -86,18 +91,18 @@ def _listed(keys: Collection[str]) -> str:
     return ", ".join(shown[:_MOST_KEYS]) + (", ..." if len(shown) > _MOST_KEYS else "")
 
 
-def tags_of(told: str) -> frozenset[str]:
-    """Return the access tags that metadata tells: a JSON list, or tags with commas between them.
+def tags_of(text: str) -> frozenset[str]:
+    """Return the access tags in a metadata text: a JSON list, or tags separated by commas.
 
     >>> sorted(tags_of("team-a, team-b")), sorted(tags_of('["team, a"]')), sorted(tags_of(" "))
     (['team-a', 'team-b'], ['team, a'], [])
     """
-    listed = values_of(told.strip())
-    parts = listed if listed != [told.strip()] else told.split(",")
+    listed = values_of(text.strip())
+    parts = listed if listed != [text.strip()] else text.split(",")
     return frozenset(part.strip() for part in parts) - {""}
 
 
-def _may_be_read(tags: frozenset[str], held: Sequence[str] | None, settings: AccessSettings) -> bool:
-    if held is None and settings.unasked == "all":
+def _may_be_read(tags: frozenset[str], access: Sequence[str] | None, settings: AccessSettings) -> bool:
+    if access is None and settings.unasked == "all":
         return True
-    return not tags.isdisjoint(held or ()) if tags else settings.untagged == "public"
+    return not tags.isdisjoint(access or ()) if tags else settings.untagged == "public"

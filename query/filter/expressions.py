@@ -1,7 +1,7 @@
 """Filter expressions and their evaluation on a document's metadata.
 
-A filter is true, false or unknown of a document (Kleene's three values): a key that the document lacks, or a value that
-is not of the kind that it is compared with, is unknown, and so is its negation. Only what is true is permitted.
+The logic has three values, as in SQL (Kleene): a comparison is unknown (None) if the document lacks the key or its
+value has another type, and so is its negation. A document is permitted only if the filter is true.
 """
 
 import json
@@ -23,12 +23,12 @@ class Day:
 
 
 Value = float | Day | str
-"""What is compared with: a number, a date or a text."""
+"""The right side of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A key's value compared with another; of a list of values one that is so is enough (and none, for !=)."""
+    """A comparison of a key with a value. Any element of a list may match; for `!=` none may be equal."""
 
     key: str
     operator: Operator
@@ -36,21 +36,21 @@ class Comparison:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys that are looked at."""
+        """The metadata keys that this expression reads."""
         return frozenset({self.key})
 
-    def holds(self, told: Mapping[str, str]) -> bool | None:
-        """Return whether this is so of a document, None where that is unknown."""
-        if self.key not in told:
+    def holds(self, metadata: Mapping[str, str]) -> bool | None:
+        """Return whether a document with this metadata matches; None if unknown."""
+        if self.key not in metadata:
             return None
         operator: Operator = "=" if self.operator == "!=" else self.operator
-        found = any_of([_compared(item, operator, self.value) for item in values_of(told[self.key])])
+        found = any_of([_compared(item, operator, self.value) for item in values_of(metadata[self.key])])
         return negated(found) if self.operator == "!=" else found
 
 
 @dataclass(frozen=True, slots=True)
 class TextMatch:
-    """A part of a key's value compared with a text, in any case; of a list of values one that matches is enough."""
+    """A case-insensitive match of a part of a key's value. A list matches if any of its values does."""
 
     key: str
     operator: TextOperator
@@ -58,92 +58,92 @@ class TextMatch:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys that are looked at."""
+        """The metadata keys that this expression reads."""
         return frozenset({self.key})
 
-    def holds(self, told: Mapping[str, str]) -> bool | None:
-        """Return whether this is so of a document, None where that is unknown."""
-        if self.key not in told:
+    def holds(self, metadata: Mapping[str, str]) -> bool | None:
+        """Return whether a document with this metadata matches; None if unknown."""
+        if self.key not in metadata:
             return None
         text = self.text.casefold()
-        return any(_matches(item.casefold(), self.operator, text) for item in values_of(told[self.key]))
+        return any(_matches(item.casefold(), self.operator, text) for item in values_of(metadata[self.key]))
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What is not so."""
+    """Negation."""
 
     of: "Expression"
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys that are looked at."""
+        """The metadata keys that this expression reads."""
         return self.of.keys
 
-    def holds(self, told: Mapping[str, str]) -> bool | None:
-        """Return whether this is so of a document, None where that is unknown."""
-        return negated(self.of.holds(told))
+    def holds(self, metadata: Mapping[str, str]) -> bool | None:
+        """Return whether a document with this metadata matches; None if unknown."""
+        return negated(self.of.holds(metadata))
 
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """What is so where each of several is."""
+    """Conjunction."""
 
     of: tuple["Expression", ...]
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys that are looked at."""
+        """The metadata keys that this expression reads."""
         return frozenset().union(*(item.keys for item in self.of))
 
-    def holds(self, told: Mapping[str, str]) -> bool | None:
-        """Return whether this is so of a document, None where that is unknown."""
-        return negated(any_of([negated(item.holds(told)) for item in self.of]))
+    def holds(self, metadata: Mapping[str, str]) -> bool | None:
+        """Return whether a document with this metadata matches; None if unknown."""
+        return negated(any_of([negated(item.holds(metadata)) for item in self.of]))
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """What is so where one of several is."""
+    """Disjunction."""
 
     of: tuple["Expression", ...]
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys that are looked at."""
+        """The metadata keys that this expression reads."""
         return frozenset().union(*(item.keys for item in self.of))
 
-    def holds(self, told: Mapping[str, str]) -> bool | None:
-        """Return whether this is so of a document, None where that is unknown."""
-        return any_of([item.holds(told) for item in self.of])
+    def holds(self, metadata: Mapping[str, str]) -> bool | None:
+        """Return whether a document with this metadata matches; None if unknown."""
+        return any_of([item.holds(metadata) for item in self.of])
 
 
 Expression = Comparison | TextMatch | Not | All | Any
 
 
 def negated(found: bool | None) -> bool | None:
-    """Return the opposite of a truth value; what is unknown stays unknown."""
+    """Return the negation of a truth value; unknown stays unknown."""
     return None if found is None else not found
 
 
 def any_of(found: Sequence[bool | None]) -> bool | None:
-    """Return whether one of several truth values is true, None where that is unknown."""
+    """Return the disjunction of truth values."""
     if True in found:
         return True
     return None if None in found else False
 
 
-def values_of(told: str) -> list[str]:
-    """Return the values of a key: those of a list, which is told as JSON, or the one that there is.
+def values_of(text: str) -> list[str]:
+    """Return the values of a metadata text: the elements of a JSON list, or the text itself.
 
     >>> values_of('["a", 1]'), values_of("a, b"), values_of("[draft")
     (['a', '1'], ['a, b'], ['[draft'])
     """
-    if not told.startswith("["):
-        return [told]
+    if not text.startswith("["):
+        return [text]
     try:
-        found = json.loads(told)
+        found = json.loads(text)
     except (ValueError, RecursionError):
-        return [told]
+        return [text]
     return [item if isinstance(item, str) else json.dumps(item, ensure_ascii=False) for item in found]
 
 
@@ -152,13 +152,13 @@ _DAY = re.compile(r"(\d{4})(?:-(\d{2})(?:-(\d{2}))?)?(?:[T ].*)?", re.DOTALL)
 
 
 def as_number(text: str) -> float | None:
-    """Return the number that a text is; None where it is none."""
+    """Return the finite number in a text, or None."""
     found = float(text) if _NUMBER.fullmatch(text.strip()) else math.nan
     return found if math.isfinite(found) else None
 
 
 def as_day(text: str) -> Day | None:
-    """Return the date that a text is or begins with, as ISO 8601 writes it; None where it is none.
+    """Return the ISO 8601 date at the beginning of a text, or None.
 
     >>> as_day("2024-05"), as_day("2024-05-31T12:00:00Z"), as_day("May 2024")
     (Day(parts=(2024, 5)), Day(parts=(2024, 5, 31)), None)
@@ -169,32 +169,32 @@ def as_day(text: str) -> Day | None:
     return Day(parts) if possible else None
 
 
-def _compared(told: str, operator: Operator, value: Value) -> bool | None:
-    """Compare one value; a date as precisely as the other is given: all of 2024-05 is after 2024-04, and in 2024."""
+def _compared(text: str, operator: Operator, value: Value) -> bool | None:
+    """Compare one value. Dates are compared at the precision of `value`: 2024-05-31 equals 2024-05 and 2024."""
     if isinstance(value, str):
-        return told == value
+        return text == value
     if isinstance(value, float):
-        number = as_number(told)
+        number = as_number(text)
         if number is not None:
             return _ordered(number, operator, value)
         if not value.is_integer():
             return None
-        value = Day((int(value),))  # a year, of a date
-    day = as_day(told)
+        value = Day((int(value),))  # compare a date with a year
+    day = as_day(text)
     if day is None or len(day.parts) < len(value.parts):
         return None
     return _ordered(day.parts[: len(value.parts)], operator, value.parts)
 
 
-def _matches(told: str, operator: TextOperator, text: str) -> bool:
+def _matches(value: str, operator: TextOperator, text: str) -> bool:
     if operator == "contains":
-        return text in told
+        return text in value
     if operator == "startswith":
-        return told.startswith(text)
+        return value.startswith(text)
     if operator == "endswith":
-        return told.endswith(text)
+        return value.endswith(text)
     pattern = re.escape(text).replace("%", ".*").replace("_", ".")  # as in SQL
-    return re.fullmatch(pattern, told, re.DOTALL) is not None
+    return re.fullmatch(pattern, value, re.DOTALL) is not None
 
 
 def _ordered(left: float | tuple[int, ...], operator: Operator, right: float | tuple[int, ...]) -> bool:

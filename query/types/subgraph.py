@@ -1,4 +1,4 @@
-"""The subgraph of a question, and what a conversation carries over from it to the next question."""
+"""The subgraph of a question, and the prizes that a conversation carries over from it."""
 
 from dataclasses import dataclass
 
@@ -26,8 +26,8 @@ class RetrievedSubgraph:
         relations: The relation row of each edge of `text`.
         node_prizes: The prize of each node.
         edge_prizes: The prize of each edge.
-        beside: The number of nodes and the number of relations of the neighbourhood that it was chosen from.
-        kept: The prizes that a conversation carries over to the next question.
+        searched: Numbers of nodes and relations of the region that it was selected from.
+        kept: Prizes carried over to the next question of a conversation.
     """
 
     text: TextualGraph
@@ -35,5 +35,5 @@ class RetrievedSubgraph:
     relations: tuple[int, ...]
     node_prizes: tuple[float, ...]
     edge_prizes: tuple[float, ...]
-    beside: tuple[int, int]
+    searched: tuple[int, int]
     kept: CarriedPrizes = NO_PRIZES

@@ -1,12 +1,11 @@
 """Matching of relations with the words of a question without a model: which words, in what order, and the target.
 
-The question is read beside its topics. A step along a predicate matches one span of one to four words that no earlier
-step matched, as well as the cosine of the two, or a common stem, says so; compared with the predicate of the graph that
-is nearest to the span. English is read away from the topic ("the job of X 's wife": X, the wife, the job), so a word is
-matched at a cost where one that stands nearer to the topic is still unmatched. A noun that could be many predicates
-("film", of which much is stated) names a kind of thing instead.
+Each step along a predicate matches one span of one to four words of the question, outside the topics, that no earlier
+step matched. The match is scored by cosine or a common stem, relative to the best predicate for the span. English is
+read away from the topic ("the job of X 's wife": X, the wife, the job), so matching a word before one nearer to the
+topic has a cost. A noun that could mean many predicates ("film") names a type of entity instead.
 
-docs/graphs.md tells on which questions the constants were chosen, and what halving and doubling them costs.
+docs/graphs.md lists the questions on which the constants were chosen, and the effect of halving and doubling them.
 """
 
 from collections.abc import Sequence
@@ -22,37 +21,44 @@ from conspectus.storage.text.names import words
 from conspectus.storage.text.words import ASKING, FUNCTION_WORDS, REQUESTS, stem_in
 
 _UNRELATED = 0.25
-"""Up to this cosine a span and a predicate are taken to have nothing to do with each other."""
+"""A span and a predicate with a cosine up to this are unrelated."""
 _SHARPNESS = 0.15
-"""A predicate loses e^(-difference / 0.15) against the predicate nearest to a span: a near second is no match."""
+"""Relative similarity is e^(-difference / 0.15), with the difference in cosine from the predicate nearest to the
+span."""
 _TEMPERATURE = 0.1
-"""Of the softmax that gives the probability that a word means a predicate."""
+"""Temperature of the softmax for the probability that a word means a predicate."""
 _STEM = 0.5
 """A common stem closes this share of the distance to cosine 1, times its share of the shorter word."""
 _STEM_COSINE = 0.3
-"""Only above this cosine does a common stem count: "state" and "stated" have one by chance."""
+"""A common stem counts only above this cosine: "state" and "stated" share one by chance."""
 _CLEAR = 0.6
-"""A word that means one predicate with this probability is not the name of a kind of thing."""
+"""A word that means one predicate with more than this probability does not name a type of entity."""
 _SAME = 0.8
-"""A word this near to a predicate (relative to its nearest) says the same as the span beside it."""
+"""A word with this relative similarity to a predicate repeats the span that matched it."""
 _LONGEST = 4
-"""Words of the longest span: predicates of more words are matched by a part of them."""
+"""Maximum words of a span; longer predicates match a part of them."""
 _OUT_OF_ORDER = 0.5
-"""Cost of matching words before others that stand nearer to the topic, per unit of these words' weight."""
+"""Cost of matching words out of order, per unit weight of the words that come first."""
 _WEAK = 0.3
-"""Cost, as a share of that of an unmatched step, of matching a word that another predicate says better."""
+"""Cost of matching a word that fits another predicate better, as a share of the cost of an unmatched step."""
 
 _PERSONS = frozenset("who whom whose person people".split())
 _EMPTY_WORDS = FUNCTION_WORDS | REQUESTS
 _KIND_OF = dict.fromkeys(("kind", "kinds", "sort", "sorts", "type", "types"), "category")
-"""What "what kind of" asks for: the words themselves are near to other predicates ("kind" to friendly)."""
+"""The predicate meant by "what kind of"; the words themselves are near other predicates ("kind" to friendly)."""
 _BEFORE_HEAD = frozenset("is are was were be the a an name names of".split())
 _JOINING = frozenset("also the both a an their its his her that".split())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coverage:
-    """What of a question a path has matched: words used (t,), how well each is explained (t,), and the costs so far."""
+    """The part of a question that a path has matched.
+
+    Attributes:
+        used: bool (t,), the matched words.
+        explained: float64 (t,), how well each word is matched, 0 to 1.
+        cost: The costs so far.
+    """
 
     used: Bools
     explained: Floats
@@ -61,14 +67,22 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuestionPredicates:
-    """A question read beside its topics: t words, s spans of them, p predicates.
+    """A question with t words, s spans of them, and a graph with p predicates.
 
-    `spans` bool (s, t); `single` (t,) the span that is one word alone, -1 for none; `similarity` float64 (s, p) the
-    cosine of span and predicate, -1 where the span says no more than its parts; `relative` (s, p) the same relative to
-    the nearest predicate, in [0, 1]; `weight` (t,) how much a word asks for a predicate; `first` bool (s, t) the words
-    to be matched before a span; `apart` bool (t, t) whether "of" or "'s" stands between two words; `meaning` (t, p) the
-    probability that a word means a predicate; `head` the place of the noun that says what is asked for, -1 for none;
-    `asks_for` person, place, date or "".
+    Attributes:
+        words: The words of the question.
+        topic: bool (t,), words that name a topic.
+        content: bool (t,), words outside the topics that are no function words.
+        spans: bool (s, t), the content words of each span.
+        single: int64 (t,), the span that consists of this word, -1 for none.
+        similarity: float64 (s, p), cosine of span and predicate; -1 if a part of the span is more similar.
+        relative: float64 (s, p), similarity relative to the nearest predicate, 0 to 1.
+        weight: float64 (t,), how strongly each word refers to a predicate.
+        first: bool (s, t), the words to be matched before each span.
+        apart: bool (t, t), whether "of" or "'s" is between two words.
+        meaning: float64 (t, p), probability that a word means a predicate.
+        head: Position of the noun that names the type of the answer ("which films"), -1 for none.
+        asks_for: "person", "place", "date" or "".
     """
 
     words: tuple[str, ...]
@@ -101,7 +115,7 @@ class QuestionPredicates:
         )
 
     def names_kind(self, word: int) -> bool:
-        """Tell whether a word could be many predicates, and so rather names a kind of thing."""
+        """Return whether a word could mean many predicates, and so names a type of entity."""
         return float(self.meaning[word].max(initial=0.0)) <= _CLEAR
 
     def nothing_matched(self) -> Coverage:
@@ -111,13 +125,13 @@ class QuestionPredicates:
     def after_step(
         self, coverage: Coverage, predicates: Sequence[int], unmatched_costs: Sequence[float]
     ) -> list[list[Coverage]]:
-        """Return the coverages after a step along each of some predicates: one, or two that use up different words.
+        """Return the possible coverages after a step, one or two for each predicate.
 
         Args:
-            coverage: what the path has matched so far.
-            predicates: numbers of predicates.
-            unmatched_costs: for each, what it costs to step along it without matching a word. A step that would gain
-                less than this costs matches nothing.
+            coverage: The coverage of the path so far.
+            predicates: Predicate numbers.
+            unmatched_costs: For each predicate, the cost of a step that matches no word. A step matches nothing if its
+                best match would cost more.
         """
         gains, skipped, spans = self._best_spans(coverage)
         found = []
@@ -132,19 +146,20 @@ class QuestionPredicates:
         return found
 
     def _best_spans(self, coverage: Coverage) -> tuple[Floats, Floats, Ints]:
-        """Return for every predicate its best gain, the cost of the order in it, and its span, -1 for none, each (p,).
+        """Return for every predicate its best gain, the part of it that is order cost, and its span (-1: none), each
+        (p,).
 
-        The gain of a span is its words' share of the question's weight, times its relative similarity, less the cost
-        of the unmatched words that should be matched before it.
+        The gain of a span is its words' share of the question's weight, times its relative similarity, minus the cost
+        of the unmatched words that come before it.
         """
         n_predicates = self.similarity.shape[1]
         free = np.flatnonzero(~(self.spans & coverage.used[None, :]).any(axis=1))
         if not len(free):
             return np.zeros(n_predicates), np.zeros(n_predicates), np.full(n_predicates, -1)
-        worth = (self.spans[free] @ self.weight)[:, None] * self.relative[free] / self.total
+        value = (self.spans[free] @ self.weight)[:, None] * self.relative[free] / self.total
         left = self.weight * (1 - coverage.explained) * ~coverage.used
         skipped = _OUT_OF_ORDER * (self.first[free] @ left) / self.total
-        gains = np.where(worth > 0, worth - skipped[:, None], -np.inf)
+        gains = np.where(value > 0, value - skipped[:, None], -np.inf)
         best = gains.argmax(axis=0)
         gain = gains[best, np.arange(n_predicates)]
         matches = np.isfinite(gain)
@@ -153,8 +168,8 @@ class QuestionPredicates:
     def _use(self, coverage: Coverage, predicate: int, span: int, cost: float) -> list[Coverage]:
         """Return the coverages after a span was matched.
 
-        Words that say the same are used up with it, but not beyond "of" and "'s", which begin another step: in the
-        first coverage only those beside it ("the director who directed"), in the second all of them.
+        Words that repeat its meaning are matched with it, but not beyond "of" and "'s", which begin another step: in
+        the first coverage only adjacent ones ("the director who directed"), in the second all of them.
         """
         inside = np.flatnonzero(self.spans[span])
         same = [
@@ -162,8 +177,8 @@ class QuestionPredicates:
             for place in np.flatnonzero((self.single >= 0) & ~coverage.used & ~self.spans[span]).tolist()
             if self.relative[self.single[place], predicate] > _SAME and not self.apart[place, inside[0]]
         ]
-        beside = self._beside(inside, same)
-        variants = [beside] if len(beside) == len(same) else [beside, same]
+        adjacent = self._adjacent(inside, same)
+        variants = [adjacent] if len(adjacent) == len(same) else [adjacent, same]
         found = []
         for more in variants:
             used, explained = coverage.used.copy(), coverage.explained.copy()
@@ -173,7 +188,7 @@ class QuestionPredicates:
             found.append(Coverage(used, explained, cost))
         return found
 
-    def _beside(self, inside: Ints, same: Sequence[int]) -> list[int]:
+    def _adjacent(self, inside: Ints, same: Sequence[int]) -> list[int]:
         found: list[int] = []
         for start, step in ((int(inside[0]), -1), (int(inside[-1]), 1)):
             place = start + step
@@ -192,7 +207,7 @@ def _predicate_words(context: Context) -> tuple[str, ...]:
 
 
 def read_question(context: Context, question: str, topics: Sequence[int]) -> QuestionPredicates:
-    """Return the question read beside its topics (rows of the graph), for the predicates of the index's graph."""
+    """Return the match of a question with the predicates of the index's graph; `topics` are entity rows."""
     graph = open_graph(context)
     names = [graph.names[row] for row in topics]
     return match_predicates(
@@ -203,14 +218,14 @@ def read_question(context: Context, question: str, topics: Sequence[int]) -> Que
 def match_predicates(
     question: str, topics: Sequence[str], embed: EmbedSpans, vectors: Vectors, predicates: Sequence[str]
 ) -> QuestionPredicates:
-    """Return the question read beside the names of its topics.
+    """Return the match of a question with predicates.
 
     Args:
-        question: the question as it was asked.
-        topics: names of the topics; where one does not stand in the question, its words do.
-        embed: gives the vectors of spans.
-        vectors: the unit vectors of all predicates, float32 (p, d).
-        predicates: their words.
+        question: The question.
+        topics: Names of its topics; for one that is not in the question, words in common count.
+        embed: Returns the vectors of spans.
+        vectors: float32 (p, d), unit vectors of the predicates.
+        predicates: Their words.
     """
     text = tuple(word.key for word in words(spoken(question)))
     topic = _topic_words(text, topics)
@@ -274,7 +289,7 @@ def _cosines(
     vectors: Vectors,
     predicates: Sequence[str],
 ) -> Floats:
-    """Return the cosine of every span with every predicate (s, p), of single words raised by a common stem."""
+    """Return the cosine of every span with every predicate (s, p); a common stem raises that of single words."""
     if not spans or not predicates:
         return np.zeros((len(spans), len(predicates)))
     texts = [" ".join(_KIND_OF.get(word, word) for word in text[span[0] : span[-1] + 1]) for span in spans]
@@ -287,7 +302,7 @@ def _cosines(
 
 
 def _beyond_parts(spans: Sequence[tuple[int, ...]], cosines: Floats) -> Floats:
-    """Return the cosines, -1 where a part of the span is nearer to the predicate, or nearer to any than the span is."""
+    """Return the cosines, with -1 for spans of which a part is more similar to this predicate, or to any."""
     found = cosines.copy()
     for number, span in enumerate(spans):
         parts = [place for place, other in enumerate(spans) if set(other) < set(span)]
@@ -300,9 +315,9 @@ def _beyond_parts(spans: Sequence[tuple[int, ...]], cosines: Floats) -> Floats:
 
 
 def _reading_order(text: Sequence[str], topic: Bools, content: Bools, asks: int) -> Bools:
-    """Return which word (second axis) is matched before which (first): those nearer to the topic on the same side.
+    """Return bool (t, t): the words (second axis) to be matched before a word: those nearer to the topic on its side.
 
-    Where the topic owns something ("X 's wife"), that side comes first; else the side that does not ask, if one does.
+    If the topic owns something ("X 's wife"), that side comes first, else the side without the question word.
     """
     count = len(text)
     places = np.flatnonzero(topic)
@@ -324,7 +339,7 @@ def _reading_order(text: Sequence[str], topic: Bools, content: Bools, asks: int)
 
 
 def _apart(text: Sequence[str], topic: Bools) -> Bools:
-    """Return whether "'s", or "of" that does not lead to a topic, stands between two words."""
+    """Return bool (t, t): whether "'s", or an "of" that is not followed by a topic, is between two words."""
     opens = [
         (word == "'s" and not topic[at]) or (word == "of" and not (at + 1 < len(text) and topic[at + 1]))
         for at, word in enumerate(text)
@@ -334,7 +349,7 @@ def _apart(text: Sequence[str], topic: Bools) -> Bools:
 
 
 def _head(text: Sequence[str], content: Bools, asks: int) -> int:
-    """Return the noun that says what is asked for ("which films", "what are the genres"), -1 where none does."""
+    """Return the position of the noun that names the type of the answer ("which films"), -1 for none."""
     if asks < 0 or text[asks] not in ("what", "which"):
         return -1
     at = asks + 1

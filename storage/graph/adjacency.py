@@ -26,10 +26,10 @@ class Adjacency:
         indptr: int64 (n + 1,); the neighbours of node i are `indices[indptr[i]:indptr[i + 1]]`.
         indices: int32 (nnz,), ascending within a row, never the row itself.
         weights: float32 (nnz,), above zero, in step with `indices`.
-        strength: float64 (n,), weighted degree: the sum of a row's weights. It is stored beside the edges so
-            that a walk can be normalised without reading them all.
+        strength: float64 (n,), weighted degree: the sum of a row's weights. It is stored, so
+            that a walk can be normalised without reading all edges.
 
-    Make one with `from_edges` or `load`; the constructor checks nothing.
+    Use `from_edges` or `load`; the constructor does not validate.
     """
 
     indptr: Ints
@@ -49,7 +49,7 @@ class Adjacency:
 
     @classmethod
     def from_edges(cls, n_nodes: int, sources: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> "Adjacency":
-        """Return the graph of these edges; the input's order and direction leave no trace in it.
+        """Return the graph of these edges; their order and direction do not matter.
 
         Parallel edges are summed, self-loops and zero weights dropped.
 
@@ -78,7 +78,7 @@ class Adjacency:
         )
 
     def save(self, folder: Path) -> None:
-        """Write `indptr.npy`, `indices.npy`, `weights.npy`, `strength.npy`; one graph, one set of bytes."""
+        """Write `indptr.npy`, `indices.npy`, `weights.npy`, `strength.npy`; equal graphs give equal bytes."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, dtype in _DTYPES.items():
             np.save(folder / f"{name}.npy", getattr(self, name).astype(dtype, copy=False), allow_pickle=False)
@@ -87,25 +87,25 @@ class Adjacency:
     def load(cls, folder: Path) -> "Adjacency":
         """Return the graph in `folder`, memory-mapped and read-only.
 
-        Opening reads the row starts but, of the edges, only the first and the last entry: the rest is
-        checked by those who read it (`edges_of`, `check_edges`).
+        Only the row starts and the first and last edge are read; other edges are validated when they are used
+        (`edges_of`, `check_edges`).
 
         Raises:
-            IndexCorrupt: a file is missing, cut short, of another type or shape than it should be, its row
-                starts do not rise, or an end of `indices` is not a node. The message names the file.
+            IndexCorrupt: A file is missing or truncated, has the wrong type or shape, its row starts are not
+                ascending, or an entry of `indices` is not a node. The message names the file.
         """
         arrays = {name: _open(folder / f"{name}.npy", dtype) for name, dtype in _DTYPES.items()}
         graph = cls(**arrays)
         starts, n_entries = graph.indptr, len(graph.indices)
         if len(starts) == 0 or starts[0] != 0 or starts[-1] != n_entries or (starts[1:] < starts[:-1]).any():
             raise IndexCorrupt(
-                f"{folder / 'indptr.npy'}: row starts must rise from 0 to the {n_entries} entries of "
+                f"{folder / 'indptr.npy'}: row starts must ascend from 0 to the {n_entries} entries of "
                 "indices.npy; build the index again"
             )
         for name, expected in (("weights", n_entries), ("strength", graph.n_nodes)):
             if len(arrays[name]) != expected:
                 raise IndexCorrupt(
-                    f"{folder / name}.npy: {len(arrays[name])} entries where {expected} belong; build the index again"
+                    f"{folder / name}.npy: {len(arrays[name])} entries, expected {expected}; build the index again"
                 )
         _check_range(graph.indices[:1], graph.n_nodes, folder)
         _check_range(graph.indices[-1:], graph.n_nodes, folder)
@@ -114,7 +114,7 @@ class Adjacency:
     def edges_of(self, nodes: Ints) -> tuple[Ints, Ints, Vectors]:
         """Return the edges of some nodes, row after row: (degrees (k,), neighbours (e,), weights (e,)).
 
-        `degrees` counts each node's part of the other two, which follow the order of `nodes`.
+        `degrees` is the number of edges of each node in the other two, which follow the order of `nodes`.
 
         Raises:
             IndexCorrupt: a neighbour is not a node.
@@ -129,7 +129,7 @@ class Adjacency:
         return degrees, neighbours, self.weights[entries]
 
     def check_edges(self) -> None:
-        """Read every neighbour once, before handing the arrays to compiled code that would trust them.
+        """Validate all neighbours, before the arrays are passed to compiled code that does not.
 
         Raises:
             IndexCorrupt: a neighbour is not a node.
@@ -149,6 +149,4 @@ def _open(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def _check_range(neighbours: NDArray[Any], n_nodes: int, folder: Path = Path()) -> None:
     if len(neighbours) and (neighbours.min() < 0 or neighbours.max() >= n_nodes):
-        raise IndexCorrupt(
-            f"{folder / 'indices.npy'}: leads to a node outside 0 .. {n_nodes - 1}; build the index again"
-        )
+        raise IndexCorrupt(f"{folder / 'indices.npy'}: has a node outside 0 .. {n_nodes - 1}; build the index again")

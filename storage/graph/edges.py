@@ -17,7 +17,7 @@ class Edges:
     """Each undirected edge once, `lower[i]` < `upper[i]`, ascending by (lower, upper).
 
     Attributes:
-        n_nodes: the nodes are 0 .. n_nodes - 1, whether or not an edge touches them.
+        n_nodes: Number of nodes, 0 .. n_nodes - 1, including isolated ones.
         lower, upper: int64 (m,), the two ends.
         weights: float32 (m,), finite and above zero.
     """
@@ -84,12 +84,12 @@ def node_ids(name: str, ids: ArrayLike, n_nodes: int) -> Ints:
         raise ValueError(f"{name} must be integers, not {array.dtype}")
     outside = (array < 0) | (array >= n_nodes)
     if outside.any():
-        raise ValueError(f"{name} holds node {array[outside][0]} in a graph of {n_nodes} nodes")
+        raise ValueError(f"{name} contains node {array[outside][0]} in a graph of {n_nodes} nodes")
     return array.astype(np.int64)
 
 
 def check_weights(name: str, weights: Floats) -> None:
-    """Raise ValueError, naming `name`, unless every weight is finite and not negative."""
+    """Raise ValueError with `name` unless every weight is finite and not negative."""
     if not np.isfinite(weights).all():
         raise ValueError(f"{name} must be finite")
     if (weights < 0).any():

@@ -16,7 +16,7 @@ from conspectus.storage.graph.leiden import Hierarchy, groups, hierarchy_of, mod
 from numpy.typing import NDArray
 
 Labels = NDArray[np.int64]
-"""(n,) a label for each node; -1 for one that was not there before."""
+"""int64 (n,), the label of each node; -1 for a new node."""
 
 MOST_LOST, MOST_LOST_BELOW = 0.01, 0.05
 """Tolerated loss of modularity on the coarsest level, which is optimised for it, and on the levels below, which only
@@ -28,7 +28,10 @@ _ROUNDS = 2
 def changed_nodes(now: Edges, before: Edges, row_now: Labels) -> Bools:
     """Return bool (n,): the nodes of the graph `now` with an edge or edge weight that differs from `before`.
 
-    `row_now` (nodes of `before`,) is which node of now each is, -1 for one that is gone.
+    Args:
+        now: The edges of the graph as it is.
+        before: The edges of the earlier graph.
+        row_now: int64, the node of `now` for each node of `before`, -1 for a removed node.
     """
     changed = np.zeros(now.n_nodes, bool)
     lower, upper = row_now[before.lower], row_now[before.upper]
@@ -58,15 +61,16 @@ def updated_leiden(
 ) -> Hierarchy:
     """Return an update of an earlier hierarchy, with every community that can be split within `max_cluster_size`.
 
-    The result is deterministic. Every community is connected. The engine is leidenalg, which supports fixed
-    nodes.
+    The result is deterministic, and every community is connected. leidenalg is used because it supports fixed nodes.
 
     Args:
-        edges: of the graph as it is now.
-        before: the labels of each level of the earlier hierarchy, from 0 on, coarsest first, at least one; -1 for a
-            new node.
-        changed: bool (n,), which nodes' edges are not what they were (see `changed_nodes`).
-        seed, max_cluster_size, resolution: as for `hierarchical_leiden`.
+        edges: The edges of the graph as it is now.
+        before: The labels of each level of the earlier hierarchy, coarsest first, at least one level; -1 for a new
+            node.
+        changed: bool (n,), the nodes with changed edges (see `changed_nodes`).
+        seed: As for `hierarchical_leiden`.
+        max_cluster_size: As for `hierarchical_leiden`.
+        resolution: As for `hierarchical_leiden`.
     """
     scaled = edges.weights.astype(np.float64)
     whole = _Subgraph(np.arange(edges.n_nodes), edges.lower, edges.upper, scaled)
@@ -115,7 +119,7 @@ def is_worse(found: Sequence[float]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Subgraph:
-    """A part of the graph: which nodes (ascending), and the edges among them by their places in it."""
+    """A subgraph: its nodes (ascending), and its edges by positions in `nodes`."""
 
     nodes: Labels
     lower: Labels
@@ -125,7 +129,7 @@ class _Subgraph:
 
 @dataclass(frozen=True, slots=True)
 class _Dividing:
-    """How a part is divided, knowing how it was; `sizes` count the nodes of each label of a level of `before`."""
+    """Divides subgraphs, given the earlier hierarchy; `sizes[l]` counts the nodes of each label of level l."""
 
     before: Sequence[Labels]
     sizes: Sequence[Labels]
@@ -140,7 +144,7 @@ class _Dividing:
         return self._moved(whole, _apart(self.before[0], new), new | self.changed)
 
     def divided(self, part: _Subgraph, level: int) -> Labels | None:
-        """Return the communities within one of a level, 0, 1, ..., by its places; None where it is not split."""
+        """Return the division of a community, labels 0, 1, ... by position; None if it is not split."""
         nodes = part.nodes
         deepest = len(self.before) - 1
         own = self.before[min(level, deepest)][nodes]
@@ -158,7 +162,7 @@ class _Dividing:
         return found if found.any() else None
 
     def _moved(self, part: _Subgraph, labels: Labels, free: Bools) -> Labels:
-        """Return connected communities after the free nodes have moved to where the modularity is highest."""
+        """Return connected communities after moving the `free` nodes to increase modularity."""
         start = _connected(part, labels)
         if not free.any():
             return start
@@ -179,7 +183,7 @@ class _Dividing:
 
 
 def _parts(whole: _Subgraph, labels: Labels, settled: Bools) -> Iterator[_Subgraph]:
-    """Yield the communities that may still be split, each with the edges within it."""
+    """Yield the subgraphs of the communities that may still be split."""
     within = np.flatnonzero(labels[whole.lower] == labels[whole.upper])
     within = within[np.argsort(labels[whole.lower[within]], kind="stable")]
     label_of_edge = labels[whole.lower[within]]
@@ -194,7 +198,7 @@ def _parts(whole: _Subgraph, labels: Labels, settled: Bools) -> Iterator[_Subgra
 
 
 def _connected(part: _Subgraph, labels: Labels) -> Labels:
-    """Return labels 0, 1, ... of the connected pieces of each community, by their smallest place."""
+    """Return labels 0, 1, ... of the connected components of each community, by their smallest node."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -214,7 +218,7 @@ def _apart(labels: Labels, alone: Bools) -> Labels:
 
 
 def _most_frequent(labels: Labels) -> int:
-    """Return the most frequent label that is not -1, the smallest of equals; -1 where there is no other."""
+    """Return the most frequent label other than -1 (ties: the smallest); -1 if there is none."""
     values, counts = np.unique(labels[labels >= 0], return_counts=True)
     return int(values[counts.argmax()]) if len(values) else -1
 

@@ -13,12 +13,12 @@ class Community:
     """One set of nodes, with the level on which it first appears.
 
     Attributes:
-        id: its number in the hierarchy, by (level, smallest member): 0, 1, 2, ...
-        level: 0 is the coarsest.
-        parent: the id of the community it was split from, on the level above; None on level 0.
+        id: Its number in the hierarchy, by (level, smallest member): 0, 1, 2, ...
+        level: The first level that it appears on; 0 is the coarsest.
+        parent: The id of the community on the level above that it is a part of; None on level 0.
         members: int64, ascending.
-        oversized: it has more than `max_cluster_size` members and yet was not split, because every split
-            that was tried has a lower modularity (a clique, for one).
+        oversized: Whether it has more than `max_cluster_size` members and was not split because every split that was
+            tried has a lower modularity (a clique, for example).
     """
 
     id: int
@@ -32,21 +32,20 @@ class Community:
 class Hierarchy:
     """Partitions of all nodes, each refining the one above it.
 
-    A set of nodes has one id however many levels it takes part in: a community that is not split is carried
-    down under the same id. So `communities` is the list of what needs a report, each set once, and
-    `levels[l]` says which of them stand on level l; those with `communities[i].level < l` were carried down.
+    A community that is not split appears on all deeper levels with the same id, so `communities` lists every set of
+    nodes once, as reports need it. On level l the communities with `communities[i].level < l` are unsplit ones.
 
     Attributes:
-        communities: every distinct set once; `communities[i].id == i`.
-        levels: one int64 (n,) array per level, coarsest first: the id of each node's community. At least one,
-            also for a graph without nodes.
+        communities: Every distinct set of nodes; `communities[i].id == i`.
+        levels: One int64 (n,) array per level, coarsest first: the id of each node's community. At least one level,
+            even for a graph without nodes.
     """
 
     communities: tuple[Community, ...]
     levels: tuple[Ints, ...]
 
     def at(self, level: int) -> tuple[Community, ...]:
-        """Return the communities of a level, by id; a level past the deepest means the deepest.
+        """Return the communities of a level, by id; a level below the deepest returns the deepest.
 
         Raises:
             ValueError: the level is negative.
@@ -71,8 +70,8 @@ def hierarchical_leiden(
 ) -> Hierarchy:
     """Return a hierarchy of communities, with every community that can be split within `max_cluster_size`.
 
-    Leiden maximises the modularity of level 0; each community above the size is then taken as a graph of its
-    own, and so on until nothing splits. Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing
+    Leiden maximises the modularity of level 0; each community above the size is then divided as a graph of its
+    own, until none can be split. Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing
     well-connected communities" (2019); the recursion is that of Edge et al., "From Local to Global" (2024),
     section 3.1.4. The engine is graspologic-native.
 
@@ -81,17 +80,18 @@ def hierarchical_leiden(
     the weights divided by their mean.
 
     Args:
-        n_nodes: the nodes are 0 .. n_nodes - 1.
-        sources, targets: int (m,), the ends of the undirected edges.
+        n_nodes: Number of nodes, 0 .. n_nodes - 1.
+        sources: int (m,), one end of each undirected edge.
+        targets: int (m,), the other end.
         weights: float (m,), not negative.
-        seed: of the engine's random numbers, in 0 .. 2**64 - 1.
-        max_cluster_size: the most members a community may have without an attempt to split it; at least 1.
-        resolution: above 0; higher gives more and smaller communities.
-        randomness: above 0; how freely the refinement explores worse merges.
-        iterations: how often Leiden is run, each time from the result of the last; at least 1.
+        seed: Random seed, in 0 .. 2**64 - 1.
+        max_cluster_size: Larger communities are split further if possible; at least 1.
+        resolution: Resolution of modularity, above 0; higher gives more and smaller communities.
+        randomness: Randomness of the refinement phase, above 0.
+        iterations: Iterations of Leiden, each from the result of the last; at least 1.
 
     Raises:
-        ValueError: an argument out of range; for the edges see `canonical_edges`.
+        ValueError: An argument is out of range; for the edges see `canonical_edges`.
 
     >>> hierarchy = hierarchical_leiden(7, [0, 1, 2, 3, 4, 5, 2], [1, 2, 0, 4, 5, 3, 3], [1.0] * 7, seed=0)
     >>> [community.members.tolist() for community in hierarchy.at(0)]
@@ -108,7 +108,7 @@ def hierarchical_leiden(
 
     import graspologic_native
 
-    # Randomness is measured against gains in weight; a mean of 1 makes it mean the same in every unit.
+    # Randomness is relative to gains in weight; a mean of 1 makes it independent of the unit.
     scaled = edges.weights.astype(np.float64) / edges.weights.mean(dtype=np.float64)
     width = len(str(n_nodes))
     names = [str(node).zfill(width) for node in range(n_nodes)]
@@ -153,11 +153,12 @@ def modularity(
     w_c and twice in S_c. A graph without weight has modularity 0.
 
     Args:
-        n_nodes: the nodes are 0 .. n_nodes - 1.
-        sources, targets: int (m,), the ends of the undirected edges.
+        n_nodes: Number of nodes, 0 .. n_nodes - 1.
+        sources: int (m,), one end of each undirected edge.
+        targets: int (m,), the other end.
         weights: float (m,), not negative.
-        membership: int (n_nodes,), a label per node; which integers serve as labels does not matter.
-        resolution: the weight of the chance term; not negative.
+        membership: int (n_nodes,), the label of each node, any integers.
+        resolution: Weight of the chance term; not negative.
 
     Raises:
         ValueError: an argument out of range or of the wrong shape.
@@ -187,7 +188,7 @@ def modularity(
 
 
 def hierarchy_of(labels: list[Ints], max_cluster_size: int) -> Hierarchy:
-    """Return the hierarchy of these labellings, coarsest first, each of which refines the one before."""
+    """Return the hierarchy of labellings, coarsest first, each a refinement of the previous one."""
     levels: list[Ints] = []
     found: list[tuple[int, int | None, Ints]] = []
     for level, labelling in enumerate(labels):
@@ -195,7 +196,7 @@ def hierarchy_of(labels: list[Ints], max_cluster_size: int) -> Hierarchy:
         for members in groups(labelling):
             parent = int(levels[-1][members[0]]) if levels else None
             if parent is not None and len(found[parent][2]) == len(members):
-                standing[members] = parent  # a part as large as the whole is the whole
+                standing[members] = parent  # a part of the same size is the same set
             else:
                 standing[members] = len(found)
                 found.append((level, parent, members))
@@ -209,7 +210,7 @@ def hierarchy_of(labels: list[Ints], max_cluster_size: int) -> Hierarchy:
 
 
 def groups(labelling: Ints) -> list[Ints]:
-    """Return the nodes of each label, ascending; the groups by their smallest node."""
+    """Return the nodes of each label, ascending; the groups are in the order of their smallest node."""
     order = np.argsort(labelling, kind="stable")
     ends = np.flatnonzero(np.diff(labelling[order])) + 1
     groups = np.split(order, ends) if len(order) else []

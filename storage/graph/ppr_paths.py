@@ -5,9 +5,8 @@ the damping, the solution is x = c (s + d Pᵀ s + d² Pᵀ² s + ...), so that
 
     x(v) = sum over walks u0, ..., ul = v of  c · s(u0) · product over its edges of  d · w(ui, ui+1) / strength(ui) .
 
-c is 1 − d where every seed has edges; a walk that begins at an isolated seed cannot go on and jumps at once, which
-makes c larger. Walks that visit no node twice are paths, and the few that carry most are the reason why a node was
-found.
+c is 1 − d if every seed has edges; isolated seeds make it larger, because a walk restarts there at once. Walks that
+visit no node twice are paths, and the few that carry the most mass explain why a node was found.
 """
 
 from dataclasses import dataclass
@@ -51,13 +50,13 @@ def top_paths(
     bounds the work, whatever the graph.
 
     Args:
-        adjacency: the graph.
-        seeds: int (k,), as in `forward_push`; one that is repeated counts with its sum.
-        mass: float (k,), not negative, in step with `seeds`; scaled here to sum 1.
-        target: the node that is explained.
-        damping: the probability of following an edge, in [0, 1).
-        count: how many paths are wanted.
-        least: the least mass of a path, above 0; a thousandth of the target's score is a good one.
+        adjacency: The graph.
+        seeds: int (k,), as in `forward_push`; the mass of repeated seeds is summed.
+        mass: float (k,), not negative; scaled to sum 1.
+        target: The node to explain.
+        damping: Probability of following an edge, in [0, 1).
+        count: Maximum number of paths.
+        least: Minimum mass of a path, above 0; a thousandth of the target's score works well.
 
     Raises:
         ValueError: an argument out of range, or no mass.
@@ -100,7 +99,7 @@ def top_paths(
 
 
 def begun_mass(adjacency: Adjacency, seeds: ArrayLike, mass: ArrayLike, damping: float) -> dict[int, float]:
-    """Return c · s(u) for each seed u that has mass: what the walk of no edge carries to it.
+    """Return c · s(u) for each seed u with mass: the mass of the walk without edges.
 
     Raises:
         ValueError: see `top_paths`.
@@ -128,7 +127,7 @@ def begun_mass(adjacency: Adjacency, seeds: ArrayLike, mass: ArrayLike, damping:
 
 
 def carried(adjacency: Adjacency, begun: dict[int, float], walk: tuple[int, ...], damping: float) -> float:
-    """Return the mass that one walk carries, node after node; 0 where it begins at no seed or follows no edge.
+    """Return the mass of one walk, given by its nodes; 0 if it does not begin at a seed or a step is not an edge.
 
     >>> path = Adjacency.from_edges(3, [0, 1], [1, 2], [1.0, 1.0])
     >>> carried(path, {0: 0.5}, (0, 1, 0, 1), 0.5)
@@ -148,7 +147,7 @@ def edge_weight(adjacency: Adjacency, source: int, end: int) -> float:
 
 
 class _BestWalks:
-    """The most that any one walk from the seeds carries to each node: Dijkstra, which goes on as far as it is asked."""
+    """The maximum mass of a single walk from the seeds to each node, by Dijkstra's algorithm, run as far as needed."""
 
     def __init__(self, adjacency: Adjacency, start: dict[int, float], damping: float) -> None:
         self._adjacency = adjacency
@@ -157,13 +156,13 @@ class _BestWalks:
         self._front = sorted((-amount, node) for node, amount in start.items())
 
     def bound(self, node: int) -> float:
-        """Return the most that a walk carries to a node; of one that is not settled, what it cannot exceed."""
+        """Return the maximum mass of a walk to a node, or an upper bound if it is not settled."""
         if node in self._settled:
             return self._settled[node]
         return -self._front[0][0] if self._front else 0.0
 
     def settle(self, node: int, least: float) -> None:
-        """Go on until a node is settled, or it is sure that no walk carries `least` to it."""
+        """Continue until a node is settled, or no walk can carry `least` to it."""
         while node not in self._settled and self._front and -self._front[0][0] >= least:
             self._next()
 

@@ -1,8 +1,8 @@
-"""Prize-collecting Steiner trees: connected subgraphs that maximise prizes less edge costs.
+"""Prize-collecting Steiner trees: connected subgraphs that maximise prizes minus edge costs.
 
 Four steps: reduce the graph without changing the optimum (`steiner_reduction`), grow moats around the prizes
-(`steiner_growth`, Goemans and Williamson), keep the best subtree of the forest that they paid for (`steiner_pruning`),
-and improve it by local search where prizes are few (`steiner_local_search`).
+(`steiner_growth`, Goemans and Williamson), keep the best subtree of the resulting forest (`steiner_pruning`),
+and improve it by local search if prizes are few (`steiner_local_search`).
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ from conspectus.storage.graph.steiner_reduction import contract
 from numpy.typing import ArrayLike
 
 _MOST_PRIZES = 100
-"""Prizes up to which other trees are tried: each looks at all of them."""
+"""Local search is run for up to this many prizes."""
 _MOST_REACHED = 2_000_000
-"""Prizes times edges and nodes up to which other trees are tried: the distances of each prize to all are needed."""
+"""Local search is run up to this product of prizes with edges and nodes: it needs all distances from each prize."""
 
 
 def prize_collecting_tree(ends: ArrayLike, costs: ArrayLike, prizes: ArrayLike) -> SteinerTree:
@@ -25,12 +25,12 @@ def prize_collecting_tree(ends: ArrayLike, costs: ArrayLike, prizes: ArrayLike) 
     Near-linear in the edges. The same input gives the same tree; without any prize it is empty.
 
     Args:
-        ends: int (m, 2), the nodes that each edge joins; parallel edges and loops may be among them.
+        ends: int (m, 2), the two nodes of each edge; parallel edges and loops are allowed.
         costs: float (m,), not negative.
         prizes: float (n,), not negative.
 
     Raises:
-        ValueError: shapes that do not fit, a node that is not there, a negative or infinite number.
+        ValueError: The shapes do not match, a node does not exist, or a number is negative or infinite.
     """
     joined = np.asarray(ends, np.int64).reshape(-1, 2)
     takes = np.asarray(costs, np.float64)
@@ -51,7 +51,7 @@ def _check(ends: Rows, costs: Floats, prizes: Floats) -> None:
     if costs.shape != (len(ends),) or prizes.ndim != 1:
         raise ValueError(f"{len(ends)} edges have costs of shape {costs.shape}, and prizes have shape {prizes.shape}")
     if ends.size and not (ends.min() >= 0 and ends.max() < len(prizes)):
-        raise ValueError(f"an edge joins a node that is none of the {len(prizes)}")
+        raise ValueError(f"an edge has a node outside 0 .. {len(prizes) - 1}")
     for name, numbers in (("cost", costs), ("prize", prizes)):
         if not (np.isfinite(numbers).all() and (numbers >= 0).all()):
             raise ValueError(f"a {name} is negative or not finite")

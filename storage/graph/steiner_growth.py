@@ -4,9 +4,9 @@ Goemans, Williamson 1995, "A general approximation technique for constrained for
 root as in Johnson, Minkoff, Phillips 2000, "The prize collecting Steiner tree problem"; edges are watched from both
 ends, in parts, as in Hegde, Indyk, Schmidt 2014, "A fast, adaptive variant of the Goemans-Williamson scheme".
 
-All clusters of nodes that still have something to spend grow at the same speed, each paying for the edges around it
-from the prizes inside. A cluster that has spent them stops. Where two clusters have paid an edge in full, they become
-one and share what is left. It ends when one cluster grows at most.
+All clusters with budget left grow at the same speed and pay for their boundary edges from the prizes inside. A cluster
+without budget stops. When two clusters have paid an edge in full, they merge and share the remaining budget. It ends
+when at most one cluster is growing.
 """
 
 from heapq import heappop, heappush
@@ -15,15 +15,18 @@ import numpy as np
 from conspectus.storage.arrays import Bools, Floats, Rows
 
 _NEGLIGIBLE = 1e-12
-"""Part of all prizes that counts as nothing: an edge with less left to pay is paid but for rounding."""
+"""Share of all prizes below which an unpaid rest is a rounding error."""
 
 
 def grow(ends: Rows, costs: Floats, prizes: Floats) -> Rows:
     """Return the rows of the tight edges (f,), those paid in full: a forest over the nodes.
 
-    `ends` (m, 2) are the nodes that each edge joins, `costs` (m,) what it takes, not negative, `prizes` (n,) what a
-    node is worth, not negative. Near-linear: an edge is looked at a few times, however often its clusters stop and
-    wake.
+    Near-linear: each edge is examined a few times, however often its clusters stop and restart.
+
+    Args:
+        ends: int64 (m, 2), the two nodes of each edge.
+        costs: float64 (m,), not negative.
+        prizes: float64 (n,), not negative.
     """
     moats = _Moats(ends, costs, prizes)
     moats.run()

@@ -1,10 +1,10 @@
 """Local search for prize-collecting Steiner trees: rebuild the tree in many ways while the profit improves.
 
-Growing decides ties blindly, and where prizes are ranks and all edges cost the same there are many. With the distances
-of all prizes to all nodes a tree is soon built: from a root on, whatever prize is nearest to the tree is joined to it
-by its shortest way (Takahashi, Matsuyama 1980, "An approximate solution for the Steiner problem in graphs"). It is
-built from other roots, and with one prize more or less, as in local searches for this problem (Canuto, Resende, Ribeiro
-2001, "Local search with perturbations for the prize-collecting Steiner tree problem").
+Moat growing breaks ties arbitrarily, and there are many if prizes are ranks and edge costs are equal. Given the
+distances of all prizes to all nodes, a tree is quickly built: starting at a root, the prize nearest to the tree is
+joined by its shortest path (Takahashi, Matsuyama 1980, "An approximate solution for the Steiner problem in graphs"). It
+is built from other roots, and with one prize more or less, as in local searches for this problem (Canuto, Resende,
+Ribeiro 2001, "Local search with perturbations for the prize-collecting Steiner tree problem").
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 _MOST_JOINED = 1500
-"""Prizes that are joined to trees, all trees together."""
+"""Maximum prizes joined to trees, summed over all trees."""
 _ROOTS = 60
-"""Nodes that are tried as a root beside the prizes: those that are near to many prizes."""
+"""Number of nodes besides the prizes that are tried as a root: those near many prizes."""
 _GAIN = 1e-9
-"""Least gain, as a part of all prizes: below are rounding errors."""
+"""Minimum improvement as a share of all prizes; less may be a rounding error."""
 
 
 def improved(ends: Rows, costs: Floats, prizes: Floats, tree: SteinerTree) -> SteinerTree:
-    """Return a tree of at least the same profit; `ends`, `costs`, `prizes` as in `prize_collecting_tree`."""
+    """Return a tree with at least the same profit; `ends`, `costs`, `prizes` as in `prize_collecting_tree`."""
     search = _Search(ends, costs, prizes)
     while True:
         for found in search.others(tree):
@@ -42,7 +42,7 @@ def improved(ends: Rows, costs: Floats, prizes: Floats, tree: SteinerTree) -> St
 
 
 class _Search:
-    """A problem, its edges by node, and how far the prizes (k of them) are from all n nodes."""
+    """A problem, its edges by node, and the distances of its k prizes to all n nodes."""
 
     def __init__(self, ends: Rows, costs: Floats, prizes: Floats) -> None:
         self.ends, self.costs, self.prizes = ends, costs, prizes
@@ -62,7 +62,8 @@ class _Search:
         self.far, self.toward = _distances(starts, beside, np.tile(costs, 2)[order], self.prized)
 
     def others(self, tree: SteinerTree) -> Iterator[SteinerTree]:
-        """Yield other trees: over all prizes and over those of a tree, from many roots, then with one more or less."""
+        """Yield other trees: over all prizes and over those of a tree, from many roots, then with one prize more or
+        less."""
         inside = [self.place[node] for node in tree.nodes.tolist() if node in self.place]
         every = list(range(len(self.prized)))
         roots = [*(int(self.prized[item]) for item in inside), *self._central(inside)]
@@ -75,7 +76,7 @@ class _Search:
             yield self._built(root, inside)
 
     def _central(self, inside: list[int]) -> list[int]:
-        """Return the nodes that three of these prizes are nearest to, beside what the prizes themselves are."""
+        """Return the nodes, other than prizes, with the smallest distance to three of these prizes."""
         if len(inside) < 3:
             return []
         three = np.partition(self.far[inside], 2, axis=0)[:3].sum(axis=0)
@@ -83,7 +84,7 @@ class _Search:
         return [int(item) for item in best if np.isfinite(three[item]) and int(item) not in self.place][:_ROOTS]
 
     def _built(self, root: int, wanted: list[int]) -> SteinerTree:
-        """Return the best part of the tree from a root to these prizes, the nearest first."""
+        """Return the best subtree of the tree that joins these prizes to a root, nearest first."""
         rows = np.array([item for item in wanted if self.prized[item] != root], np.int64)
         nearest = self.far[rows, root]
         joins = np.full(len(rows), root)
@@ -108,7 +109,7 @@ class _Search:
         return self._over(nodes)
 
     def _way(self, row: int, node: int, nodes: set[int]) -> list[int]:
-        """Return the nodes on the way from a node to a prize, without those that are there."""
+        """Return the nodes on the path from a node to a prize, without those already in the tree."""
         way = []
         toward, end = self.toward[row], int(self.prized[row])
         while node != end:
@@ -117,7 +118,7 @@ class _Search:
         return [item for item in way if item not in nodes]
 
     def _over(self, nodes: Iterable[int]) -> SteinerTree:
-        """Return the best part of the cheapest trees that join these nodes among themselves."""
+        """Return the best subtree of a minimum spanning forest over these nodes."""
         inside = set(nodes)
         rows = sorted(
             {
@@ -146,9 +147,9 @@ class _Search:
 
 
 def _distances(starts: Rows, beside: Rows, costs: Floats, prized: Rows) -> tuple[Floats, npt.NDArray[np.int32]]:
-    """Return the distances from prizes to all nodes, float64 (k, n), and the next node on the way there, (k, n).
+    """Return the distances from prizes to all nodes, float64 (k, n), and the next node on the way, int (k, n).
 
-    What is farther than the longest way that is needed to join all prizes counts as out of reach.
+    Nodes farther than the longest path needed to join all prizes are unreachable.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
@@ -161,7 +162,7 @@ def _distances(starts: Rows, beside: Rows, costs: Floats, prized: Rows) -> tuple
 
 
 def _longest_join(graph: "csr_array", prized: Rows) -> float:
-    """Return the longest of the ways that join the prizes best, by where their neighbourhoods meet.
+    """Return the longest path of a minimum spanning tree over the prizes, by where their neighbourhoods meet.
 
     Mehlhorn 1988, "A faster approximation algorithm for the Steiner problem in graphs".
     """

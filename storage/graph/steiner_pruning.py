@@ -12,7 +12,7 @@ from conspectus.storage.arrays import Floats, Rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SteinerTree:
-    """A tree: its nodes (t,) and its edges (t - 1,), rows of what was given, sorted; `profit` is prizes less costs."""
+    """A tree: its node rows (t,) and edge rows (t - 1,), ascending; `profit` is the prizes minus the costs."""
 
     nodes: Rows
     edges: Rows
@@ -20,16 +20,16 @@ class SteinerTree:
 
 
 def best_subtree(ends: Rows, costs: Floats, prizes: Floats, forest: Rows) -> SteinerTree:
-    """Return the subtree of a forest (rows of edges) with the most prize less cost, exactly.
+    """Return the subtree of a forest (edge rows) with the highest sum of prizes minus costs, exactly.
 
-    A node's value is its prize and what the subtrees below it bring beyond the edge that leads there; the best subtree
-    is what hangs on the node of greatest value. Ties go to the lowest node. A node that no edge of the forest joins
-    counts alone.
+    A node's value is its prize plus, for each subtree below it, its value minus the cost of the edge to it if that is
+    positive; the best subtree is that of the node with the highest value. Ties go to the lowest node. Isolated nodes
+    are trees of one node.
     """
     if not len(forest):
         best = int(np.argmax(prizes))
         return SteinerTree(np.array([best], np.int64), np.empty(0, np.int64), float(prizes[best]))
-    names, places = np.unique(ends[forest].T, return_inverse=True)  # from here on a node is its place among these
+    names, places = np.unique(ends[forest].T, return_inverse=True)  # below, nodes are positions in this array
     at = places.reshape(-1)
     order = np.argsort(at, kind="stable")
     starts: list[int] = np.searchsorted(at[order], np.arange(len(names) + 1)).tolist()

@@ -1,11 +1,11 @@
 """Reduction of prize-collecting Steiner tree instances that preserves the optimum.
 
-A node whose cheapest edge costs no more than the prizes at both its ends can be taken as one with its neighbour: a
-best tree that holds one of the two may as well hold both, joined by that edge (the minimum adjacency test: Duin,
+If a node's cheapest edge costs no more than the prize at either end, the node can be merged with its neighbour: an
+optimal tree that contains one of the two can contain both, joined by that edge (the minimum adjacency test: Duin,
 Volgenant 1987, "Some generalizations of the Steiner problem in graphs"; for prizes: Uchoa 2006, "Reduction tests for
-the prize-collecting Steiner problem"). All nodes of a round do so at once, as in Borůvka's algorithm for spanning
-trees. Then edges go that a third node makes needless: two cheaper edges over it cost no more, less its prize (Uchoa's
-special distance, over one node).
+the prize-collecting Steiner problem"). All nodes are merged in rounds, as in Borůvka's algorithm for spanning trees.
+Then dominated edges are removed: those that cost at least as much as two cheaper edges over a third node, minus its
+prize (Uchoa's special distance, over one node).
 """
 
 from dataclasses import dataclass
@@ -14,15 +14,14 @@ import numpy as np
 from conspectus.storage.arrays import Bools, Floats, Rows
 
 _THIRDS = 16
-"""Nodes that an edge is tried against: those behind the cheapest edges of its end that has fewer."""
+"""Number of third nodes that an edge is tested with, along the cheapest edges of its end of lower degree."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contracted:
     """A smaller problem: `ends` (k, 2) and `costs` (k,) of its edges, `prizes` (g,) of its nodes.
 
-    `rows` (k,) are its edges in the problem it was made from, the cheapest first, `taken` (t,) the edges inside its
-    nodes.
+    `rows` (k,) are its edges as rows of the original problem, cheapest first, `taken` (t,) the merged edges.
     """
 
     ends: Rows
@@ -34,7 +33,7 @@ class Contracted:
 
 def contract(ends: Rows, costs: Floats, prizes: Floats) -> Contracted:
     """Return the reduced instance: forced merges contracted, dominated edges removed."""
-    rows = np.argsort(costs, kind="stable")  # from here on the place of an edge is its rank: by cost, then by row
+    rows = np.argsort(costs, kind="stable")  # below, the position of an edge is its rank by cost, then by row
     ends = ends[rows]
     taken: list[Rows] = []
     while True:
@@ -56,7 +55,7 @@ def contract(ends: Rows, costs: Floats, prizes: Floats) -> Contracted:
 
 
 def _of_parallel(ends: Rows, n_nodes: int) -> Rows:
-    """Return the places of the edges, ascending; of parallel ones the first."""
+    """Return the positions of the edges, ascending, of parallel ones the first."""
     _, first = np.unique(_keys(ends[:, 0], ends[:, 1], n_nodes), return_index=True)
     return np.sort(first)
 
@@ -66,11 +65,11 @@ def _keys(one: Rows, other: Rows, n_nodes: int) -> Rows:
 
 
 def _worth_it(ends: Rows, costs: Floats, prizes: Floats) -> Rows:
-    """Return the edges that are the first at one of their nodes and worth it for both."""
+    """Return the edges that are the cheapest of one end and cost no more than the prizes of both."""
     first = np.full(len(prizes), -1)
     first[ends[::-1].reshape(-1)] = np.repeat(
         np.arange(len(ends))[::-1], 2
-    )  # of several the last is written: the first
+    )  # assignments in reverse order: the first edge wins
     cheapest: Rows = np.unique(first[first >= 0])
     least: Floats = prizes[ends[cheapest]].min(axis=1, initial=np.inf)
     worth: Rows = cheapest[costs[cheapest] <= least]
@@ -78,10 +77,10 @@ def _worth_it(ends: Rows, costs: Floats, prizes: Floats) -> Rows:
 
 
 def _needless(ends: Rows, costs: Floats, prizes: Floats) -> Bools:
-    """Return which edges two edges before them undercut, which a third node with its prize joins: bool (k,).
+    """Return bool (k,): the edges dominated by two earlier edges over a third node and its prize.
 
-    A tree with such an edge is no worse with one of the two, or with both and that node. These come before it, so that
-    all can go at once.
+    A tree with such an edge is no worse with one of the two, or with both and the third node. As they come earlier in
+    the order, all dominated edges can be removed at once.
     """
     count, n = len(costs), len(prizes)
     gone = np.zeros(count, bool)
@@ -101,7 +100,7 @@ def _needless(ends: Rows, costs: Floats, prizes: Floats) -> Bools:
     for place in range(_THIRDS):
         left = np.flatnonzero(~gone & (degree[low] > place))
         one, third = leads[starts[low[left]] + place], beside[starts[low[left]] + place]
-        least = np.maximum(cheapest[third], cheapest[high[left]])  # what the second edge costs at least
+        least = np.maximum(cheapest[third], cheapest[high[left]])  # lower bound on the cost of the second edge
         likely = (one < left) & (costs[one] + least - prizes[third] <= costs[left])
         left, one, third = left[likely], one[likely], third[likely]
         wanted = _keys(third, high[left], n)

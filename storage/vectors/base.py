@@ -9,10 +9,10 @@ _BLOCK_ROWS = 1 << 16
 
 
 class VectorIndex(Protocol):
-    """Unit vectors, one or more to a row, and the rows nearest to a query.
+    """A searchable set of unit vectors, one or more per row.
 
     A score is the inner product of two unit vectors (the cosine), computed in float64 and rounded to
-    float32, so it does not depend on the kind of index nor on what else is asked at the same time.
+    float32, so it does not depend on the kind of index or on other queries of the batch.
     """
 
     @property

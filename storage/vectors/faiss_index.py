@@ -97,10 +97,10 @@ class FaissIndex:
         while open_queries.size:
             with _readable(self.path):
                 near, rows = self._nearest(queries[open_queries], fetch, probes)
-            filled = rows[:, k - 1] >= 0  # -1 stands where the lists held no more
+            filled = rows[:, k - 1] >= 0  # -1: the lists contain no more rows
             everything = fetch == self.n_rows and probes == self.lists
             if rows.max() >= self.n_rows or (everything and not filled.all()):
-                raise IndexCorrupt(f"{self.path}: its lists do not hold rows 0 to {self.n_rows - 1} once each")
+                raise IndexCorrupt(f"{self.path}: its lists do not contain rows 0 to {self.n_rows - 1} exactly once")
             clear = (rows[:, -1] < 0) | (near[:, -1] < near[:, k - 1] - _ROUNDING) | (fetch == self.n_rows)
             for i in np.flatnonzero(filled & clear):
                 candidates[open_queries[i]] = rows[i][rows[i] >= 0]
@@ -184,7 +184,7 @@ def open_faiss(path: Path, *, n_rows: int, dimension: int, probes: int) -> Faiss
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Turn FAISS's complaints about a file into IndexCorrupt; a wrong length can ask for absurd memory."""
+    """Translate FAISS's errors about a file into IndexCorrupt, including a MemoryError for an absurd length."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
@@ -213,13 +213,13 @@ def _check_layout(path: Path, n_rows: int, dimension: int) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    """Return FAISS's own words without its C++ function and file names."""
+    """Return FAISS's message without C++ function and file names."""
     return (str(error).rpartition("Error: ")[2] or "out of memory").strip()
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Train on one thread: what k-means yields must not depend on the number of cores."""
+    """Train on one thread, so that k-means does not depend on the number of cores."""
     import faiss
 
     before = faiss.omp_get_max_threads()

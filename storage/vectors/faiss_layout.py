@@ -1,9 +1,9 @@
 """Size checks on FAISS files before FAISS reads them, because FAISS trusts the sizes in the header.
 
-Only the two kinds that `faiss_index` writes are known. All numbers are little-endian, as FAISS writes
-them (faiss/impl/index_write.cpp): a head (dimension, rows, two that are not used, trained, metric), and behind it the
-vectors of an exact index; of an IVF index its lists' number and probes, the index of their centroids, for each row the
-list and the place in it, and the lists: how long each is, then all vectors and row numbers.
+Only the two kinds that `faiss_index` writes are supported. All numbers are little-endian (faiss/impl/index_write.cpp).
+A header (dimension, rows, two unused numbers, trained, metric) is followed by the vectors of an exact index, or for an
+IVF index by the number of lists and probes, the index of centroids, the list and position of each row, and the lists:
+their lengths, then all vectors and row numbers.
 """
 
 from pathlib import Path
@@ -22,11 +22,11 @@ _ROW_TO_PLACE = 1
 
 
 class WrongLayoutError(ValueError):
-    """The file is not laid out so, or its sizes do not fit one another or the file."""
+    """The file has another layout, or its sizes are inconsistent."""
 
 
 def check_layout(path: Path, *, n_rows: int, dimension: int, end: int) -> None:
-    """Raise WrongLayoutError unless a file's first `end` bytes are an index of so many vectors of that dimension."""
+    """Raise WrongLayoutError unless the first `end` bytes of a file are an index of `n_rows` vectors of a dimension."""
     with path.open("rb") as file:
         kind = _head(file, n_rows, dimension, (_EXACT, _IVF))
         if kind == _EXACT:
@@ -69,11 +69,11 @@ def _ivf(file: IO[bytes], n_rows: int, dimension: int, end: int) -> None:
     if (kind, found, code_size) != (b"ilar", lists, 4 * dimension) or how not in (b"full", b"sprs"):
         raise WrongLayoutError("its lists are of another kind or number")
     if entries != lists if how == b"full" else entries % 2 or entries > 2 * lists:
-        raise WrongLayoutError("the sizes of its lists are not told")
+        raise WrongLayoutError("the sizes of its lists are missing")
     told = _numbers(file, entries, end)
     sizes = told if how == b"full" else _spread(told, lists)
     if (sizes < 0).any() or (sizes > n_rows).any() or int(sizes.sum()) != n_rows:
-        raise WrongLayoutError(f"its lists do not hold {n_rows} vectors")
+        raise WrongLayoutError(f"its lists do not contain {n_rows} vectors")
     of, within = places >> 32, places & 0xFFFFFFFF
     if n_rows and (of.min() < 0 or of.max() >= lists or (within >= sizes[of]).any()):
         raise WrongLayoutError("a row is said to be where none is")
@@ -81,7 +81,7 @@ def _ivf(file: IO[bytes], n_rows: int, dimension: int, end: int) -> None:
 
 
 def _spread(told: Ints, lists: int) -> Ints:
-    """Return the size of each list where those that are not empty are told as number, size, number, size, ..."""
+    """Return the size of each list from the pairs (number, size) of the lists that are not empty."""
     sizes = np.zeros(lists, np.int64)
     numbers = told[::2]
     if len(numbers) and (numbers.min() < 0 or numbers.max() >= lists):

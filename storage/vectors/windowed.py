@@ -1,7 +1,7 @@
 """Vector search over table rows with any number of vectors each; a row scores its best vector.
 
-A text longer than the embedding model's input is embedded in windows; a text that is never searched by meaning has no
-vector. `<name>.rows.npy`, next to `<name>.faiss`, has the table row of each vector.
+A text longer than the embedding model's input is embedded in windows; a text that is never searched by similarity has
+no vector. `<name>.rows.npy`, next to `<name>.faiss`, has the table row of each vector.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class WindowedIndex:
     windows: VectorIndex
     table_rows: Rows
     table_size: int | None = None
-    """The number of table rows; None where the last one has a vector."""
+    """The number of table rows; None if the last one has a vector."""
 
     @property
     def n_rows(self) -> int:
@@ -83,7 +83,7 @@ class WindowedIndex:
         return best
 
     def mean_vectors(self, rows: Rows) -> Vectors:
-        """Return the (len(rows), d) unit mean of each table row's windows, zeros where it has none."""
+        """Return the (len(rows), d) unit mean of each table row's windows, zeros for a row without one."""
         rows = checked_rows(rows, self.n_rows)
         unit: Vectors = np.zeros((len(rows), self.dimension), dtype=np.float32)
         every_window, starts, has_some = self._windows_of(rows)
@@ -98,7 +98,7 @@ class WindowedIndex:
         return self.windows.vectors(windows), np.repeat(np.arange(len(rows)), counts)
 
     def _windows_of(self, rows: Rows) -> tuple[Rows, Rows, Bools]:
-        """Return the windows of some table rows, where those of each row that has some begin, and which have some."""
+        """Return the windows of some table rows, the start of each row's windows, and which rows have windows."""
         counts, windows = gather_sorted(self.table_rows, rows)
         has_some = counts > 0
         counts = counts[has_some]
@@ -120,10 +120,11 @@ def windowed_in_memory(vectors: Vectors, table_rows: Rows, n_rows: int) -> Windo
 def write_windowed(
     path: Path, vectors: Vectors, table_rows: Rows, *, exact_rows: int, seed: int, every_row: bool = True
 ) -> None:
-    """Write `path` (FAISS, see `write_faiss`) and, beside it, the table row of each vector.
+    """Write `path` (FAISS, see `write_faiss`) and `<name>.rows.npy` in the same folder.
 
-    Raises ValueError unless `table_rows` has one entry a vector and never falls; where `every_row` must have a vector,
-    unless it starts at 0 and rises by 0 or 1.
+    Raises:
+        ValueError: `table_rows` does not have one entry per vector or is not ascending, or `every_row` is true and a
+            table row has no vector.
     """
     table_rows = np.ascontiguousarray(table_rows, dtype=np.int64)
     if table_rows.shape != (len(vectors),) or not _in_order(table_rows, every_row):
@@ -135,8 +136,10 @@ def write_windowed(
 def open_windowed(path: Path, *, n_rows: int, dimension: int, probes: int, every_row: bool = True) -> WindowedIndex:
     """Return the index that `write_windowed` wrote for a table of `n_rows` rows, mapped and read-only.
 
-    Where not `every_row` must have a vector, any rows of the table may have some.
-    Raises IndexCorrupt where a file is missing or damaged, or does not fit the other or the table.
+    Unless `every_row` is true, rows of the table may be without a vector.
+
+    Raises:
+        IndexCorrupt: A file is missing or damaged, or does not match the other one or the table.
     """
     beside = _rows_path(path)
     try:
@@ -145,7 +148,7 @@ def open_windowed(path: Path, *, n_rows: int, dimension: int, probes: int, every
     except UNREADABLE_ARRAY as error:
         raise IndexCorrupt(f"{beside}: not a readable array: {error}") from error
     if table_rows.ndim != 1 or table_rows.dtype != np.int64 or not _in_order(table_rows, every_row):
-        raise IndexCorrupt(f"{beside}: does not give the table row of each vector")
+        raise IndexCorrupt(f"{beside}: does not have the table row of each vector")
     windows = open_faiss(path, n_rows=len(table_rows), dimension=dimension, probes=probes)
     covered = int(table_rows[-1]) + 1 if len(table_rows) else 0
     if covered != n_rows if every_row else covered > n_rows:

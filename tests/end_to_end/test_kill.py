@@ -95,7 +95,7 @@ def test_a_log_of_the_memo_that_was_cut_short_costs_its_end_only(tmp_path: Path)
     assert (lasting[0], lasting[-1]) == (0, 20)
     reader.close()
     memo.path.write_bytes(memo.path.read_bytes()[:5000])
-    with pytest.raises(IndexUnusable, match=r"unusable .*; delete it to go on"):
+    with pytest.raises(IndexUnusable, match=r"unusable .*; delete it to continue"):
         Memo(memo.path).get_many("reply", [f"{number:02}" for number in range(20)])
 
 

@@ -68,7 +68,7 @@ def test_many_writers_at_once(tmp_path: Path) -> None:
 def test_a_damaged_memo_says_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "memo.sqlite"
     path.write_bytes(b"this is no database" * 1000)
-    with pytest.raises(IndexUnusable, match="delete it to go on"):
+    with pytest.raises(IndexUnusable, match="delete it to continue"):
         Memo(path)
 
 

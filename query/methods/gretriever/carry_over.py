@@ -8,9 +8,9 @@ from conspectus.query.types.subgraph import CarriedPrizes, RetrievedSubgraph
 from conspectus.query.walk.graph import open_graph
 
 MOST = 50
-"""Most nodes, and most edges, of one subgraph that are kept: the best."""
+"""Maximum nodes and maximum edges that are carried over, best first."""
 _ANSWERED = 1.0
-"""Least prize of a node that answered: a follow-up is likely about it."""
+"""Minimum prize of an answer node: a follow-up is likely to be about it."""
 _NEGLIGIBLE = 0.01
 DECAY = 0.5
 """Factor of a prize for each turn that has passed: after seven turns it is negligible."""
@@ -23,9 +23,9 @@ def kept_of(
     answered = {answer.replace("_", " ").casefold() for answer in answers}
     nodes = []
     for id_, prize, name in zip(entity_ids, found.node_prizes, found.text.nodes, strict=True):
-        worth = max(prize, _ANSWERED) if name.casefold() in answered else prize
-        if worth > 0:
-            nodes.append((id_, worth))
+        value = max(prize, _ANSWERED) if name.casefold() in answered else prize
+        if value > 0:
+            nodes.append((id_, value))
     relations = [(id_, prize) for id_, prize in zip(relation_ids, found.edge_prizes, strict=True) if prize > 0]
     return CarriedPrizes(_best(nodes), _best(relations))
 

@@ -8,12 +8,12 @@ from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.walk.passages import chunks_named_in, has_documents, open_entity_chunks, rank_passages
 
 _NAMED = 0.2
-"""Added to the cosine of a passage under a name that the question holds."""
+"""Bonus of a passage that mentions an entity named in the question."""
 _TITLED = 0.15
-"""Added to the cosine of a passage titled like a node.
+"""Bonus of a passage whose title is the name of a node.
 
-Both were chosen for recall@2 and @5 on AdvHotpot and MuSiQue, not on HotpotQA. That a passage states an edge was worth
-nothing more there.
+Both were chosen by recall@2 and @5 on AdvHotpot and MuSiQue, without HotpotQA. A bonus for stating an edge did not
+help.
 """
 
 

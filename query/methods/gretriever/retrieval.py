@@ -39,15 +39,21 @@ class Solved:
 
 
 def solve(ends: Ints, costs: Floats, prizes: Floats, solver: Solver = "auto") -> Solved:
-    """Return the tree of most prize less cost that a solver finds; shapes and errors as `prize_collecting_tree`.
+    """Return a tree with a high sum of prizes minus costs (Goemans and Williamson 1995).
 
-    `auto` takes pcst_fast where it is installed, and our own where that gives no tree. SettingsError where pcst_fast is
-    asked for and is not installed.
+    Args:
+        ends: int64 (e, 2), the two nodes of each edge.
+        costs: float64 (e,), not negative.
+        prizes: float64 (n,), not negative.
+        solver: `auto` uses pcst_fast if it is installed and its result is a valid tree, else the built-in solver.
+
+    Raises:
+        SettingsError: `pcst_fast` is requested and not installed.
     """
     if solver == "own" or (solver == "auto" and find_spec("pcst_fast") is None):
         return Solved(prize_collecting_tree(ends, costs, prizes), "own")
     if find_spec("pcst_fast") is None:
-        raise SettingsError("gretriever.solver is `pcst_fast`, and it is not installed: pip install 'conspectus[pcst]'")
+        raise SettingsError("gretriever.solver is `pcst_fast`, which is not installed: pip install 'conspectus[pcst]'")
     if not prizes.any():
         return Solved(prize_collecting_tree(ends, costs, prizes), "own")
     from pcst_fast import pcst_fast
@@ -57,48 +63,51 @@ def solve(ends: Ints, costs: Floats, prizes: Floats, solver: Solver = "auto") ->
 
 
 def checked(ends: Ints, costs: Floats, prizes: Floats, nodes: Ints, edges: Ints) -> Solved:
-    """Return pcst_fast's node and edge rows as a tree, or our own solution if they are no valid tree."""
+    """Return pcst_fast's node and edge rows as a tree, or the built-in solver's tree if they are invalid.
+
+    The pcst_fast wheel returns wrong arrays under numpy 2.
+    """
     wrong = _fault(ends, nodes, edges, len(prizes))
     if not wrong:
         profit = float(prizes[nodes].sum() - costs[edges].sum())
         if profit >= float(prizes.max(initial=0.0)) - _CLOSE:
             return Solved(SteinerTree(np.sort(nodes), np.sort(edges), profit), "pcst_fast")
-        wrong = "less than one node alone is worth"
+        wrong = "less than the prize of one node"
     return Solved(
-        prize_collecting_tree(ends, costs, prizes), "own", f"pcst_fast gave {wrong} (it does so under numpy 2)"
+        prize_collecting_tree(ends, costs, prizes), "own", f"pcst_fast returned {wrong} (a known fault under numpy 2)"
     )
 
 
 def _fault(ends: Ints, nodes: Ints, edges: Ints, n_nodes: int) -> str:
     """Return the fault of a tree, "" if it is valid."""
     if not len(nodes) or nodes.min() < 0 or nodes.max() >= n_nodes or len(np.unique(nodes)) != len(nodes):
-        return "nodes that are not there, or twice"
+        return "invalid or repeated nodes"
     if len(edges) and (edges.min() < 0 or edges.max() >= len(ends) or len(np.unique(edges)) != len(edges)):
-        return "edges that are not there, or twice"
+        return "invalid or repeated edges"
     if len(edges) != len(nodes) - 1 or not np.isin(ends[edges], nodes).all():
-        return "no tree"
-    beside: dict[int, list[int]] = {}
+        return "no connected tree"
+    neighbours: dict[int, list[int]] = {}
     for one, other in ends[edges].tolist():
-        beside.setdefault(one, []).append(other)
-        beside.setdefault(other, []).append(one)
+        neighbours.setdefault(one, []).append(other)
+        neighbours.setdefault(other, []).append(one)
     reached = {int(nodes[0])}
     waiting = [int(nodes[0])]
     while waiting:
-        for other in beside.get(waiting.pop(), ()):
+        for other in neighbours.get(waiting.pop(), ()):
             if other not in reached:
                 reached.add(other)
                 waiting.append(other)
-    return "" if len(reached) == len(nodes) else "no tree"
+    return "" if len(reached) == len(nodes) else "no connected tree"
 
 
-_MOST_OLD = 5
-"""Nodes kept of earlier questions, the best, around which is looked too."""
+_MOST_CARRIED = 5
+"""Carried-over nodes, best first, that are starts besides those of the question."""
 _MOST_RELATIONS = 10_000
-"""Relations of a neighbourhood that are weighed: of more, those nearer to the start and then to the question."""
-_ALIKE = 10
-"""Relations of one predicate at one thing, in one direction, that may fill the room which the subgraph leaves."""
-_BESIDE = 200
-"""Relations that may fill it: more than a usual budget holds."""
+"""Maximum relations of the candidate region; of more, those nearer to the starts, then to the question."""
+_PER_PREDICATE = 10
+"""Maximum relations of one entity, predicate and direction that may fill the remaining token budget."""
+_MOST_FILLING = 200
+"""Maximum relations that may fill it, more than a usual budget can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,38 +122,42 @@ class Retrieved:
 def retrieve_subgraph(
     context: Context, question: str, topics: Sequence[str] | None = None, kept: CarriedPrizes = NO_PRIZES
 ) -> Retrieved:
-    """Return the subgraph of a question under the `gretriever` settings; empty if nothing is near.
+    """Return the subgraph of a question under the `gretriever` settings; empty if nothing is near (section 5.3).
 
-    `topics` are names of entities that the question is about, None to find them in it. What earlier questions have
-    left counts as what the question itself finds.
+    Args:
+        context: The open index.
+        question: The question.
+        topics: Names of the entities that it is about; None to find them in the question.
+        kept: Prizes carried over from earlier questions; the higher prize of a node or edge counts.
     """
     graph = open_graph(context)
-    rows, told = _topics(context, graph, question, topics)
+    rows, topic_step = _topics(context, graph, question, topics)
     chosen = context.settings.gretriever
-    bare = without_names(question, [graph.names[row] for row in rows])
-    vector, nameless = context.embedder.embed_queries([question, bare])
+    without_topics = without_names(question, [graph.names[row] for row in rows])
+    vector, nameless = context.embedder.embed_queries([question, without_topics])
     near = _near_nodes(context, vector, max(chosen.top_k_nodes, 1))
     prizes = rank_prizes([*rows, *near], max(chosen.top_k_nodes, len(rows)))
-    old, old_relations = _rows_kept(context, kept)
-    for row, prize in old.items():
+    carried_nodes, carried_edges = _carried_rows(context, kept)
+    for row, prize in carried_nodes.items():
         prizes[row] = max(prize, prizes.get(row, 0.0))
-    starts = list(dict.fromkeys([*(rows or near), *list(old)[:_MOST_OLD]]))
+    starts = list(dict.fromkeys([*(rows or near), *list(carried_nodes)[:_MOST_CARRIED]]))
     relations, distance = around(graph, starts, chosen.hops)
     closeness = edge_closeness(context, graph, vector, nameless, relations)
     relations, closeness = _bounded(graph, relations, closeness, distance)
-    worth = edge_prizes(_texts(context, graph, relations), closeness, chosen.top_k_edges)
-    if old_relations:
-        worth = np.maximum(worth, np.array([old_relations.get(int(relation), 0.0) for relation in relations]))
-    cost = lowered(chosen.edge_cost, worth)
+    prize_of_edge = edge_prizes(_texts(context, graph, relations), closeness, chosen.top_k_edges)
+    if carried_edges:
+        carried = np.array([carried_edges.get(int(relation), 0.0) for relation in relations])
+        prize_of_edge = np.maximum(prize_of_edge, carried)
+    cost = lowered(chosen.edge_cost, prize_of_edge)
     here = {row: prize for row, prize in prizes.items() if distance[row] >= 0}
-    part = best_part(graph, relations, here, worth, cost, chosen.solver)
-    beside = (len(np.unique(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
-    by_relation = {int(row): float(prize) for row, prize in zip(relations, worth, strict=True) if prize > 0}
-    room = beside_starts(graph, relations, closeness, distance) if chosen.fill else {}
+    part = best_part(graph, relations, here, prize_of_edge, cost, chosen.solver)
+    searched = (len(np.unique(np.concatenate([graph.sources[relations], graph.targets[relations]]))), len(relations))
+    by_relation = {int(row): float(prize) for row, prize in zip(relations, prize_of_edge, strict=True) if prize > 0}
+    filling = relations_at_starts(graph, relations, closeness, distance) if chosen.fill else {}
     found = textualised(
-        graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, beside, room
+        graph, part.nodes.tolist(), part.relations.tolist(), here, by_relation, chosen.context_tokens, searched, filling
     )
-    return Retrieved(found, rows, (told, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
+    return Retrieved(found, rows, (topic_step, *_steps(graph, found, part.nodes, here, cost, part.solver, part.why)))
 
 
 def without_names(question: str, names: Sequence[str]) -> str:
@@ -153,18 +166,25 @@ def without_names(question: str, names: Sequence[str]) -> str:
     >>> without_names("what is the capital of South Korea?", ["South_Korea"])
     'what is the capital of'
     """
-    held = {word.key for name in names for word in words(spoken(name))}
-    left = [question[word.start : word.end] for word in words(question) if word.key not in held]
-    return " ".join(left) if held and left else question
+    in_names = {word.key for name in names for word in words(spoken(name))}
+    left = [question[word.start : word.end] for word in words(question) if word.key not in in_names]
+    return " ".join(left) if in_names and left else question
 
 
 def edge_closeness(
     context: Context, graph: KnowledgeGraph, vector: Vectors, nameless: Vectors, relations: Ints
 ) -> Floats:
-    """Return the cosine of each relation with a question's vector, float64 (e,): of its own stored vector.
+    """Return the similarity of each relation to a question, float64 (e,), -1 to 1.
 
-    A relation without one, which a brought graph has, is as near as its predicate, which says no names: the mean of
-    its cosines with the question and with what the question says beside names (`nameless`).
+    For a relation with a stored vector it is its cosine with the question. Relations of an imported graph have none;
+    theirs is the cosine of their predicate with the mean of `vector` and `nameless`, as a predicate contains no names.
+
+    Args:
+        context: The open index.
+        graph: Its graph.
+        vector: float32 (d,), the question.
+        nameless: float32 (d,), the question without the names of its topics.
+        relations: int64 (e,), relation rows.
     """
     with_question = predicate_vectors(context) @ np.stack([vector, nameless]).mean(axis=0)
     by_predicate = np.asarray(with_question, np.float64)[graph.stated[relations]]
@@ -172,24 +192,24 @@ def edge_closeness(
     if stored.n_found and len(relations):
         own = np.asarray(stored.scores(vector[np.newaxis], relations)[0], np.float64)
         by_predicate = np.where(own > -1, own, by_predicate)
-    rounded: Floats = np.round(by_predicate, 6)  # vectors of one text may differ in their last bits
+    rounded: Floats = np.round(by_predicate, 6)  # equal texts may have vectors that differ in the last bits
     return rounded
 
 
-def beside_starts(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance: Ints) -> dict[int, float]:
-    """Return the relations at the start entities, closest first, and their closeness.
+def relations_at_starts(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance: Ints) -> dict[int, float]:
+    """Return the relations of the start entities with their similarity, most similar first.
 
-    At most ten for each entity, predicate and direction; 200 in all.
+    At most `_PER_PREDICATE` of each entity, predicate and direction, and `_MOST_FILLING` in all.
     """
     sources, targets = graph.sources[relations], graph.targets[relations]
     at = np.flatnonzero((distance[sources] == 0) | (distance[targets] == 0))
     at = at[np.lexsort((relations[at], -closeness[at]))]
     outgoing = distance[sources[at]] == 0
-    said = np.stack([np.where(outgoing, sources[at], targets[at]), graph.stated[relations[at]], outgoing], axis=1)
-    _, group = np.unique(said, axis=0, return_inverse=True)
+    kind = np.stack([np.where(outgoing, sources[at], targets[at]), graph.stated[relations[at]], outgoing], axis=1)
+    _, group = np.unique(kind, axis=0, return_inverse=True)
     order = np.argsort(group, kind="stable")
     first = np.searchsorted(group[order], group[order])
-    few = np.sort(order[np.arange(len(at)) - first < _ALIKE])[:_BESIDE]
+    few = np.sort(order[np.arange(len(at)) - first < _PER_PREDICATE])[:_MOST_FILLING]
     return {int(relations[place]): float(closeness[place]) for place in at[few]}
 
 
@@ -232,7 +252,7 @@ def _bounded(graph: KnowledgeGraph, relations: Ints, closeness: Floats, distance
     return relations[order], closeness[order]
 
 
-def _rows_kept(context: Context, kept: CarriedPrizes) -> tuple[dict[int, float], dict[int, float]]:
+def _carried_rows(context: Context, kept: CarriedPrizes) -> tuple[dict[int, float], dict[int, float]]:
     """Return the carried-over prizes by entity and relation row, best first, without ids that no longer exist."""
     if not kept.nodes and not kept.relations:
         return {}, {}
@@ -264,17 +284,17 @@ def _steps(
 ) -> tuple[Step, ...]:
     best = sorted(prizes.items(), key=lambda prize: (-prize[1], prize[0]))
     named = ", ".join(f"{spoken(graph.names[row])} ({prize:g})" for row, prize in best[:5])
-    size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.beside[0]} and {found.beside[1]}"
+    size = f"{len(found.nodes)} nodes and {len(found.relations)} edges of {found.searched[0]} and {found.searched[1]}"
     left = len(np.setdiff1d(before, found.nodes))
-    cut = f"; {left} nodes of least worth left out for want of room" if left > 0 else ""
+    cut = f"; {left} lowest-valued nodes omitted: token budget reached" if left > 0 else ""
     return (
-        Step("prizes", f"nodes: {named or 'none'}; an edge costs {cost:g}"),
+        Step("prizes", f"nodes: {named or 'none'}; edge cost {cost:g}"),
         Step("subgraph", f"{size} ({solver}){f': {why}' if why else ''}{cut}"),
     )
 
 
 _LESS = 0.01
-"""The published code's constant: a rank is worth at least this part less than the rank before it."""
+"""Each rank's prize is lower than the previous by at least this share, as in the published code."""
 
 
 def rank_prizes(best: Sequence[int], k: int) -> dict[int, float]:
@@ -287,10 +307,14 @@ def rank_prizes(best: Sequence[int], k: int) -> dict[int, float]:
 
 
 def edge_prizes(texts: Ints, closeness: Floats, k: int) -> Floats:
-    """Return the prizes of edges, float64 (e,): the k best texts have k, k - 1, ..., 1, which their edges share.
+    """Return the prizes of edges, float64 (e,): the k best texts have prizes k, k - 1, ..., 1 (section 5.2).
 
-    `texts` (e,) numbers what each edge says, `closeness` (e,) is the same for edges of one text. An edge of a rank is
-    worth less than one of the rank before, however few share it. Ties go to the smaller number.
+    Edges with the same text divide its prize. The prize of an edge is always below that of a better rank.
+
+    Args:
+        texts: int64 (e,), a number for the text of each edge; ties in similarity go to the smaller number.
+        closeness: float64 (e,), similarity to the question, equal for edges with the same text.
+        k: Number of texts with a prize.
     """
     numbers, first, which, counts = np.unique(texts, return_index=True, return_inverse=True, return_counts=True)
     order = np.lexsort((numbers, -closeness[first]))[:k]
@@ -314,7 +338,7 @@ def lowered(edge_cost: float, prizes: Floats) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BestSubgraph:
-    """Entity rows and relation rows, each ascending; every relation has both of its ends among the entities."""
+    """Entity rows and relation rows, both ascending; the entities include both ends of every relation."""
 
     nodes: Ints
     relations: Ints
@@ -330,34 +354,39 @@ def best_part(
     edge_cost: float,
     solver: Solver = "auto",
 ) -> BestSubgraph:
-    """Return the connected subgraph of greatest prize less cost.
+    """Return a connected subgraph with a high sum of prizes minus costs (section 5.3).
+
+    A prize-collecting Steiner tree has prizes on nodes only. As in the paper, an edge with a prize below its cost costs
+    the difference, and an edge with a higher prize becomes a node with that difference, joined by two free edges.
 
     Args:
-        graph: the whole graph.
-        relations: rows (e,) of those that may be taken.
-        prizes: of entities by their rows; those beside no relation may be taken alone.
-        edge_prizes: float (e,), of the relations.
-        edge_cost: what each relation takes.
-        solver: see `solve`.
+        graph: The whole graph.
+        relations: int64 (e,), rows of the relations that may be part of it.
+        prizes: Prizes by entity row; the entities need not be ends of `relations`.
+        edge_prizes: float64 (e,), prizes of the relations.
+        edge_cost: Cost of each relation.
+        solver: See `solve`.
     """
     sources, targets = graph.sources[relations], graph.targets[relations]
     prized = np.fromiter(prizes, np.int64, len(prizes))
     nodes = np.unique(np.concatenate([sources, targets, prized]))
-    worth = np.zeros(len(nodes))
-    worth[np.searchsorted(nodes, prized)] = np.fromiter(prizes.values(), np.float64, len(prizes))
+    node_prizes = np.zeros(len(nodes))
+    node_prizes[np.searchsorted(nodes, prized)] = np.fromiter(prizes.values(), np.float64, len(prizes))
     ends = np.stack([np.searchsorted(nodes, sources), np.searchsorted(nodes, targets)], axis=1)
-    dear = np.flatnonzero(edge_prizes > edge_cost)
-    plain = np.flatnonzero(edge_prizes <= edge_cost)
-    made = len(nodes) + np.arange(len(dear))
+    paying = np.flatnonzero(edge_prizes > edge_cost)
+    costly = np.flatnonzero(edge_prizes <= edge_cost)
+    virtual = len(nodes) + np.arange(len(paying))
     solved = solve(
-        np.concatenate([ends[plain], np.stack([ends[dear, 0], made], axis=1), np.stack([made, ends[dear, 1]], axis=1)]),
-        np.concatenate([edge_cost - edge_prizes[plain], np.zeros(2 * len(dear))]),
-        np.concatenate([worth, edge_prizes[dear] - edge_cost]),
+        np.concatenate(
+            [ends[costly], np.stack([ends[paying, 0], virtual], axis=1), np.stack([virtual, ends[paying, 1]], axis=1)]
+        ),
+        np.concatenate([edge_cost - edge_prizes[costly], np.zeros(2 * len(paying))]),
+        np.concatenate([node_prizes, edge_prizes[paying] - edge_cost]),
         solver,
     )
     tree = solved.tree
     through = tree.nodes[tree.nodes >= len(nodes)] - len(nodes)
-    taken = relations[np.concatenate([plain[tree.edges[tree.edges < len(plain)]], dear[through]])]
-    held = nodes[tree.nodes[tree.nodes < len(nodes)]]
-    everything = np.unique(np.concatenate([held, graph.sources[taken], graph.targets[taken]]))
+    taken = relations[np.concatenate([costly[tree.edges[tree.edges < len(costly)]], paying[through]])]
+    chosen = nodes[tree.nodes[tree.nodes < len(nodes)]]
+    everything = np.unique(np.concatenate([chosen, graph.sources[taken], graph.targets[taken]]))
     return BestSubgraph(everything, np.unique(taken), solved.solver, solved.why)

@@ -1,4 +1,4 @@
-"""Textualization of a subgraph: node and edge tables in order of value, within a token budget."""
+"""Textualization of a subgraph: node and edge tables within a token budget, best parts first (section 5.4)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from conspectus.query.walk.graph import KnowledgeGraph, is_id, predicate_words, 
 from conspectus.storage.text.tokens import count_tokens
 
 _PAGE = 3
-"""Edges of one predicate at one node that come before those of a lower prize: a long list does not push others out."""
-_ROOM = 1e-6
-"""What an edge is worth, times its closeness, that no prize speaks for: less than any prize."""
+"""Edges of one predicate and node on a page. Pages come first in the order, so that a long list displaces no others."""
+_FILLING = 1e-6
+"""Value of a filling edge, times its similarity: lower than any prize."""
 _ROW = 3
-"""Tokens of a row beside its texts, a rough count: the whole is counted in the end."""
+"""Approximate tokens of a row besides its texts; the final text is counted exactly."""
 
-Place = tuple[int, float, int]
-"""Where an edge stands in the order: its page, its worth (less is better), and how far from the best node it is."""
+Order = tuple[int, float, int]
+"""Sort key of an edge: its page, its negative value, and its distance from the best node."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _Ranked:
     relation: int
-    place: Place
+    order: Order
 
 
 def textualised(
@@ -34,8 +34,8 @@ def textualised(
     prizes: Mapping[int, float],
     edge_prizes: Mapping[int, float],
     budget: int,
-    beside: tuple[int, int],
-    room: Mapping[int, float] = MappingProxyType({}),
+    searched: tuple[int, int],
+    filling: Mapping[int, float] = MappingProxyType({}),
 ) -> RetrievedSubgraph:
     """Return a connected subgraph as text of at most `budget` tokens, best parts first.
 
@@ -43,21 +43,21 @@ def textualised(
     least valuable parts are dropped and the rest stays connected.
 
     Args:
-        graph: the whole graph.
-        nodes: entity rows.
-        relations: relation rows between them.
-        prizes: of entities, 0 where there is none.
-        edge_prizes: of relations, the same.
-        budget: most tokens of the text.
-        beside: see `RetrievedSubgraph`.
-        room: further relations, which fill the room that is left, with how close they are, -1 to 1.
+        graph: The whole graph.
+        nodes: Entity rows of the subgraph.
+        relations: Its relation rows.
+        prizes: Prizes by entity row; missing ones are 0.
+        edge_prizes: Prizes by relation row; missing ones are 0.
+        budget: Maximum tokens of the text.
+        searched: Number of nodes and edges of the candidate region, for the report.
+        filling: Further relations that fill the remaining budget, with their similarity, -1 to 1.
     """
     if not nodes:
-        return RetrievedSubgraph(TextualGraph((), ()), (), (), (), (), beside)
+        return RetrievedSubgraph(TextualGraph((), ()), (), (), (), (), searched)
     best = min(nodes, key=lambda row: (-prizes.get(row, 0.0), row))
-    worth = {row: _ROOM * (1 + closeness) for row, closeness in room.items()} | dict(edge_prizes)
-    relations = list(dict.fromkeys([*relations, *room]))
-    order = _in_order(graph, best, relations, prizes, worth)
+    value = {row: _FILLING * (1 + closeness) for row, closeness in filling.items()} | dict(edge_prizes)
+    relations = list(dict.fromkeys([*relations, *filling]))
+    order = _in_order(graph, best, relations, prizes, value)
     kept: list[int] = []
     place = {best: 0}
     left = budget - count_tokens(node_text(graph, best)) - 4 * _ROW
@@ -71,14 +71,14 @@ def textualised(
         for end in new:
             place[end] = len(place)
         kept.append(relation)
-    alone = [row for row in nodes if not relations and row not in place]
-    for row in alone:  # without any relation the nodes stand side by side
+    isolated = [row for row in nodes if not relations and row not in place]
+    for row in isolated:
         place[row] = len(place)
-    found = _told(graph, list(place), kept, prizes, edge_prizes, beside)
+    found = _subgraph(graph, list(place), kept, prizes, edge_prizes, searched)
     while len(found.relations) > 0 and count_tokens(found.text.to_text()) > budget:
         kept = kept[: max(0, len(kept) - max(1, len(kept) // 20))]
         rows = {best: None} | {int(end): None for item in kept for end in (graph.sources[item], graph.targets[item])}
-        found = _told(graph, list(rows), kept, prizes, edge_prizes, beside)
+        found = _subgraph(graph, list(rows), kept, prizes, edge_prizes, searched)
     return found
 
 
@@ -90,17 +90,17 @@ def node_text(graph: KnowledgeGraph, entity: int) -> str:
 
 def edge_text(graph: KnowledgeGraph, relation: int) -> str:
     """Return the text of an edge: its predicate in words, or else its description."""
-    said = predicate_words(graph.predicates[graph.stated[relation]])
-    return said or graph.descriptions[relation]
+    predicate = predicate_words(graph.predicates[graph.stated[relation]])
+    return predicate or graph.descriptions[relation]
 
 
-def _told(
+def _subgraph(
     graph: KnowledgeGraph,
     nodes: Sequence[int],
     relations: Sequence[int],
     prizes: Mapping[int, float],
     edge_prizes: Mapping[int, float],
-    beside: tuple[int, int],
+    searched: tuple[int, int],
 ) -> RetrievedSubgraph:
     number = {row: place for place, row in enumerate(nodes)}
     edges = tuple(
@@ -115,7 +115,7 @@ def _told(
         tuple(relations),
         tuple(prizes.get(row, 0.0) for row in nodes),
         tuple(edge_prizes.get(relation, 0.0) for relation in relations),
-        beside,
+        searched,
     )
 
 
@@ -134,7 +134,7 @@ def _in_order(
     for relation in relations:
         for end in {int(graph.sources[relation]), int(graph.targets[relation])}:
             at.setdefault(end, []).append(relation)
-    led: dict[int, int] = {}
+    entry_edge: dict[int, int] = {}
     above: dict[int, int] = {best: -1}
     reached = [best]
     for node in reached:
@@ -142,29 +142,29 @@ def _in_order(
             other = int(graph.targets[entry]) if int(graph.sources[entry]) == node else int(graph.sources[entry])
             if other not in above:
                 above[other] = node
-                led[other] = entry
+                entry_edge[other] = entry
                 reached.append(other)
-    worth = {node: max(prizes.get(node, 0.0), edge_prizes.get(led.get(node, -1), 0.0)) for node in reached}
+    value = {node: max(prizes.get(node, 0.0), edge_prizes.get(entry_edge.get(node, -1), 0.0)) for node in reached}
     for node in reversed(reached[1:]):
-        worth[above[node]] = max(worth[above[node]], worth[node])
-    entered: dict[int, Place] = {best: (0, -np.inf, 0)}
-    placed: list[_Placed] = []
+        value[above[node]] = max(value[above[node]], value[node])
+    entered: dict[int, Order] = {best: (0, -np.inf, 0)}
+    placed: list[_Ranked] = []
     count: dict[tuple[int, int], int] = {}
-    for node in sorted(reached[1:], key=lambda row: (_depth(row, above), -worth[row], led[row])):
-        group = (above[node], int(graph.stated[led[node]]))
+    for node in sorted(reached[1:], key=lambda row: (_depth(row, above), -value[row], entry_edge[row])):
+        group = (above[node], int(graph.stated[entry_edge[node]]))
         count[group] = count.get(group, 0) + 1
-        own = ((count[group] - 1) // _PAGE, -worth[node], _depth(node, above))
-        above_it = entered[above[node]]
-        entered[node] = (max(own[0], above_it[0]), max(own[1], above_it[1]), own[2])
-        placed.append(_Placed(led[node], entered[node]))
-    leading = set(led.values())
+        own = ((count[group] - 1) // _PAGE, -value[node], _depth(node, above))
+        parent = entered[above[node]]
+        entered[node] = (max(own[0], parent[0]), max(own[1], parent[1]), own[2])
+        placed.append(_Ranked(entry_edge[node], entered[node]))
+    in_tree = set(entry_edge.values())
     for element in relations:
         source, target = int(graph.sources[element]), int(graph.targets[element])
-        if element not in leading and source in entered and target in entered:
+        if element not in in_tree and source in entered and target in entered:
             first, second = entered[source], entered[target]
-            worth_it = max(first[1], second[1], -edge_prizes.get(element, 0.0))
-            placed.append(_Placed(element, (max(first[0], second[0]), worth_it, max(first[2], second[2]) + 1)))
-    return [entry.relation for entry in sorted(placed, key=lambda item: (item.place, item.relation))]
+            better = max(first[1], second[1], -edge_prizes.get(element, 0.0))
+            placed.append(_Ranked(element, (max(first[0], second[0]), better, max(first[2], second[2]) + 1)))
+    return [entry.relation for entry in sorted(placed, key=lambda item: (item.order, item.relation))]
 
 
 def _depth(node: int, above: Mapping[int, int]) -> int:

@@ -22,9 +22,9 @@ from conspectus.storage.text.tokens import count_tokens
 _CANDIDATES = 64
 """Triples without a vector of their own that are embedded for one question: some 0.2 seconds."""
 _ROWS = 10_000
-"""Triples whose vectors are added up together."""
+"""Triples whose vectors are summed in one batch."""
 _AT_ONCE = 256
-"""Triples with vectors of their own that are looked at: more than any sensible budget holds."""
+"""Maximum triples with stored vectors that are ranked, more than a usual budget can hold."""
 
 
 class TriplesRetriever:
@@ -34,9 +34,9 @@ class TriplesRetriever:
         self._context = context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return up to `k` passages and the triples as a graph, which need not hang together."""
+        """Return up to `k` passages and the triples as a graph, which may be disconnected."""
         found = nearest_triples(self._context, question)
-        step = Step("triples", f"{len(found.relations)} nearest of {found.beside[1]} triples")
+        step = Step("triples", f"{len(found.relations)} nearest of {found.searched[1]} triples")
         return Evidence(passages_of(self._context, found, question, k), trace=(step,), subgraph=found)
 
 
@@ -84,16 +84,16 @@ class TriplesBaseline:
 
 
 def nearest_triples(context: Context, question: str) -> RetrievedSubgraph:
-    """Return the nearest triples within `gretriever.context_tokens`, one per line; prizes are cosines.
+    """Return the nearest triples within `gretriever.context_tokens`; their prizes are cosines.
 
-    Triples that have no vector of their own are compared word by word: the `_CANDIDATES` of them whose
-    ends and predicate, by the sum of the stored vectors of these, are nearest.
+    Triples without a stored vector (of an imported graph) are first ranked by the sum of the vectors of their ends and
+    predicate; the `_CANDIDATES` best are then embedded as sentences.
     """
     graph, chosen = open_graph(context), context.settings.gretriever
     vector = context.embedder.embed_query(question)
     rows, cosines = _with_vectors(context, vector)
-    more, their = _without_vectors(context, graph, vector, _CANDIDATES)
-    rows, cosines = np.concatenate([rows, more]), np.concatenate([cosines, their])
+    other_rows, other_cosines = _without_vectors(context, graph, vector, _CANDIDATES)
+    rows, cosines = np.concatenate([rows, other_rows]), np.concatenate([cosines, other_cosines])
     order = np.lexsort((rows, -np.round(cosines, 6)))
     left = chosen.context_tokens
     kept: list[int] = []
@@ -102,17 +102,17 @@ def nearest_triples(context: Context, question: str) -> RetrievedSubgraph:
         if left < 0:
             break
         kept.append(place)
-    return _told(graph, [int(rows[item]) for item in kept], [float(cosines[item]) for item in kept])
+    return _subgraph(graph, [int(rows[item]) for item in kept], [float(cosines[item]) for item in kept])
 
 
 def triple_line(graph: KnowledgeGraph, relation: int) -> str:
-    """Return a triple on a line of its own."""
+    """Return a triple as one line."""
     source, target = (node_text(graph, item) for item in (graph.sources[relation], graph.targets[relation]))
     return _line(source, edge_text(graph, relation), target)
 
 
-def _line(source: str, said: str, target: str) -> str:
-    return f"{source},{said},{target}"
+def _line(source: str, predicate: str, target: str) -> str:
+    return f"{source},{predicate},{target}"
 
 
 def _tokens(found: RetrievedSubgraph) -> int:
@@ -130,23 +130,23 @@ def _with_vectors(context: Context, vector: Vectors) -> tuple[Ints, Floats]:
 
 def _without_vectors(context: Context, graph: KnowledgeGraph, vector: Vectors, most: int) -> tuple[Ints, Floats]:
     stored = context.index.vectors("relations")
-    alone = np.setdiff1d(np.arange(len(graph.sources)), np.asarray(stored.table_rows))
-    if not len(alone):
+    vectorless = np.setdiff1d(np.arange(len(graph.sources)), np.asarray(stored.table_rows))
+    if not len(vectorless):
         return np.empty(0, np.int64), np.empty(0)
     entities = _entity_vectors(context)
     near = entities @ vector
     summed = near[graph.sources] + (predicate_vectors(context) @ vector)[graph.stated] + near[graph.targets]
-    by_parts = (summed / _lengths(context))[alone]
-    rows = alone[np.lexsort((alone, -np.round(by_parts, 6)))[:most]]
+    by_parts = (summed / _lengths(context))[vectorless]
+    rows = vectorless[np.lexsort((vectorless, -np.round(by_parts, 6)))[:most]]
     texts = [sentence(graph, int(row)) for row in rows]
     embedder = context.embedder
-    said = [embedder.windows(text)[0] for text in texts]  # a description may be longer than the model reads
-    return rows, np.asarray(embedder.embed(said) @ vector, np.float64)
+    first = [embedder.windows(text)[0] for text in texts]  # a description may exceed the model's input
+    return rows, np.asarray(embedder.embed(first) @ vector, np.float64)
 
 
 @per_index
 def _entity_vectors(context: Context) -> Vectors:
-    """Return the stored vectors of all entities (n, d), zeros for those that have none."""
+    """Return the stored vectors of all entities (n, d), zeros for those without one."""
     return context.index.vectors("entities").mean_vectors(np.arange(open_graph(context).n_entities, dtype=np.int64))
 
 
@@ -162,7 +162,7 @@ def _lengths(context: Context) -> Floats:
     return np.maximum(lengths, 1.0)
 
 
-def _told(graph: KnowledgeGraph, relations: list[int], cosines: list[float]) -> RetrievedSubgraph:
+def _subgraph(graph: KnowledgeGraph, relations: list[int], cosines: list[float]) -> RetrievedSubgraph:
     nodes = list(dict.fromkeys(int(end) for row in relations for end in (graph.sources[row], graph.targets[row])))
     number = {row: place for place, row in enumerate(nodes)}
     edges = tuple(

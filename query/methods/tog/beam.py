@@ -2,10 +2,10 @@
 
 Sun et al. 2024, "Think-on-Graph" (arXiv 2307.07697, section 2), and Ma et al. 2024, "Think-on-Graph 2.0" (arXiv
 2407.10805, section 3): from the topic entities, find the relations, keep some; find the entities behind them, keep
-some; judge whether what was found suffices; go on from the entities that were kept.
+some; judge whether the evidence suffices; continue from the kept entities.
 
-The loop decides nothing itself. A `BeamPolicy` does: a language model (policy_llm.py), or the question's words matched
-with predicates (policy_offline.py).
+All decisions are made by a `BeamPolicy`: a language model (policy_llm.py), or the similarity of the question's words to
+predicates (policy_offline.py).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -20,13 +20,13 @@ from conspectus.query.walk.log import WalkLog
 from conspectus.storage.arrays import Bools, Floats, Ints
 
 _MOST_TRIPLES = 20
-"""So many triples of the routes to some entities are shown to a model, or cited."""
+"""Maximum triples of the routes to some entities that are shown to a model or cited."""
 
 # Paths
 
 
 class DirectedPredicate(NamedTuple):
-    """A predicate (its number in the graph), and whether it is walked from source to target."""
+    """A predicate (its number in the graph) and a direction: `outgoing` is from source to target."""
 
     predicate: int
     outgoing: bool
@@ -34,7 +34,7 @@ class DirectedPredicate(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BeamPath:
-    """Entities that the same relations lead to from the topics; the topics themselves have no relations.
+    """The entities reached from the topics along the same relations; without relations, the topics themselves.
 
     `edges[i]` are the edges walked along `relations[i]`.
     """
@@ -45,13 +45,13 @@ class BeamPath:
 
     @property
     def last_relation(self) -> int:
-        """The row of the (first) relation that led to the entities, -1 at the topics."""
+        """The row of the first relation of the last step, -1 at the topics."""
         return int(self.edges[-1].relation[0]) if self.edges else -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RelationOption:
-    """A relation that leads on from a path, and its edges."""
+    """A relation by which a path may continue, and its edges."""
 
     relation: DirectedPredicate
     edges: IncidentEdges
@@ -60,8 +60,8 @@ class RelationOption:
 def discover(graph: KnowledgeGraph, path: BeamPath) -> list[RelationOption]:
     """Return the relations at a path's entities in both directions, by predicate, incoming first.
 
-    Edge(e) = {(r, direction)} of ToG-2's equation 1. Walking a relation back to where it led from is left out; back to
-    other entities that it joins is an option.
+    Edge(e) = {(r, direction)} of ToG-2's equation 1. An edge is never walked straight back; the same relation may be
+    walked back to other entities.
     """
     edges = graph.edges_of(path.entities)
     if path.relations:
@@ -81,13 +81,13 @@ def discover(graph: KnowledgeGraph, path: BeamPath) -> list[RelationOption]:
 
 
 def extend(path: BeamPath, option: RelationOption) -> BeamPath:
-    """Return the path one step on: all entities that the option leads to, ascending (ToG-2, equation 4)."""
+    """Return the path extended by an option, to all entities that it reaches, ascending (ToG-2, equation 4)."""
     entities = np.unique(option.edges.neighbours)
     return BeamPath(entities, (*path.relations, option.relation), (*path.edges, option.edges))
 
 
 def restrict(path: BeamPath, entities: Sequence[int]) -> BeamPath:
-    """Return the path with some of its entities, and the edges of its last step that lead to them."""
+    """Return the path restricted to some of its entities and the last edges that reach them."""
     kept = np.asarray(sorted(entities), np.int64)
     if not path.edges:
         return BeamPath(kept)
@@ -113,7 +113,7 @@ def relations_to(path: BeamPath, entities: Sequence[int]) -> tuple[int, ...]:
 
 
 def count_routes(path: BeamPath, entities: Ints) -> Floats:
-    """Return in how many ways the path's edges lead to each of some of its entities, float64 in step with them."""
+    """Return the number of routes along the path's edges to each entity, float64 (n,)."""
     if not path.edges:
         return np.ones(len(entities))
     counts: dict[int, float] = dict.fromkeys(path.edges[0].at.tolist(), 1.0)
@@ -134,7 +134,7 @@ def chain_to(path: BeamPath, entity: int, ended: str = "") -> Chain:
 
 
 def path_label(graph: KnowledgeGraph, path: BeamPath) -> str:
-    """Return the first three entities of a path in words, and how many more there are."""
+    """Return a label of a path: its first three entities, and the number of others."""
     rows = path.entities.tolist()
     more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
     return f"{', '.join(spoken(graph.names[row]) for row in rows[:3]) or 'nothing'}{more}"
@@ -151,10 +151,14 @@ def _select(edges: IncidentEdges, which: Ints | Bools) -> IncidentEdges:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which options a policy keeps: their places, best first, with scores ≥ 0 where it scored them.
+    """The options that a policy keeps.
 
-    `considered` is for the trace, `calls` counts those of a language model, and `why` says what went wrong ("" if
-    nothing did).
+    Attributes:
+        kept: Positions of the kept options, best first.
+        scores: Their scores, not negative, if they were scored.
+        considered: All options, for the trace.
+        calls: Calls of a language model.
+        why: The reason of a failure, "" without one.
     """
 
     kept: tuple[int, ...]
@@ -166,10 +170,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceText:
-    """A text to be scored for a candidate path: a chunk under the triple that led there, or the triple alone.
+    """A text to be scored for a candidate path: a triple and a chunk, or the triple alone.
 
-    `owner` is the place of the candidate, -1 for none; `relation` the row of the triple, -1 for none; `passage` the
-    chunk, None where a triple stands in for one.
+    Attributes:
+        text: The text.
+        owner: Position of the candidate, -1 for none.
+        relation: Relation row of the triple, -1 for none.
+        passage: The chunk; None for a triple alone.
     """
 
     owner: int
@@ -181,7 +188,7 @@ class EvidenceText:
 
 @dataclass(frozen=True, slots=True)
 class RankedTexts:
-    """Evidence texts by falling score. `why` says on what ground they are ranked if not on the one that was set."""
+    """Evidence texts, best first. `why` gives the reason if they are not ranked by the configured scorer."""
 
     texts: list[EvidenceText]
     calls: int = 0
@@ -192,10 +199,15 @@ class RankedTexts:
 class BeamVerdict:
     """Whether what a walk found answers the question.
 
-    `text` is the answer (if any), `clues` what helps so far, `names` the entities that answer, best first,
-    `relations` and `passages` what the answer rests on, `considered` the answers that were weighed. `path` is the path
-    at whose end the answer stands, and `coverage` the share of the question that this path matches, where a policy
-    without a model answers.
+    Attributes:
+        text: The answer, if any.
+        clues: What has been found so far.
+        names: The answer entities, best first.
+        relations: Relation rows that support the answer.
+        passages: Passages that support it.
+        considered: Candidate answers, for the trace.
+        path: Without a model: the path that ends at the answer.
+        coverage: Without a model: the share of the question that this path matches, 0 to 1.
     """
 
     sufficient: bool
@@ -213,7 +225,7 @@ class BeamVerdict:
 
 @dataclass(frozen=True, slots=True)
 class NextQuery:
-    """What a walk should look for next (ToG-2's clue query)."""
+    """The query of the next round (ToG-2's clue query)."""
 
     text: str
     calls: int = 0
@@ -222,9 +234,9 @@ class NextQuery:
 
 @dataclass(slots=True, eq=False)
 class BeamState:
-    """Where a walk stands: its paths, the evidence texts of this round, and what is looked for next.
+    """The state of a walk: its paths, the evidence texts of this round, and the next query.
 
-    `last` tells that no round follows, so that a judgement must give the best answer it can.
+    In the `last` round the verdict is a best effort.
     """
 
     question: str
@@ -234,26 +246,26 @@ class BeamState:
     last: bool = False
     query: str = ""
     clues: str = ""
-    verdict: BeamVerdict = BeamVerdict(False, why="the graph holds nothing that the question names")
+    verdict: BeamVerdict = BeamVerdict(False, why="the graph has no entity that the question names")
 
 
 class BeamPolicy(Protocol):
-    """Makes the decisions of one walk. A decision that cannot be made keeps nothing and says why."""
+    """The decisions of one walk. A decision that fails keeps nothing and gives the reason."""
 
     async def keep_topics(self, rows: Sequence[int]) -> Choice:
-        """Choose the topic entities from which to walk (ToG-2's topic prune)."""
+        """Choose the topic entities to start from (ToG-2's topic prune)."""
         ...
 
     def start(self, rows: Sequence[int]) -> list[BeamPath]:
-        """Return the paths that a walk from the topics begins with."""
+        """Return the initial paths."""
         ...
 
     async def keep_relations(self, state: BeamState, options: Sequence[Sequence[RelationOption]]) -> list[Choice]:
-        """Choose relations, the best W of every path of the state (relation prune)."""
+        """Choose the W best relations of every path (relation prune)."""
         ...
 
     def candidates(self, reached: BeamPath) -> list[BeamPath]:
-        """Divide what one relation led to into the candidates that are weighed one by one."""
+        """Divide the entities behind one relation into candidates."""
         ...
 
     async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
@@ -269,11 +281,11 @@ class BeamPolicy(Protocol):
         ...
 
     async def next_query(self, state: BeamState) -> NextQuery:
-        """Formulate what is to be looked for next."""
+        """Return the query of the next round."""
         ...
 
     async def finish(self, state: BeamState) -> BeamVerdict:
-        """Return the final verdict of a walk that ended without a sufficient one."""
+        """Return the final verdict of a walk without a sufficient one."""
         ...
 
 
@@ -290,16 +302,16 @@ async def beam_search(
     refocus: Callable[[BeamState], Awaitable[None]] | None = None,
     answer_in_last_round: bool = False,
 ) -> None:
-    """Walk up to `rounds` steps from the paths of a state; the state then has the verdict and the depth reached.
+    """Walk up to `rounds` steps; the state then has the verdict and the depth reached.
 
     Args:
-        state: where the walk starts; updated in place.
-        policy: makes the decisions.
-        log: gets every decision, and the paths at the end.
-        rounds: the maximal depth D.
-        advance: one round of pruning; returns the W best paths one step on, and may set the state's texts.
-        refocus: called between rounds, to set what is looked for next.
-        answer_in_last_round: the judgement of the last round gives a best effort.
+        state: The initial state; updated in place.
+        policy: Makes the decisions.
+        log: Records every decision and the final paths.
+        rounds: The maximum depth D.
+        advance: One round of pruning; returns the W best extended paths and may set the texts of the state.
+        refocus: Called between rounds to set the next query.
+        answer_in_last_round: Whether the verdict of the last round is a best effort.
     """
     ended = ""
     for depth in range(1, rounds + 1) if state.paths else ():

@@ -38,16 +38,15 @@ BEST_EFFORT = "(best effort: what was found does not settle it)"
 # Texts behind candidates
 
 _CHUNKS_PER_CANDIDATE = 10
-"""Of each candidate the chunks nearest to the query are scored, so many."""
+"""Number of chunks of a candidate, nearest to the query, that are scored."""
 _ENTITIES_PER_CANDIDATE = 5
-"""Of a candidate of several entities the chunks of so many are considered."""
+"""Number of entities of a candidate whose chunks are considered."""
 
 
 def texts_of(context: Context, query: str, candidates: Sequence[BeamPath], most: int) -> list[EvidenceText]:
-    """Return the texts by which candidates are scored: their chunks, each under the triple that led there.
+    """Return the texts by which candidates are scored: their chunks, each with the last triple of the path.
 
-    Without documents they are the verbalised triples, at most `most` in all: each candidate's first, then each
-    candidate's second, and so on.
+    Without documents they are the verbalised triples, at most `most` in all, taken from the candidates in turn.
     """
     graph = open_graph(context)
     if not has_documents(context):
@@ -88,17 +87,17 @@ def _text_of_chunk(context: Context, row: int, cosine: float) -> EvidenceText:
 
 
 def rank_texts(context: Context, query: str, texts: Sequence[EvidenceText], scorer: str) -> list[EvidenceText]:
-    """Return texts with scores ≥ 0 of a scorer that is no language model, best first, ties in the order given.
+    """Return texts with scores ≥ 0 of a scorer other than a language model, best first, ties in the order given.
 
     Args:
-        context: the open index.
-        query: the question, followed by the next query of the walk.
-        texts: chunks with their cosine as score, or triples.
+        context: The open index.
+        query: The question, followed by the next query of the walk.
+        texts: Chunks with their cosine as score, or triples.
         scorer: `embedding` is the mean cosine of the query with the chunk and with the triple; `rerank` the logistic
             of the cross-encoder's logit; `bm25` scores only the chunk's words.
 
     Raises:
-        SettingsError: `rerank` is asked for, and rerank.model is not set.
+        SettingsError: The scorer is `rerank` and rerank.model is not set.
     """
     if scorer == "embedding" or not texts:
         return _best_first(_by_embedding(context, query, texts))
@@ -140,13 +139,13 @@ def _best_first(texts: Sequence[EvidenceText]) -> list[EvidenceText]:
 # Passages beside the walk
 
 _NAMED = 0.25
-"""Added to the cosine of a passage titled like a topic or another name that the question holds."""
+"""Bonus of a passage whose title is a topic or another name in the question."""
 _WALKED = 0.1
-"""Weight of the score that the walk gave a passage, times its cosine with the question."""
+"""Weight of the walk's score of a passage, times its cosine with the question."""
 
 
 class WalkPassages:
-    """Collects the passages of one walk, and ranks them with those nearest to the question itself."""
+    """Collects the passages of one walk and ranks them together with those nearest to the question."""
 
     def __init__(self, context: Context, question: str) -> None:
         self._context = context
@@ -155,7 +154,8 @@ class WalkPassages:
         self._walked: dict[int, float] = {}
 
     def of_topics(self, topics: Sequence[int], most: int) -> list[EvidenceText]:
-        """Return the chunks of the topics' documents nearest to the question (Ctx_0); without any, those of all."""
+        """Return the chunks of the topics' documents nearest to the question (Ctx_0), or of all documents if there
+        are none."""
         context = self._context
         if not has_documents(context):
             return []
@@ -171,7 +171,7 @@ class WalkPassages:
         return [_text_of_chunk(context, row, float(cosine)) for row, cosine in near]
 
     def add(self, texts: Sequence[EvidenceText]) -> None:
-        """Add the passages of a round, scored relative to the best; a passage counts by its best round."""
+        """Add the passages of a round, scored relative to the best; a passage has its best score of all rounds."""
         rows = self._context.chunk_rows
         most = max((text.score for text in texts), default=0.0) or 1.0
         for text in texts:
@@ -197,16 +197,16 @@ class WalkPassages:
 # Sentences behind a path
 
 _MOST_ENDS = 3
-"""Paths to more entities are not read behind: nothing says which of them is meant."""
+"""Maximum end entities of a path whose documents are searched; of more it is unclear which is meant."""
 _PASSAGES_READ = 5
-"""Passages about an entity that are read: those nearest to the clue."""
+"""Number of passages about an entity, nearest to the clue, that are read."""
 _LEAST_SHARE = 0.5
-"""The sentences must hold this share of what the path leaves open, names apart."""
+"""Minimum share of the unmatched words, without names, that the sentences must contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuotesBehindPath:
-    """Sentences about the end of a path that answer what the path leaves open; `score` is the path's and theirs."""
+    """Sentences about the end of a path that contain the unmatched words; `score` combines theirs and the path's."""
 
     entity: int
     path: BeamPath
@@ -216,7 +216,7 @@ class QuotesBehindPath:
 
 
 class PathGuide(Protocol):
-    """Tells of a path how much of the question it matches, and what it leaves open (see `OfflineBeamPolicy`)."""
+    """The score of a path and the words that it leaves unmatched (see `OfflineBeamPolicy`)."""
 
     def score(self, path: BeamPath) -> float:
         """Return the score of a path."""
@@ -228,10 +228,10 @@ class PathGuide(Protocol):
 
 
 def read_behind_paths(context: Context, paths: Sequence[BeamPath], guide: PathGuide) -> QuotesBehindPath | None:
-    """Return the sentences that best answer what a path leaves open, None where none do.
+    """Return the sentences that best match the unmatched words of a path, or None.
 
-    This is how ToG-2 combines graph and documents without a model: the documents about the entity that a path reached
-    are searched for the clue, that is the question's words that the path has not matched, and the entity's name.
+    This is how ToG-2 combines graph and documents without a model: the documents about the entity at the end of a path
+    are searched for the clue, i.e. the unmatched words of the question, and the entity's name.
     """
     found: list[QuotesBehindPath] = []
     for path in paths:
@@ -266,7 +266,7 @@ def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[Quo
 
 
 def stated_in_documents(context: Context, path: BeamPath | None) -> bool:
-    """Tell whether documents state the last triple of a path, so that they can be quoted; true without a path."""
+    """Return whether documents state the last triple of a path, so that they can be quoted; true without a path."""
     if path is None or not path.edges:
         return True
     return bool(open_grounds(context).spans(path.last_relation))
@@ -278,9 +278,9 @@ def stated_in_documents(context: Context, path: BeamPath | None) -> bool:
 def beam_answer(
     assembly: Assembly, context: Context, state: BeamState, log: WalkLog, passages: tuple[Passage, ...] = ()
 ) -> Answer:
-    """Return the answer of a walk's verdict, with the triples and passages that it rests on, numbered in this order.
+    """Return the answer of a walk's verdict, citing first its triples, then its passages.
 
-    A verdict that is not sufficient is marked as a best effort; one that rests on nothing is no answer.
+    An insufficient verdict is marked as a best effort; one without evidence is NO_ANSWER.
     """
     verdict = state.verdict
     relations = verdict.relations
@@ -306,7 +306,7 @@ def beam_answer(
 
 
 def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehindPath, evidence: Evidence) -> Answer:
-    """Return the answer that quotes sentences and states the path: triples are numbered first, then the quotes."""
+    """Return an answer that states the path and quotes sentences; triples are numbered first."""
     graph = open_graph(context)
     relations = [hop.relation for hop in hops_to(behind.path, behind.entity)]
     grounds = open_grounds(context)
@@ -317,7 +317,7 @@ def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehin
             lines.append(f"{quote.text} [{number}]")
     path = "; ".join(f"{sentence(graph, row)} [{number}]" for number, row in enumerate(relations, start=1))
     short = short_answer(context, assembly.question, [quote.span for quote in behind.quotes])
-    assembly.step("behind", f"{path}: the documents were read for {behind.clue!r}, {len(lines)} sentences are quoted")
+    assembly.step("behind", f"{path}: {len(lines)} sentences quoted for {behind.clue!r}")
     assembly.depth = len(behind.path.relations)
     return assembly.assemble(
         "\n".join([*lines, f"({path})"]),

@@ -1,7 +1,7 @@
-"""The score of a path without a model: the share of the question that it matches, less its costs.
+"""The score of a path without a model: the share of the question that it matches, minus costs.
 
-What stands at the end of a path counts as far as it is of the kind that the question asks for. Kinds are learned from
-the graph itself: by the names of the things that a relation leads to, and by what is stated of them.
+The score also depends on whether the entities at the end have the type that the question asks for. Types are learned
+from the graph: from the names of the entities behind a relation, and from the predicates stated of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,42 +19,42 @@ from conspectus.storage.index import per_index
 _UNMATCHED = 0.35
 """Cost of a step that matches no word."""
 _BACK = 0.1
-"""The same where it walks the last relation back, to others that it joins ("films of the same director")."""
+"""Cost of an unmatched step back along the last relation to other entities ("films of the same director")."""
 _OF_IDS = 0.2
-"""Share of that cost for a step to or from things that have only ids: they join what a triple cannot."""
+"""Share of that cost for a step to or from entities with opaque ids, which join more than two entities."""
 _STEP = 0.04
 _INCOMING = 0.12
-"""Cost of every step after the first, and of every step against a relation's direction: of two readings that match
-alike the simpler one is meant."""
+"""Cost of every step after the first and of every step against a relation's direction: prefers the simpler of two
+equal matches."""
 _WHOLE = 0.3
-"""Weight of the cosine of a predicate with the question as a whole, relative to the best one at hand."""
+"""Weight of the cosine of a predicate with the whole question, relative to the best option."""
 _KIND = 0.5
-"""Weight of the kind of thing that is asked for."""
+"""Weight of the expected answer type."""
 _IS_KIND = 0.6
-"""From this share on a word that names the kind of things at the end of a step is used up by the step."""
+"""A step also matches a word that names the type of its end entities with at least this certainty."""
 _LEAST_KIND = 0.3
-"""Below this share a word is taken to name no kind of thing that has been reached."""
+"""Below this certainty a word names the type of no entity reached."""
 _UNLIKE, _LIKE = 0.25, 0.55
-"""Between these cosines the likeness of a word and the names of things rises from 0 to 1."""
+"""Range of cosines that is scaled to a similarity of 0 to 1 between a word and entity names."""
 _TOPICS_READ = 50
 
 _KINDS = ("person", "place", "date", "thing")
-"""What who, where and when ask for, and what is none of these."""
+"""The answer types of who, where and when, and others."""
 _SAMPLE = 16
-"""So many of the things that a relation leads to are read, evenly spaced."""
+"""Number of entities behind a relation that are sampled, evenly spaced."""
 _SHARPNESS = 0.05
-"""Of the softmax over the four kinds."""
+"""Temperature of the softmax over the four types."""
 _LIKELIEST = 12
-"""So many predicates that a word may mean are compared."""
+"""Number of likeliest predicates of a word that are compared."""
 _ENOUGH = 12
-"""If so many of the sampled names have stored vectors, the others are not embedded."""
+"""If this many sampled names have stored vectors, the others are not embedded."""
 
 
 @dataclass(slots=True, eq=False)
 class AnswerKinds:
-    """The kinds of things that relations lead to; what was found is cached.
+    """The types of the entities behind relations, cached.
 
-    `stored` gives the vectors that the index holds of entities' names, a row of zeros for each that it lacks.
+    `stored` returns the stored vectors of entity names, with zeros for entities without one.
     """
 
     graph: KnowledgeGraph
@@ -66,13 +66,13 @@ class AnswerKinds:
     _words: dict[str, Floats] = field(default_factory=dict)
 
     def stated(self, relation: DirectedPredicate) -> Floats:
-        """Return for each predicate the share of the things a relation leads to of which it is stated, (p,)."""
+        """Return for each predicate the share of the entities behind a relation that have it, (p,)."""
         if relation not in self._stated:
             self._stated[relation] = self.stated_of(self._sample(relation))
         return self._stated[relation]
 
     def stated_of(self, entities: Ints) -> Floats:
-        """Return the same of given things."""
+        """Return for each predicate the share of the given entities that have it, (p,)."""
         shares = np.zeros(len(self.graph.predicates))
         edges = self.graph.edges_of(entities)
         pairs = np.unique(np.stack([edges.at, edges.predicate.astype(np.int64)])[:, edges.outgoing], axis=1)
@@ -80,12 +80,14 @@ class AnswerKinds:
         return shares
 
     def agreement(self, meaning: Floats, stated: Floats) -> float:
-        """Return how far the predicates that a word means are stated of things like those of `stated`, 0 to 1.
+        """Return how well a word fits entities with the predicates `stated`, 0 to 1.
+
+        It is the expected cosine between `stated` and the co-occurrence profile of the predicates that the word may
+        mean, over the twelve likeliest.
 
         Args:
-            meaning: the probability of each predicate, (p,). The twelve likeliest are compared: by the cosine of what
-                is stated beside them with `stated`, weighted by their probability.
-            stated: the share of some things of which each predicate is stated, (p,).
+            meaning: float64 (p,), the probability of each predicate.
+            stated: float64 (p,), the share of the entities that have each predicate.
         """
         total, norm = float(meaning.sum()) or 1.0, float(np.linalg.norm(stated))
         if not norm:
@@ -98,13 +100,14 @@ class AnswerKinds:
         return found / total
 
     def likeness(self, word: str, relation: DirectedPredicate) -> float:
-        """Return the cosine of a word with the mean of the names of the things that a relation leads to."""
+        """Return the cosine of a word with the mean name vector of the entities behind a relation."""
         if word not in self._words:
             self._words[word] = np.asarray(self.embedder.embed([word])[0], np.float64)
         return float(self._words[word] @ self._centre(relation))
 
     def probability(self, kind: str, relation: DirectedPredicate) -> float:
-        """Return the probability that the things a relation leads to are a person, place or date, by their names."""
+        """Return the probabilities that the entities behind a relation are persons, places, dates or other, by their
+        names."""
         if self._prototypes is None:
             self._prototypes = np.asarray(self.embedder.embed(list(_KINDS)), np.float64)
         cosines = self._prototypes @ self._centre(relation)
@@ -138,7 +141,7 @@ class AnswerKinds:
 
 @per_index
 def open_answer_kinds(context: Context) -> AnswerKinds:
-    """Return the kinds of the index's graph, made on first use."""
+    """Return the types of the index's graph, created on first use."""
     vectors = context.index.vectors("entities")
     return AnswerKinds(
         open_graph(context), context.embedder, lambda rows: np.asarray(vectors.mean_vectors(rows), np.float64)
@@ -149,9 +152,12 @@ def open_answer_kinds(context: Context) -> AnswerKinds:
 class PathScorer:
     """Scores the paths of one walk.
 
-    `ids` bool (n,) tells which entities have only ids, `whole` float64 (p,) the cosine of predicates with the question
-    beside its topics, `topics` the rows where the walk starts, and `consuming` whether a word that a step matched is
-    left out of what later steps match (ToG-2's clue) or not (ToG, which compares every step with the whole question).
+    Attributes:
+        ids: bool (n,), entities with an opaque id as name.
+        whole: float64 (p,), cosine of each predicate with the question without its topics.
+        topics: Entity rows where the walk starts.
+        consuming: Whether a matched word is removed for later steps (ToG-2's clue) or not (ToG compares every step with
+            the whole question).
     """
 
     question: QuestionPredicates
@@ -162,7 +168,7 @@ class PathScorer:
     consuming: bool = True
 
     def start(self) -> Coverage:
-        """Return the coverage of the start: a noun before the topic ("the film X") may say what the topic is."""
+        """Return the initial coverage: a noun before the topic ("the film X") may name the type of the topic."""
         coverage, question = self.question.nothing_matched(), self.question
         places = np.flatnonzero(question.topic)
         at = int(places[0]) - 1 if len(places) else -1
@@ -177,7 +183,7 @@ class PathScorer:
     def extend(
         self, path: BeamPath, before: Sequence[Coverage], options: Sequence[RelationOption]
     ) -> list[list[Coverage]]:
-        """Return for each option the coverages after that step, given those that the path may have."""
+        """Return for each option the possible coverages after it, given those of the path."""
         predicates = [option.relation.predicate for option in options]
         nearest = float(self.whole[predicates].max())
         unmatched = [self._unmatched_cost(path, option) for option in options]
@@ -195,20 +201,20 @@ class PathScorer:
         return found
 
     def score(self, coverage: Coverage, n_steps: int) -> float:
-        """Return the score of a path of so many steps, without the kind of its end."""
+        """Return the score of a path of `n_steps` steps without the type of its end."""
         return self.question.share(coverage) - coverage.cost - _STEP * max(0, n_steps - 1)
 
     def answer_score(self, coverage: Coverage, path: BeamPath) -> float:
-        """Return the score of a path as an answer: with the kind of what stands at its end."""
+        """Return the score of a path as an answer, including the type of its end."""
         return self.score(coverage, len(path.relations)) + _KIND * self._is_asked_for(path.relations[-1])
 
     def bound(self, cost: float, n_steps: int) -> float:
-        """Return the most that an answer one more step on could score, given the costs of a path of `n_steps`."""
+        """Return an upper bound on the score of an answer one step further, given a path of `n_steps` steps."""
         kind = _KIND if self.question.asks_for or self.question.head >= 0 else 0.0
         return 1.0 - cost - _STEP * n_steps + kind
 
     def with_kind(self, coverage: Coverage, relation: DirectedPredicate) -> Coverage:
-        """Return the coverage with the words that name the kind of things that a relation leads to."""
+        """Return the coverage including words that name the type of the entities behind a relation."""
         used, explained = coverage.used.copy(), coverage.explained.copy()
         for word in np.flatnonzero((self.question.single >= 0) & ~coverage.used).tolist():
             share = self._kind_share(word, relation)
@@ -217,7 +223,7 @@ class PathScorer:
         return Coverage(used, explained, coverage.cost)
 
     def _is_asked_for(self, relation: DirectedPredicate) -> float:
-        """Return how far what a relation leads to is of the kind that is asked for, 0 to 1."""
+        """Return how well the entities behind a relation fit the expected answer type, 0 to 1."""
         question = self.question
         if question.asks_for:
             return self.kinds.probability(question.asks_for, relation)
@@ -231,7 +237,7 @@ class PathScorer:
         return max(share, self._kind_share(head, relation))
 
     def _kind_share(self, word: int, relation: DirectedPredicate) -> float:
-        """Return how surely a word names the kind of things that a relation leads to: by relations and by names."""
+        """Return the certainty that a word names the type of the entities behind a relation, 0 to 1."""
         if not self.question.names_kind(word):
             return 0.0
         share = self.kinds.agreement(self.question.meaning[word], self.kinds.stated(relation))

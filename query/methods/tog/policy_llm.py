@@ -1,7 +1,7 @@
-"""The decisions of ToG and ToG-2 by a language model, and how its replies are read.
+"""The decisions of ToG and ToG-2 by a language model, and the parsing of its replies.
 
-Every decision is one call, and a bad reply is not asked for again. BudgetReached ends the walk. Any other failure is a
-reason in the trace: nothing is kept, or, where texts are scored, the walk goes on with the ranking by embedding.
+Every decision is one call; unusable replies are not retried. BudgetReached ends the walk. Any other failure is recorded
+in the trace: nothing is kept or, for the scoring of texts, the ranking by embedding is used.
 """
 
 import re
@@ -49,26 +49,26 @@ _NOTHING = "(nothing)"
 _MORE_FOLLOWS = "Do not guess: what is missing can still be looked up."
 _LAST_ROUND = "Nothing more can be looked up: where it is not settled, give the best answer that they allow after {No}."
 _MOST_TRIPLES = 20
-"""So many triples of the paths are shown where the model judges."""
+"""Maximum triples of the paths shown for a verdict."""
 _MOST_RELATIONS = 60
-"""Of an entity with more relations those with most triples are shown."""
+"""Maximum relations of an entity that are shown, those with most triples."""
 _LEAST_SCORE = 1e-9
 _RELATION_THRESHOLD = 0.2
 """Relations with a lower score are dropped, as in ToG-2's code."""
 _CANDIDATES = 50
-"""Entities behind one relation that are shown to the model."""
+"""Maximum entities behind one relation that are shown to the model."""
 _MAX_TOKENS = 1024
-"""A relation or entity scored 0 does not help, whatever the threshold."""
+"""Minimum score of an entity that helps: above 0."""
 _ENTITIES_SHOWN = 3
-"""Of a path with several entities so many stand in a prompt."""
+"""Maximum entities of a path in a prompt."""
 
 
 class TopicReply(RootModel[dict[str, str]]):
-    """Entities by their numbers."""
+    """Topic entities by number."""
 
 
 class Scored(BaseModel):
-    """The number of an item and its score."""
+    """An item's number and score."""
 
     number: int
     score: float
@@ -99,11 +99,11 @@ class LlmBeamPolicy:
     """Asks a language model about one question (see `BeamPolicy` for the decisions).
 
     Args:
-        context: the open index.
-        model: the model.
-        question: the question, claim or slot (`tog.task`).
-        combined: one relation prune for all paths (ToG-2, equation 3), not one for each (equation 2, and ToG).
-        own_answer: a walk that settles nothing ends with an answer from the paths and what the model knows (ToG).
+        context: The open index.
+        model: The model.
+        question: The question, claim or slot (`tog.task`).
+        combined: Whether one call prunes the relations of all paths (ToG-2, equation 3), or one each (equation 2, ToG).
+        own_answer: Whether an inconclusive walk ends with an answer from the paths and the model's knowledge (ToG).
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class LlmBeamPolicy:
         width = self._settings.width
         prompt = render("query/tog2_topics", question=self._question, entities=_numbered(names), most=str(width))
         try:
-            # Servers cannot be held to an object without fixed keys: the reply is read as it comes.
+            # The reply has no fixed keys, so no JSON schema can be requested.
             reply = await self._model.complete(self._request(TOPICS, prompt))
             picked = read_answer(reply.text, TopicReply, cut_off=reply.finish == "length").root
         except ModelError as error:
@@ -141,7 +141,7 @@ class LlmBeamPolicy:
     async def keep_relations(self, state: BeamState, options: Sequence[Sequence[RelationOption]]) -> list[Choice]:
         """Choose the relations that the model scores highest; those below `_RELATION_THRESHOLD` are dropped.
 
-        The next query is shown from the second round on: before the first, nothing was found that could inform it.
+        The next query is included from the second round on.
         """
         query = state.query if state.depth > 1 else ""
         if self._combined:
@@ -159,7 +159,7 @@ class LlmBeamPolicy:
             most = sorted(range(len(offered)), key=lambda at: (-len(offered[at].edges.relation), at))[:_MOST_RELATIONS]
             shown += [(number, at) for at in sorted(most)]
         if not shown:
-            return [Choice((), why="no relation leads on") for _ in paths]
+            return [Choice((), why="there is no further relation") for _ in paths]
         lines = [
             f"{self._entities(paths[number])}: {self._relation(options[number][at].relation)}" for number, at in shown
         ]
@@ -229,9 +229,9 @@ class LlmBeamPolicy:
     async def rank(
         self, state: BeamState, _candidates: Sequence[BeamPath], texts: list[EvidenceText], /
     ) -> RankedTexts:
-        """Rank texts with `tog.scorer`; by `model`, those nearest by embedding in one call, on a scale from 0 to 1.
+        """Rank texts with `tog.scorer`; `model` scores the nearest by embedding in one call, from 0 to 1.
 
-        Where the model gives no scores, the ranking by embedding stands, and `why` says so.
+        If the model gives no scores, the ranking by embedding is used, and `why` gives the reason.
         """
         settings = self._settings
         query = f"{self._statement} {state.query}".strip()
@@ -251,7 +251,7 @@ class LlmBeamPolicy:
         return RankedTexts(sorted(scored, key=lambda text: -text.score), 1, why)
 
     async def judge(self, state: BeamState) -> BeamVerdict:
-        """Judge by all paths and texts; the triples of the paths are numbered first, then the texts."""
+        """Judge from all paths and texts; the triples of the paths are numbered first, then the texts."""
         triples = self._triples(state.paths)
         passages = [text.passage for text in state.texts if text.passage is not None]
         paths = [f"[{number}] {sentence(self._graph, row)}" for number, row in enumerate(triples, start=1)]
@@ -287,11 +287,11 @@ class LlmBeamPolicy:
                 if n_triples < number <= n_triples + len(passages)
             ),
             calls=1,
-            why="" if read.sufficient else "the model says that this does not suffice",
+            why="" if read.sufficient else "the model finds this insufficient",
         )
 
     async def next_query(self, state: BeamState) -> NextQuery:
-        """Return the model's next query; the clues themselves where it gives none."""
+        """Return the model's next query, or the clues if it gives none."""
         paths = "; ".join(sentence(self._graph, row) for row in self._triples(state.paths)) or _NOTHING
         prompt = render("query/tog2_clue", question=self._question, clues=state.clues or _NOTHING, paths=paths)
         try:
@@ -302,7 +302,7 @@ class LlmBeamPolicy:
         return NextQuery(query, 1) if query else NextQuery(state.clues, 1, "the reply is empty")
 
     async def finish(self, state: BeamState) -> BeamVerdict:
-        """Return the last verdict (ToG-2), or the model's answer from the paths and what it knows itself (ToG)."""
+        """Return the last verdict (ToG-2), or the model's answer from the paths and its own knowledge (ToG)."""
         if not self._own_answer:
             return state.verdict
         found = [path for path in state.paths if path.relations]
@@ -316,14 +316,14 @@ class LlmBeamPolicy:
         if is_unknown(text):
             return BeamVerdict(False, calls=1, why="the model does not know" if text else "the reply is empty")
         names = self._as_written(text, found)
-        return BeamVerdict(False, text, names=names, calls=1, why="from what the model knows")
+        return BeamVerdict(False, text, names=names, calls=1, why="from the model's own knowledge")
 
     def _triples(self, paths: Sequence[BeamPath]) -> list[int]:
         rows = [row for path in paths for row in relations_to(path, path.entities[:_ENTITIES_SHOWN].tolist())]
         return list(dict.fromkeys(rows))[:_MOST_TRIPLES]
 
     def _as_written(self, answer: str, paths: Sequence[BeamPath]) -> tuple[str, ...]:
-        """Return the names in an answer as the graph writes them where the paths hold them."""
+        """Return the names in an answer, in the graph's spelling if they are on the paths."""
         graph = self._graph
         rows = [row for path in paths for row in path.entities.tolist()]
         rows += [int(end) for row in self._triples(paths) for end in (graph.sources[row], graph.targets[row])]
@@ -384,7 +384,7 @@ _VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ReasoningReply:
-    """A reasoning: whether it is an answer, what stands in its braces, and the numbers of the evidence it cites."""
+    """A reasoning: whether it answers, the text in its braces, and the numbers of the evidence that it cites."""
 
     sufficient: bool
     text: str
@@ -392,7 +392,7 @@ class ReasoningReply:
 
 
 def read_reasoning(reply: str) -> ReasoningReply | None:
-    """Return what a reasoning says, None where it begins with neither {Yes} nor {No}, or says yes without an answer.
+    """Return a parsed reasoning; None if it does not begin with {Yes} or {No}, or says yes without an answer.
 
     >>> read_reasoning("{Yes} {Sweden} [1][3]")
     ReasoningReply(sufficient=True, text='Sweden', numbers=(1, 3))
@@ -416,7 +416,7 @@ def read_reasoning(reply: str) -> ReasoningReply | None:
 
 
 def in_braces(reply: str) -> str:
-    """Return what stands in the last braces of a reply, or all of it.
+    """Return the text in the last braces of a reply, or the whole reply.
 
     >>> in_braces("I think it is {Sweden}."), in_braces("Sweden")
     ('Sweden', 'Sweden')
@@ -427,7 +427,7 @@ def in_braces(reply: str) -> str:
 
 
 def on_unit_scale(scores: list[float]) -> list[float]:
-    """Return scores of 0 to 10 on a scale from 0 to 1; where none is above 1 they are on it already.
+    """Return scores on a scale from 0 to 1; scores up to 10 are divided by 10 if any is above 1.
 
     >>> on_unit_scale([8, 2]), on_unit_scale([0.8, 0.2])
     ([0.8, 0.2], [0.8, 0.2])
@@ -437,7 +437,7 @@ def on_unit_scale(scores: list[float]) -> list[float]:
 
 
 def listed_names(text: str) -> tuple[str, ...]:
-    """Return the names of an answer that separates several by semicolons.
+    """Return the names in an answer, separated by semicolons.
 
     >>> listed_names("Bern; Basel")
     ('Bern', 'Basel')

@@ -1,7 +1,7 @@
 """The decisions of ToG and ToG-2 without a language model, by the words of the question that a step matches.
 
-A path scores the share of the question that its steps match, less costs (path_score.py). ToG-2 matches what earlier
-steps have left, which is its clue; ToG has no clue and compares every step with the question as a whole.
+A path's score is the share of the question that its steps match, minus costs (path_score.py). In ToG-2 a step matches
+only words that earlier steps left unmatched, its clue; ToG has no clue and compares every step with the whole question.
 """
 
 from collections.abc import Sequence
@@ -42,11 +42,11 @@ from conspectus.storage.settings import TogSettings
 from conspectus.storage.text.names import words
 
 _KINDS_READ = 4
-"""For this many times W options the kinds of the things behind them are read, which takes longer."""
+"""The entity types behind this many times W options are computed, which is slower."""
 _COVERAGES = 4
-"""So many ways to match the question are kept for one path."""
+"""Maximum alternative coverages of one path."""
 _TOGETHER = 400
-"""At most so many entities that were reached alike go on together, because nothing tells them apart."""
+"""Maximum entities reached by the same relations that continue together."""
 _NEIGHBOURS_READ = 50
 _ANSWERS_SHOWN = 5
 
@@ -55,7 +55,7 @@ Relations = tuple[DirectedPredicate, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredAnswer:
-    """A path as an answer, its score, and what it matched."""
+    """A path as an answer, with its score and coverage."""
 
     path: BeamPath
     score: float
@@ -77,7 +77,7 @@ class OfflineBeamPolicy:
         return self.context.settings.tog
 
     async def keep_topics(self, rows: Sequence[int]) -> Choice:
-        """Keep all topics: linking has chosen already."""
+        """Keep all topics: entity linking has selected them."""
         considered = tuple(Considered(spoken(self.graph.names[row]), True, "named in the question") for row in rows)
         return Choice(tuple(range(len(rows))), considered=considered)
 
@@ -90,10 +90,9 @@ class OfflineBeamPolicy:
         return [self._prune(path, offered) for path, offered in zip(state.paths, options, strict=True)]
 
     def candidates(self, reached: BeamPath) -> list[BeamPath]:
-        """Return one candidate of all entities; of mere ids those beside most of what the question names.
-
-        Such things join others in one statement (who, as what, in which film): the question's further topics, and
-        words of it that stand in a neighbour's name, tell which statement is meant.
+        """Return one candidate with all entities; of entities with opaque ids, those with most neighbours in the
+        question. Such entities represent statements with several parts (who, as what, in which film): other topics of
+        the question and words in the names of neighbours identify the right one.
         """
         entities = reached.entities[:_TOGETHER]
         if len(entities) > 1 and self.scorer.ids[entities].all():
@@ -105,13 +104,13 @@ class OfflineBeamPolicy:
         return [restrict(reached, entities.tolist()) if len(entities) < len(reached.entities) else reached]
 
     async def keep_entities(self, path: BeamPath, candidates: Sequence[BeamPath]) -> Choice:
-        """Keep all entities that one relation leads to: nothing tells them apart."""
-        why = f"all that the relation leads to from {path_label(self.graph, path)}"
+        """Keep all entities behind one relation: without a model they are equivalent."""
+        why = f"all entities behind the relation from {path_label(self.graph, path)}"
         considered = tuple(Considered(path_label(self.graph, reached), True, why) for reached in candidates)
         return Choice(tuple(range(len(candidates))), (1.0,) * len(candidates), considered)
 
     async def rank(self, state: BeamState, candidates: Sequence[BeamPath], texts: list[EvidenceText]) -> RankedTexts:
-        """Rank texts with `tog.scorer`; triples that stand in for documents by the score of their path."""
+        """Rank texts with `tog.scorer`; without documents, triples by the score of their path."""
         query = f"{state.question} {state.query}".strip()
         scorer = self._settings.scorer
         if has_documents(self.context) and scorer != "model":
@@ -120,7 +119,7 @@ class OfflineBeamPolicy:
         return RankedTexts(sorted(scored, key=lambda text: -text.score))
 
     async def judge(self, state: BeamState) -> BeamVerdict:
-        """Answer once no further step could score better, whatever it matched."""
+        """Answer as soon as no further step can score higher."""
         for path in state.paths:
             if path.relations not in self._answers and path.relations in self._coverages:
                 coverage = self._coverages[path.relations][0]
@@ -128,7 +127,7 @@ class OfflineBeamPolicy:
                 self._answers[path.relations] = ScoredAnswer(path, score, coverage)
         ranked = self._ranked_answers()
         if not ranked:
-            return BeamVerdict(False, clues=self.clue(state.paths), why="nothing has been reached yet")
+            return BeamVerdict(False, clues=self.clue(state.paths), why="no entity has been reached yet")
         best = ranked[0]
         bound = max((self._bound(path) for path in state.paths if path.relations), default=-np.inf)
         if state.last or best.score >= bound:
@@ -137,11 +136,11 @@ class OfflineBeamPolicy:
         return replace(self._verdict(ranked), sufficient=False, clues=self.clue(state.paths), why=why)
 
     async def next_query(self, state: BeamState) -> NextQuery:
-        """Return the clue: what the question still asks, about the entities that were reached."""
+        """Return the clue: the unmatched words of the question and the entities reached."""
         return NextQuery(self.clue(state.paths))
 
     async def finish(self, state: BeamState) -> BeamVerdict:
-        """Return the best answer so far, though a further step could have scored better."""
+        """Return the best answer so far."""
         ranked = self._ranked_answers()
         return self._verdict(ranked) if ranked else state.verdict
 
@@ -155,13 +154,13 @@ class OfflineBeamPolicy:
         return " ".join(part for part in (unmatched, *names) if part)
 
     def score(self, path: BeamPath) -> float:
-        """Return the score of a path without the kind of its end."""
+        """Return the score of a path without the type of its end."""
         coverages = self._coverages.get(path.relations, ())
         return max((self.scorer.score(coverage, len(path.relations)) for coverage in coverages), default=0.0)
 
     def _prune(self, path: BeamPath, options: Sequence[RelationOption]) -> Choice:
         if not options:
-            return Choice((), why="no relation leads on")
+            return Choice((), why="there is no further relation")
         width, n_steps = self._settings.width, len(path.relations) + 1
         before = self._coverages.get(path.relations) or [self.scorer.start()]
         after = self.scorer.extend(path, before, options)
@@ -191,7 +190,7 @@ class OfflineBeamPolicy:
         return Choice(tuple(kept), tuple(max(0.0, scores[place]) for place in kept), considered)
 
     def _ranked_answers(self) -> list[ScoredAnswer]:
-        """Return the answers that have a name, best first, then the shortest."""
+        """Return the answers with a readable name, best first; ties go to the shorter path."""
         named = [answer for answer in self._answers.values() if not self.scorer.ids[answer.path.entities].all()]
         return sorted(
             named, key=lambda answer: (-round(answer.score, 9), len(answer.path.relations), answer.path.relations)
@@ -221,9 +220,9 @@ class OfflineBeamPolicy:
         )
 
     def _entities_at_end(self, path: BeamPath) -> list[int]:
-        """Return the answers at the end of a path: those reached from most topics, then by most routes.
+        """Return the answer entities at the end of a path: those reached from most topics, then by most routes.
 
-        Ids are no answers, nor is a topic where there are others.
+        Opaque ids are excluded, and topics if there are other entities.
         """
         rows = path.entities[~self.scorer.ids[path.entities]]
         others = rows[~np.isin(rows, self.scorer.topics)]
@@ -235,7 +234,7 @@ class OfflineBeamPolicy:
         return [int(row) for row in rows[np.lexsort((rows, -routes))]]
 
     def _count_topics(self, path: BeamPath, rows: Ints) -> Ints:
-        """Return from how many topics the path leads to each of some entities."""
+        """Return the number of topics from which the path reaches each entity."""
         found = np.zeros(len(rows), np.int64)
         for topic in self.scorer.topics.tolist():
             reached: Ints = np.array([topic], np.int64)
@@ -245,7 +244,7 @@ class OfflineBeamPolicy:
         return found
 
     def _bound(self, path: BeamPath) -> float:
-        """Return the most that a path could score as an answer after further steps."""
+        """Return an upper bound on the score of an answer after further steps."""
         cost = min((coverage.cost for coverage in self._coverages.get(path.relations, ())), default=0.0)
         return self.scorer.bound(cost, len(path.relations))
 
@@ -266,10 +265,10 @@ def open_offline_policy(
     """Return the policy of one walk.
 
     Args:
-        context: the open index.
-        question: the question.
-        topics: rows of the entities where the walk starts.
-        consuming: a word that a step matched is left out of what later steps match (see `PathScorer`).
+        context: The open index.
+        question: The question.
+        topics: Entity rows where the walk starts.
+        consuming: Whether later steps cannot match the same words (see `PathScorer`).
     """
     read = read_question(context, question, topics)
     beside_topics = " ".join(word for word, topic in zip(read.words, read.topic, strict=True) if not topic)

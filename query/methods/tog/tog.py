@@ -6,9 +6,9 @@ Sun et al. 2024, "Think-on-Graph: Deep and Responsible Reasoning of Large Langua
 1. finds the relations at the end of each path, and prunes them (section 2.1.2, relation exploration);
 2. finds the entities behind the W best relations, and prunes them (entity exploration);
 3. keeps the W paths of highest score = score of the relation · score of the entity;
-4. judges whether the paths suffice for an answer (section 2.1.3, reasoning), and otherwise goes on, D rounds at most.
+4. judges whether the paths suffice for an answer (section 2.1.3, reasoning), and otherwise continues, at most D rounds.
 
-Where nothing suffices, the model answers from the paths and what it knows itself. With a model a walk takes at most W
+If they never suffice, the model answers from the paths and its own knowledge. With a model a walk takes at most W
 relation prunings, W entity prunings and 1 reasoning a round, and 1 final answer: 2WD + D + 1 calls.
 """
 
@@ -82,7 +82,7 @@ class _Round:
         self._width = width
 
     async def advance(self, state: BeamState) -> list[BeamPath]:
-        """Return the W best paths one step on."""
+        """Return the W best extended paths."""
         options = [discover(self._graph, path) for path in state.paths]
         choices = await self._policy.keep_relations(state, options)
         relations: list[tuple[float, BeamPath, RelationOption]] = []

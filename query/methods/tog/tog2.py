@@ -6,17 +6,16 @@ Augmented Generation" (arXiv 2407.10805, section 3). The walk keeps W paths:
 0. Initialization (3.1): topic prune; the chunks of the topics' documents nearest to the question; a first judgement.
    Then, D rounds at most:
 1. Relation discovery: Edge(e) = {(r, direction)} of every topic entity (equation 1).
-2. Relation prune: the W best relations of every entity, asked for entity by entity (equation 2) or for all at once
-   (equation 3).
+2. Relation prune: the W best relations of every entity, in one call per entity (equation 2) or for all (equation 3).
 3. Entity discovery: Tail(e, (r, direction)) (equation 4).
 4. Context retrieval: s = DRM(q, [triple sentence : chunk]) of the chunks of every candidate (equation 5).
-5. Entity prune: score(c) = Σ_k s_k · e^(-αk) · 1[the k-th best chunk is from c], the W best go on (equation 6).
+5. Entity prune: score(c) = Σ_k s_k · e^(-αk) · 1[the k-th best chunk is from c], the W best are kept (equation 6).
 6. Reasoning over the paths and the best chunks: an answer, or clues and the next query.
 
-What differs: the next query ("clue query" in "Three methods of graph RAG", IV-A) enters the relation prune and the
-scores of chunks, as the paper says and its released code does not. A judgement of the last round gives a best effort.
+Differences: the next query ("clue query" in "Three methods of graph RAG", IV-A) enters the relation prune and the
+scores of chunks, as in the paper but not in its code. The verdict of the last round is a best effort.
 With a model a walk takes at most 1 (topics) + 1 (their chunks) + D · (1 relations + 1 reasoning + 1 next query) =
-3D + 2 calls, 2D + 2 without clue queries; where relations are pruned entity by entity W instead of 1: WD + 2D + 2.
+3D + 2 calls, 2D + 2 without clue queries; with a relation prune per entity WD + 2D + 2.
 """
 
 from collections.abc import Sequence
@@ -56,21 +55,21 @@ from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import has_documents
 
 _LEAST_COVERAGE = 0.5
-"""Where there are documents too, an answer from triples alone must match at least this share of the question."""
+"""If there are documents, an answer from triples alone must match at least this share of the question."""
 _MOST_SHOWN = 30
-"""So many candidates of an entity prune are written in the trace."""
+"""Maximum candidates of an entity prune in the trace."""
 
 
 def score_entities(owners: Sequence[int], scores: Sequence[float], alpha: float) -> dict[int, float]:
     """Return score(c) = Σ_k s_k · e^(-αk) of every candidate, over the ranks k = 1, 2, ... of its chunks (equation 6).
 
     Args:
-        owners: for each chunk the candidate that it belongs to.
-        scores: for each chunk its score s ≥ 0. Ranks go by falling score, ties in the order given.
-        alpha: how fast the weight falls with the rank; at 0.8 four chunks carry 96 % of it.
+        owners: The candidate of each chunk.
+        scores: The score s ≥ 0 of each chunk; ranks are by falling score, ties in the order given.
+        alpha: Decay of the weight with the rank; at 0.8 four chunks have 96 % of it.
 
     Returns:
-        The score of each candidate; one without a chunk has none.
+        The score of each candidate that has a chunk.
 
     >>> score_entities([0, 1, 0], [0.9, 0.8, 0.1], alpha=0.0)
     {0: 1.0, 1: 0.8}
@@ -84,7 +83,7 @@ def score_entities(owners: Sequence[int], scores: Sequence[float], alpha: float)
 
 @dataclass(slots=True, eq=False)
 class Tog2Walk:
-    """One walk of ToG-2. `visited` collects all paths that were kept in any round."""
+    """One walk of ToG-2. `visited` collects the paths kept in any round."""
 
     context: Context
     policy: BeamPolicy
@@ -102,7 +101,7 @@ class Tog2Walk:
         return open_graph(self.context)
 
     async def run(self, topics: Sequence[int]) -> BeamState:
-        """Walk from some topics; return the final state, with the verdict."""
+        """Walk from topics and return the final state with its verdict."""
         settings = self.context.settings.tog
         kept = tuple(topics)
         if kept:
@@ -161,7 +160,7 @@ class Tog2Walk:
         return candidates
 
     async def _refocus(self, state: BeamState) -> None:
-        """Set the next query by the clues so far."""
+        """Set the next query from the clues so far."""
         state.clues = state.verdict.clues or state.clues
         if not self.context.settings.tog.clue:
             return
@@ -201,11 +200,11 @@ class Tog2:
         self._model = model
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer of a walk from the entities that the question names."""
+        """Return the answer of a walk from the entities linked to the question."""
         return await self._answer(question, _linked(self._context, question), say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer of a walk from the entities of these names; the trace says which the graph lacks."""
+        """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
         return await self._answer(question, find_topics(self._context, question, topics), say)
 
     async def _answer(self, question: str, topics: Topics, say: Say) -> Answer:
@@ -233,7 +232,7 @@ class Tog2:
         return beam_answer(assembly, self._context, state, walk.log, walk.passages.best())
 
     async def _offline(self, assembly: Assembly, topics: Topics) -> Answer:
-        """Return the best path's end, or what the documents say where they say more than the path."""
+        """Return the end of the best path, or sentences of the documents if they match more of the question."""
         context = self._context
         policy = _offline_policy(context, assembly.question, topics)
         walk = Tog2Walk(context, policy, assembly.question)
@@ -251,7 +250,7 @@ class Tog2:
 
 
 class Tog2Retriever:
-    """The passages that a walk of ToG-2 finds."""
+    """Retrieves the passages found by a walk of ToG-2."""
 
     def __init__(self, context: Context) -> None:
         self._context = context

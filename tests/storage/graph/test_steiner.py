@@ -132,7 +132,7 @@ def test_without_edges_or_prizes() -> None:
 @pytest.mark.parametrize(
     ("ends", "costs", "prizes", "said"),
     [
-        ([[0, 2]], [1.0], [1.0, 1.0], "none of the 2"),
+        ([[0, 2]], [1.0], [1.0, 1.0], "outside 0 .. 1"),
         ([[0, 1]], [-1.0], [1.0, 1.0], "cost"),
         ([[0, 1]], [1.0], [1.0, float("inf")], "prize"),
         ([[0, 1]], [1.0, 2.0], [1.0, 1.0], "shape"),

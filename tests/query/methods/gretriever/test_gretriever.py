@@ -52,7 +52,7 @@ def test_the_subgraph_is_around_what_the_question_names(films_index: Context) ->
 def test_it_reaches_as_far_as_it_may(films_index: Context) -> None:
     near = retrieve_subgraph(with_settings(films_index, hops=1, top_k_edges=30), QUESTION).subgraph
     far = retrieve_subgraph(with_settings(films_index, hops=2, top_k_edges=30), QUESTION).subgraph
-    assert near.beside[0] < far.beside[0]
+    assert near.searched[0] < far.searched[0]
     assert "Pelluci" not in near.text.nodes
 
 

@@ -80,7 +80,7 @@ def test_a_filter_narrows_what_is_found(sample_context: Context, method: str) ->
     assert whole.evidence.subgraph.relations
     narrowed = index.filter('title = "Oxford"').ask("Where does Oxford lie?", method)
     assert narrowed.evidence.subgraph is not None
-    assert narrowed.evidence.subgraph.beside[1] < len(sample_context.index.arrow(Relation, "id"))
+    assert narrowed.evidence.subgraph.searched[1] < len(sample_context.index.arrow(Relation, "id"))
     assert {each.title for each in narrowed.evidence.passages} == {"Oxford"}
     nothing = index.filter('title = "Nowhere"').ask("Where does Oxford lie?", method)
     assert nothing.text == NO_ANSWER
