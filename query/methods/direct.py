@@ -69,10 +69,10 @@ async def agreed(context: Context, model: LanguageModel, question: str) -> tuple
     answers = await sampled(context, model, "query/cot", question, chosen.self_consistency)
     said, share = most_frequent(answers)
     agrees = bool(said) and share >= _AGREEMENT
-    told = (
+    detail = (
         f"{share:.0%} of {chosen.self_consistency} samples say {said or 'nothing'}: {'enough' if agrees else 'too few'}"
     )
-    return (said if agrees else ""), Step("self-consistency", told)
+    return (said if agrees else ""), Step("self-consistency", detail)
 
 
 async def sampled(context: Context, model: LanguageModel, prompt: str, question: str, samples: int) -> list[str]:

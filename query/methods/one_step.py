@@ -89,9 +89,9 @@ def nearest_groups(context: Context, question: str, topics: Sequence[int]) -> Re
     sampled = neighbourhood(graph, tuple(topics), rho=1.0, max_hops=_GROUP_HOPS, max_nodes=_GROUP_NODES, seed=_SEED)
     outside = np.setdiff1d(sampled.nodes, np.array(topics, np.int64))
     ends = np.stack([sampled.sources, sampled.targets])
-    held = np.isin(ends, outside)
+    in_groups = np.isin(ends, outside)
     place = np.searchsorted(outside, ends)
-    inner = held.all(axis=0)
+    inner = in_groups.all(axis=0)
     groups = members(louvain(small_graph(len(outside), place[:, inner].T), _GROUP_SIZE, seed=_SEED))
     distance = np.full(graph.n_entities, -1, np.int64)
     distance[sampled.nodes] = sampled.hops

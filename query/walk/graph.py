@@ -1,4 +1,4 @@
-"""The relations of an index as a graph that walks go over: every triple from both of its ends."""
+"""The relations of an index as a graph for walks: every triple is an edge at both ends."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _ID = regex.compile(r"(?:https?://\S+|_:\S+|Q\d{2,}|/?\p{Ll}{1,3}[./:_](?=\S*\d)
 
 
 class IncidentEdges(NamedTuple):
-    """Edges as arrays of one length: `at` the entity that each stands at, and what KnowledgeGraph has of it."""
+    """Edges as arrays of equal length: `at` is the entity of each; the others are as in KnowledgeGraph."""
 
     at: Ints
     neighbours: Ints
@@ -37,11 +37,10 @@ class IncidentEdges(NamedTuple):
 class KnowledgeGraph:
     """A directed graph with named edges in compressed sparse rows, n entities and e relations.
 
-    `names[i]` is the display name of entity row i, `predicates` the distinct predicates, sorted, as they are stored.
-    The edges at entity i are `neighbours[indptr[i]:indptr[i + 1]]`, in step with `predicate` (number of its
-    predicate), `relation` (row of the relations table) and `outgoing`; they are sorted by (predicate, outgoing,
-    neighbour, relation). Each relation stands twice: at its source, outgoing, and at its target.
-    `sources`, `targets` and `stated` (its predicate) give the same by relation row.
+    The edges of entity i are `neighbours[indptr[i]:indptr[i + 1]]`, and the same range of `predicate` (its number),
+    `relation` (row of the relations table) and `outgoing`, sorted by (predicate, outgoing, neighbour, relation). Each
+    relation occurs twice: at its source, outgoing, and at its target. By relation row, `sources`, `targets` and
+    `stated` are its ends and its predicate. `names[i]` is the name of entity i; `predicates` are distinct and sorted.
     """
 
     names: Sequence[str]
@@ -64,11 +63,11 @@ class KnowledgeGraph:
         return len(self.indptr) - 1
 
     def degrees(self) -> Ints:
-        """Return the number of edges at each entity, int64 (n,)."""
+        """Return the number of edges of each entity, int64 (n,)."""
         return np.diff(self.indptr)
 
     def edges_of(self, entities: Sequence[int] | Ints) -> IncidentEdges:
-        """Return the edges at some entities, entity after entity in the order given."""
+        """Return the edges of entities, in the order of the entities."""
         rows = np.asarray(entities, dtype=np.int64)
         counts, entries = gather(self.indptr, rows)
         return IncidentEdges(
@@ -81,7 +80,7 @@ class KnowledgeGraph:
 
 
 class _Column(Sequence[str]):
-    """A column of texts, read one by one: most of a large table is never looked at."""
+    """A column of texts, read on demand: most of a large table is never needed."""
 
     def __init__(self, column: "pa.ChunkedArray") -> None:
         self._texts = column.combine_chunks()
@@ -103,7 +102,7 @@ class _Column(Sequence[str]):
 
 @per_index
 def open_graph(context: "Context") -> KnowledgeGraph:
-    """Return the index's graph, made of its tables on first use."""
+    """Return the index's graph, created from its tables on first use."""
     return _load(context)
 
 
@@ -142,7 +141,7 @@ def graph_of(
     relation_ids: Sequence[str],
     descriptions: Sequence[str],
 ) -> KnowledgeGraph:
-    """Return the graph of relations, given by their ends (entity rows) and the numbers of their predicates."""
+    """Return a graph from the ends of relations (entity rows) and their predicate numbers."""
     ends, others = np.concatenate([sources, targets]), np.concatenate([targets, sources])
     n_relations = len(sources)
     outgoing = np.arange(2 * n_relations) < n_relations
@@ -169,7 +168,7 @@ def graph_of(
 
 
 def sentence(graph: KnowledgeGraph, relation: int) -> str:
-    """Return a relation as a short sentence; one without a predicate as its ends and its description."""
+    """Return a relation as a short sentence, or its ends and description if it has no predicate."""
     source, target = graph.names[graph.sources[relation]], graph.names[graph.targets[relation]]
     predicate = graph.predicates[graph.stated[relation]]
     if not predicate:
@@ -187,17 +186,17 @@ def sentence_of(source: str, predicate: str, target: str) -> str:
 
 
 def spoken(name: str) -> str:
-    """Return a name as it is read: underscores are spaces."""
+    """Return a name with spaces for underscores."""
     return name.replace("_", " ")
 
 
 def names_as_written(graph: KnowledgeGraph, names: Sequence[str], entities: Iterable[int]) -> tuple[str, ...]:
-    """Return names as the graph writes them where some of its entities bear them, without repetition.
+    """Return distinct names, in the graph's spelling if they are names of given entities.
 
     Args:
-        graph: the graph.
-        names: names as a model wrote them.
-        entities: the entities that may be meant; of those with like names the last row is taken.
+        graph: The graph.
+        names: Names written by a model.
+        entities: The candidate entities; of those with equal names the last row is used.
     """
     written = {entity_key(spoken(graph.names[row])): graph.names[row] for row in sorted(set(entities))}
     stripped = (name.strip() for name in names if name.strip())
@@ -205,7 +204,7 @@ def names_as_written(graph: KnowledgeGraph, names: Sequence[str], entities: Iter
 
 
 def is_id(name: str) -> bool:
-    """Tell whether a name is an opaque id, which says nothing to a reader: such an entity only joins others.
+    """Return whether a name is an opaque id; such an entity only joins others.
 
     >>> is_id("m.0h3d7qb"), is_id("Q42"), is_id("1999"), is_id("Catch-22"), is_id("7 Up")
     (True, True, False, False, False)
@@ -220,7 +219,7 @@ def all_ids(context: "Context") -> Bools:
 
 
 def around(graph: KnowledgeGraph, topics: Sequence[int], hops: int) -> tuple[Ints, Ints]:
-    """Return the relations within some hops of the topics, ascending, and the distance of each entity, -1: farther.
+    """Return the relations within `hops` of the topics, ascending, and each entity's distance (-1: farther).
 
     A relation is within n hops if one of its ends is within n - 1.
     """

@@ -1,4 +1,4 @@
-"""The log of one walk: every decision in order, and the paths that the walk held at its end."""
+"""The log of one walk: every decision in order, and the final paths."""
 
 import time
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from conspectus.storage.errors import BadAnswer, ModelError
 
 @dataclass(slots=True, eq=False)
 class WalkLog:
-    """Collects decisions; the seconds of a decision are those since the one before it."""
+    """Collects decisions; the time of a decision is that since the previous one."""
 
     decisions: list[Decision] = field(default_factory=list)
     chains: list[Chain] = field(default_factory=list)
@@ -32,7 +32,7 @@ class WalkLog:
         self._last = now
 
     def steps(self) -> tuple[Step, ...]:
-        """Return the decisions in words."""
+        """Return the decisions as steps of a trace."""
         return tuple(Step(decision.stage, _in_words(decision)) for decision in self.decisions)
 
     def trace(self) -> WalkTrace:
@@ -41,7 +41,7 @@ class WalkLog:
 
 
 def failure_reason(error: ModelError) -> str:
-    """Return in words why a decision of a model could not be made."""
+    """Return the reason why a model's decision failed."""
     if isinstance(error, BadAnswer):
         return f"the reply cannot be used ({error.reason})"
     return f"no reply ({error})"

@@ -1,8 +1,8 @@
 """Triple retrieval by embedding similarity around topic entities (KAPING).
 
 Baek, Aji and Saffari 2023, "Knowledge-Augmented Language Model Prompting for Zero-Shot Knowledge Graph Question
-Answering", section 3.2: the triples within one or two hops of the question's entities are put into words, and those
-nearest to the question by a sentence encoder are kept.
+Answering", section 3.2: the triples within one or two hops of the question's entities are verbalised, and those nearest
+to the question by a sentence encoder are kept.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ def nearest(
         reach = np.minimum(_far(distance, graph.sources[relations]), _far(distance, graph.targets[relations]))
         relations = relations[np.lexsort((relations, reach, -predicates))[:candidates]]
     embedder = context.embedder
-    said = [embedder.windows(sentence(graph, int(row)))[0] for row in relations]  # a description may be a page
+    said = [embedder.windows(sentence(graph, int(row)))[0] for row in relations]  # a description may be long
     cosines = np.round(embedder.embed(said) @ vector, 6)
     order = np.lexsort((relations, -cosines))[:most]
     return [_near(graph, int(relations[place]), float(cosines[place]), distance) for place in order]
@@ -57,13 +57,13 @@ def nearest(
 def considered(
     graph: KnowledgeGraph, triples: Sequence[NearTriple], kept: Sequence[NearTriple]
 ) -> tuple[Considered, ...]:
-    """Return triples as the candidates of a decision."""
+    """Return triples as candidates of a decision, for the trace."""
     chosen = {item.relation for item in kept}
     return tuple(
         Considered(
             sentence(graph, triple.relation),
             triple.relation in chosen,
-            "says the same of the same thing as the nearest" if triple.relation in chosen else "says something else",
+            "same predicate and entity as the best" if triple.relation in chosen else "another predicate or entity",
             triple.cosine,
         )
         for triple in triples

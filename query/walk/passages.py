@@ -1,4 +1,4 @@
-"""The chunks of entities, and the one ranking of passages that a walk or a subgraph points at."""
+"""The chunks of entities, and the ranking of passages found by a walk or a subgraph."""
 
 from collections.abc import Collection, Mapping
 
@@ -13,11 +13,11 @@ from conspectus.storage.records import Mention, Name
 from conspectus.storage.text.normalise import entity_key
 
 _POOL = 20
-"""Besides those asked for, this many of the chunks nearest to the question compete with the chunks of entities."""
+"""Number of chunks nearest to the question, beyond the requested passages, that compete with the chunks of entities."""
 
 
 class EntityChunks:
-    """The chunks that mention an entity, and those of documents that are titled like it."""
+    """The chunks that mention an entity, and those of documents with its name as title."""
 
     def __init__(self, context: Context, graph: KnowledgeGraph) -> None:
         self._graph = graph
@@ -36,11 +36,11 @@ class EntityChunks:
             self._titled.setdefault(entity_key(name.name), set()).update(rows)
 
     def titled(self, entity: int) -> list[int]:
-        """Return the rows of the chunks of documents that are titled like the entity, ascending."""
+        """Return the rows of the chunks of documents with the entity's name as title, ascending."""
         return sorted(self._titled.get(entity_key(self._graph.names[entity]), ()))
 
     def mentioning(self, entity: int) -> list[int]:
-        """Return the rows of the chunks that mention the entity or are titled like it, ascending."""
+        """Return the rows of the chunks that mention the entity or have its name as title, ascending."""
         rows = self._mentioning.get(self._graph.entity_ids[entity], ()) if len(self._graph.entity_ids) else ()
         return sorted({*rows, *self.titled(entity)})
 
@@ -52,19 +52,19 @@ def open_entity_chunks(context: Context) -> EntityChunks:
 
 
 def has_documents(context: Context) -> bool:
-    """Tell whether the index holds documents, and not a graph alone."""
+    """Return whether the index contains documents, not only a graph."""
     return context.index.manifest.rows["chunks"] > 0
 
 
 def chunks_named_in(context: Context, question: str) -> set[int]:
-    """Return the rows of the chunks that belong to a document title or another known name in the question."""
+    """Return the rows of the chunks of documents titled, or entities named, in the question."""
     rows = context.chunk_rows
     names = open_question(context, question).links.names
     return {rows[chunk] for name in names for chunk in name.chunk_ids if chunk in rows}
 
 
 def nearest_chunks(context: Context, query: str, rows: Collection[int], most: int) -> list[tuple[int, float]]:
-    """Return the `most` chunks of some rows that are nearest to a query, with their cosines, ties by row."""
+    """Return the `most` given chunks nearest to a query, with their cosines; ties by row."""
     if not rows:
         return []
     places: Ints = np.array(sorted(rows), np.int64)
@@ -77,14 +77,14 @@ def rank_passages(context: Context, question: str, bonus: Mapping[int, float], m
     """Return the best passages by cosine with the question plus a bonus.
 
     Args:
-        context: the open index.
-        question: what the passages should be about.
-        bonus: rows of chunks that the walk or subgraph points at, and what is added to the cosine of each. They
-            compete with the chunks nearest to the question, which need no bonus.
-        most: how many passages are returned.
+        context: The open index.
+        question: The question.
+        bonus: Chunk rows found by the walk or subgraph, with the bonus added to their cosine. The chunks nearest to
+            the question compete with them without a bonus.
+        most: Maximum number of passages.
 
     Returns:
-        The passages of highest score, ties by row; none where the index holds a graph alone.
+        The passages with the highest scores, ties by row; none if the index contains only a graph.
     """
     if not has_documents(context):
         return ()

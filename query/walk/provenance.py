@@ -31,7 +31,7 @@ class Grounds:
         return tuple(cited(self.graph, number, row) for number, row in enumerate(relations, start=1))
 
     def citations(self, relations: Sequence[int]) -> tuple[Citation, ...]:
-        """Return a citation of the first mention of each relation, numbered like the triples.
+        """Return a citation of the first mention of each relation, with the numbers of the triples.
 
         Relations without a mention in a document are skipped, so numbers may have gaps.
         """
@@ -42,7 +42,7 @@ class Grounds:
         return made.made()
 
     def spans(self, relation: int) -> tuple[Span, ...]:
-        """Return where documents state a relation; a mention without a place is its chunk as a whole."""
+        """Return the spans that state a relation; a mention without a position is its whole chunk."""
         found = []
         for place in self._by_relation.get(self.graph.relation_ids[relation], ()):
             mention = self._mentions.slice(place, 1).to_pylist()[0]
@@ -51,7 +51,7 @@ class Grounds:
         return tuple(sorted(found, key=lambda result: (result.document_id, result.start, result.end)))
 
     def sources(self, relations: Sequence[int]) -> tuple[str, ...]:
-        """Return the hashes of the chunks that state relations; a model's reply over them depends on these."""
+        """Return the hashes of the chunks that state relations: the sources of a model's reply about them."""
         return self.context.sources(id_ for row in relations for id_ in self._chunk_ids[row].as_py())
 
 

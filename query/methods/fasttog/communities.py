@@ -1,8 +1,8 @@
 """Community detection for small subgraphs: Louvain, Girvan-Newman, hierarchical, spectral and random.
 
 FastToG (Liang and Gu 2025) uses Louvain's method and compares it with Girvan and Newman's, hierarchical and spectral
-clustering, and random groups. A bound on the size of communities takes the coarsest state of an algorithm's own history
-in which no community is larger.
+clustering, and random groups. With a maximum community size the result is the coarsest state of the algorithm in which
+no community is larger.
 
 A partition is int64 (n,): the number of each node's community, 0 up, numbered in the order of their first nodes.
 """
@@ -15,19 +15,22 @@ import numpy as np
 from conspectus.storage.arrays import Floats, Ints
 
 _DIGITS = 9
-"""Betweenness and distances are compared to so many digits, so that ties are ties on every machine."""
+"""Betweenness and distances are rounded to this many digits, so that ties are the same on every machine."""
 
 Partition = Ints
 
 Detection = Callable[["SmallGraph", int | None, int], Partition]
-"""(graph, most nodes of a community or None for any number, seed) -> partition; the same input gives the same one."""
+"""(graph, maximum nodes of a community or None, seed) -> partition; deterministic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmallGraph:
-    """A simple undirected graph of a few hundred nodes at most.
+    """A simple undirected graph of at most a few hundred nodes.
 
-    `edges` is int64 (m, 2), each pair once with the smaller node first, sorted; `weights` float64 (m,), positive.
+    Attributes:
+        n_nodes: Number of nodes.
+        edges: int64 (m, 2), each pair once with the smaller node first, sorted.
+        weights: float64 (m,), positive.
     """
 
     n_nodes: int
@@ -42,7 +45,7 @@ class SmallGraph:
 
 
 def small_graph(n_nodes: int, pairs: Ints | Sequence[tuple[int, int]], weights: Floats | None = None) -> SmallGraph:
-    """Return the simple undirected graph of pairs of nodes: loops go, and of equal edges the heaviest stays.
+    """Return the simple undirected graph of pairs of nodes, without loops; of parallel edges the heaviest remains.
 
     >>> small_graph(3, [(1, 0), (0, 1), (2, 2), (1, 2)]).edges.tolist()
     [[0, 1], [1, 2]]
@@ -69,7 +72,7 @@ def numbered(labels: Sequence[int] | Ints) -> Partition:
 
 
 def largest(partition: Partition) -> int:
-    """Return how many nodes the largest community has."""
+    """Return the size of the largest community."""
     return int(np.bincount(partition).max()) if len(partition) else 0
 
 
@@ -82,9 +85,9 @@ def members(partition: Partition) -> list[Ints]:
 def community_modularity(graph: SmallGraph, partition: Partition) -> Floats:
     """Return Q(c) of each community, float64 (k,): Σin − Σtot² / 2m.
 
-    With L edges inside, Σin = 2L; Σtot is the sum of the degrees, m the number of edges (their weights, where they
-    have any). FastToG (Liang and Gu 2025, equation 4) calls Σin "the number of edges in c", which contradicts its own
-    equation 2: only 2L sums to the modularity of Newman and Girvan, Σ Q(c) / 2m. 0 in a graph without edges.
+    With L edges inside, Σin = 2L; Σtot is the sum of the degrees, m the number of edges, or the sums of their weights.
+    FastToG (Liang and Gu 2025, equation 4) calls Σin "the number of edges in c", which contradicts its own equation 2:
+    only 2L sums to the modularity of Newman and Girvan, Σ Q(c) / 2m. 0 in a graph without edges.
     """
     count = int(partition.max()) + 1 if len(partition) else 0
     left, right = partition[graph.edges[:, 0]], partition[graph.edges[:, 1]]
@@ -103,7 +106,7 @@ def modularity(graph: SmallGraph, partition: Partition) -> float:
 
 
 def best_of(graph: SmallGraph, states: Sequence[Partition]) -> Partition:
-    """Return the partition of highest modularity, of equal ones the first."""
+    """Return the partition with the highest modularity (ties: the first)."""
     values = [round(modularity(graph, state), 12) for state in states]
     return states[values.index(max(values))]
 
@@ -126,14 +129,14 @@ def components(graph: SmallGraph) -> Partition:
 # Louvain (Blondel et al. 2008, "Fast unfolding of communities in large networks")
 
 _GAIN = 1e-12
-"""A move must gain more than this: rounding is no gain."""
+"""Minimum gain of a move, above rounding errors."""
 
 _Level = list[dict[int, float]]
-"""For each node its neighbours and the weights between them; a loop counts twice."""
+"""For each node its neighbours with edge weights; a loop counts twice."""
 
 
 def louvain(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:
-    """Return the communities that greedy moves find, none of more than `max_size` nodes."""
+    """Return Louvain's communities, each of at most `max_size` nodes."""
     level: _Level = [{} for _ in range(graph.n_nodes)]
     for (left, right), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
         level[left][right] = level[right][left] = weight
@@ -201,7 +204,7 @@ def _aggregated(level: _Level, sizes: list[int], of: list[int], count: int) -> t
 def girvan_newman(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:  # noqa: ARG001  (all detections share it)
     """Return the first split in which no community has more than `max_size` nodes.
 
-    Without a bound it is the split of highest modularity. Nothing is drawn, so that every `seed` gives the same.
+    Without a bound it is the split of highest modularity. `seed` has no effect.
     """
     if max_size is None:
         return best_of(graph, list(splits(graph)))
@@ -209,7 +212,7 @@ def girvan_newman(graph: SmallGraph, max_size: int | None = None, seed: int = 7)
 
 
 def splits(graph: SmallGraph) -> Iterator[Partition]:
-    """Yield the connected components, first of the graph, then after every edge removal that splits one."""
+    """Yield the connected components of the graph and after every edge removal that splits one."""
     weights = graph.adjacency()
     links = (weights > 0).astype(np.float64)
     crossed = np.zeros_like(links)
@@ -264,14 +267,14 @@ def _cross(links: Floats, nodes: Ints, crossed: Floats) -> None:
 def agglomerative(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:  # noqa: ARG001  (all detections share it)
     """Return the state after the last merge before one that makes more than `max_size` nodes.
 
-    Without a bound it is the state of highest modularity. Nothing is drawn, so that every `seed` gives the same.
+    Without a bound it is the state of highest modularity. `seed` has no effect.
     """
     states = _states(graph, max_size)
     return states[-1] if max_size is not None else best_of(graph, states)
 
 
 def _states(graph: SmallGraph, max_size: int | None) -> list[Partition]:
-    """Return the partitions from single nodes up, as far as the bound allows."""
+    """Return the partitions from single nodes on, as long as the size bound holds."""
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
@@ -282,7 +285,7 @@ def _states(graph: SmallGraph, max_size: int | None) -> list[Partition]:
     near = graph.adjacency()
     np.fill_diagonal(near, np.maximum(near.max(axis=1), 1.0))
     rows = near / np.linalg.norm(near, axis=1, keepdims=True)
-    # Rounded, so that distances that are equal are ties on every machine; ties go by the order of nodes.
+    # Rounded, so that ties are the same on every machine; they are broken by the order of nodes.
     apart = np.round(1.0 - rows @ rows.T, 9)
     np.fill_diagonal(apart, 0.0)
     merges = linkage(squareform(apart, checks=False), "average")
@@ -356,7 +359,7 @@ def _distances(rows: Floats, centres: Floats) -> Floats:
     return np.asarray(np.maximum(squares - 2 * rows @ centres.T, 0.0), np.float64)
 
 
-# Random groups: the control
+# Random groups: the baseline
 
 
 def random_groups(graph: SmallGraph, max_size: int | None = None, seed: int = 7) -> Partition:
@@ -375,4 +378,4 @@ DETECTIONS: dict[str, Detection] = {
     "spectral": spectral,
     "random": random_groups,
 }
-"""The detections by the names that `fasttog.detection` has for them."""
+"""The detections by their name in `fasttog.detection`."""

@@ -5,13 +5,13 @@ algorithm 1. A walk grows W chains of communities from the subjects of the quest
 
 1. Start: a local community search around every subject, a choice of W communities among all of their candidates, and a
    first reasoning.
-2. Up to D rounds: every chain that is alive takes one step, in order, to one community that a local search around its
-   last one finds; then one reasoning over all chains gives the answer, or "unknown".
+2. Up to D rounds: every active chain, in order, is extended by one community that a local search around its last one
+   finds; then one reasoning over all chains gives the answer, or "unknown".
 3. A chain ends where no candidate helps; a walk ends with an answer, or when all chains have ended.
-4. Where the chains give no answer, a model answers from what it knows (`fasttog.fallback`).
+4. If the chains give no answer, a model answers from its own knowledge (`fasttog.fallback`).
 
 The local community search is algorithm 2 (local_search.py), the choices and reasonings are made by a `CommunityPolicy`.
-What differs from the paper: a chain that ended keeps its text as evidence, and nothing is asked twice about the same
+Differences from the paper: the text of an ended chain remains evidence, and no question is asked twice about the same
 evidence. With a model the calls are at most 1 for the subjects, 1 + W·D choices, 1 + D reasonings, and those of the
 fallback: WD + D + 3 + f.
 """
@@ -38,9 +38,9 @@ from conspectus.storage.records import Community, Entity
 
 @dataclass(frozen=True, slots=True)
 class CommunityPick:
-    """The positions of the picked candidates, best first, and the reason why there are no more.
+    """The positions of the chosen candidates, best first, and the reason why there are no more.
 
-    `scores` has one score per candidate if the choice was made by scores.
+    `scores` has one score per candidate if the policy computes them.
     """
 
     places: tuple[int, ...]
@@ -51,7 +51,7 @@ class CommunityPick:
 
 @dataclass(frozen=True, slots=True)
 class ChainVerdict:
-    """Whether the chains answer the question. `relations` are the rows that the answer rests on, best first."""
+    """Whether the chains answer the question; `relations` are the supporting relation rows, best first."""
 
     answered: bool
     text: str = ""
@@ -64,7 +64,7 @@ class ChainVerdict:
 
 @dataclass(slots=True)
 class CommunityChain:
-    """A chain as it grows: its communities, and why it ended ("" while it is alive)."""
+    """A chain: its communities, and why it ended ("" while it is active)."""
 
     steps: list[Candidate]
     ended: str = ""
@@ -74,15 +74,15 @@ class CommunityPolicy(Protocol):
     """Makes the decisions of one walk."""
 
     async def pick(self, chain: Sequence[Candidate], candidates: Sequence[Candidate], most: int) -> CommunityPick:
-        """Pick up to `most` of the candidates, none where none helps; `chain` is empty at the start."""
+        """Choose up to `most` candidates, none if none helps; `chain` is empty at the start."""
         ...
 
     async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
-        """Return the answer that the chains give, or that they give none yet."""
+        """Return whether and how the chains answer the question."""
         ...
 
     async def finish(self, chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
-        """Return the final verdict of a walk whose last verdict is no answer."""
+        """Return the final verdict of a walk without an answer."""
         ...
 
 
@@ -98,7 +98,7 @@ class CommunityWalk:
     _visited: set[Members] = field(default_factory=set)
 
     async def run(self) -> ChainVerdict:
-        """Walk until the chains answer, all of them have ended, or D rounds are over."""
+        """Walk until the chains give an answer, all have ended, or D rounds are over."""
         self._visited = {(subject,) for subject in self.subjects}
         self.chains = await self._start(self.search.settings.width)
         verdict = ChainVerdict(False, why="nothing was picked at the start")
@@ -159,7 +159,7 @@ class CommunityWalk:
     def _log_pick(
         self, depth: int, at: str, found: Sequence[Searched], pool: Sequence[Candidate], picked: CommunityPick
     ) -> None:
-        """Log a choice, and the candidates that the search before it pruned."""
+        """Log a choice and the candidates pruned by the search before it."""
         considered = [
             Considered(
                 self._label(candidate),

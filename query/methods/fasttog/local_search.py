@@ -1,7 +1,7 @@
 """Local community search (FastToG, Liang and Gu 2025, algorithm 2): candidate communities around a community.
 
-It samples a subgraph, detects communities in it without the origin itself, and prunes them by modularity. The choice
-among the candidates is made by the policies.
+It samples a subgraph, detects communities in it, excluding the origin, and prunes them by modularity. Policies choose
+among the candidates.
 """
 
 from collections.abc import Sequence, Set
@@ -26,17 +26,22 @@ from conspectus.storage.arrays import Bools, Floats, Ints
 from conspectus.storage.settings import FastTogSettings
 
 Members = tuple[int, ...]
-"""The entity rows of a community, ascending: two communities with the same are the same."""
+"""The entity rows of a community, ascending; they identify it."""
 
 _DIGITS = 9
-"""Scores are compared to so many digits."""
+"""Scores are rounded to this many digits before they are compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A community that a chain may step to: the rows of its inner relations and of those to the origin.
+    """A community by which a chain may be extended.
 
-    `modularity` is its Q(c) in the sampled subgraph, `origin` the community that the search started from.
+    Attributes:
+        nodes: Its entity rows.
+        inside: Rows of the relations within it.
+        bridges: Rows of its relations to the origin.
+        modularity: Its Q(c) in the sampled subgraph.
+        origin: The community that the search started from.
     """
 
     nodes: Members
@@ -68,10 +73,13 @@ class Searched:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CommunitySearch:
-    """Searches one graph under one group of settings.
+    """Local community search in one graph.
 
-    `hierarchy` numbers for each entity its finest community of the index (negative where it has none); it is needed
-    where `fasttog.detection` is `hierarchy`.
+    Attributes:
+        graph: The graph.
+        settings: The settings.
+        hierarchy: int64 (n,), each entity's finest community in the index, negative for none; required if
+            `fasttog.detection` is `hierarchy`.
     """
 
     graph: KnowledgeGraph
@@ -127,7 +135,7 @@ class CommunitySearch:
 def _relations_of(ends: Ints, outside: Ints, partition: Partition) -> list[tuple[Ints, Ints]]:
     """Return for each community the positions of its inner relations and of its relations to the origin.
 
-    `ends` (2, e) are the entities of the relations; those that are not `outside` are the origin's.
+    `ends` (2, e) are the entities of the relations; those not in `outside` belong to the origin.
     """
     label = np.full(ends.shape, -1, np.int64)
     held = np.isin(ends, outside)
@@ -163,14 +171,19 @@ def within_groups(groups: Ints) -> Detection:
 # The sampled neighbourhood
 
 _MOST_AT_ONCE = 1000
-"""Edges of one entity that are read; of one that has more, each kind of relation gives as many as any other."""
+"""Maximum edges of one entity; of a hub, equally many of each predicate."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbourhood:
-    """A sampled subgraph. `nodes` are entity rows, ascending, the community's own among them; `hops` their distances.
+    """A sampled subgraph.
 
-    `sources`, `targets` (entity rows) and `relations` (rows of the relations) are all edges read among the nodes.
+    Attributes:
+        nodes: int64 (n,), entity rows, ascending, including the community's own.
+        hops: int64 (n,), their distances.
+        sources: int64 (e,), entity rows of the edges' sources.
+        targets: int64 (e,), entity rows of their targets.
+        relations: int64 (e,), relation rows.
     """
 
     nodes: Ints

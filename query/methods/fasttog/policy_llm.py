@@ -1,4 +1,4 @@
-"""FastToG's decisions by a language model: communities are chosen, not scored, and the chains are reasoned over."""
+"""FastToG's decisions by a language model: it chooses communities and reasons over the chains."""
 
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
@@ -21,13 +21,13 @@ from pydantic import BaseModel
 SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
 NONE = "none"
 MAX_TOKENS = 1024
-"""Tokens of a reply."""
+"""Maximum tokens of a reply."""
 _PRUNE_TEMPERATURE, _REASONING_TEMPERATURE = 0.4, 0.1
 """Temperatures of choosing communities, and of answering (FastToG)."""
 
 
 class SubjectReply(BaseModel):
-    """What a question is about."""
+    """The subjects of a question."""
 
     subjects: list[str]
 
@@ -49,8 +49,8 @@ class AnswerReply(BaseModel):
 class LlmCommunityPolicy:
     """Asks a language model about one question (see `CommunityPolicy` for the decisions).
 
-    Every decision is one call, whatever comes of it: a bad reply is not asked for again. BudgetReached ends the walk; a
-    reply that cannot be used, or none, ends what was being decided, with the reason in the trace.
+    Every decision is one call; unusable replies are not retried. BudgetReached ends the walk; any other failure ends
+    the chain or the verdict, with the reason in the trace.
     """
 
     def __init__(self, context: Context, model: LanguageModel, question: str, subjects: Sequence[int]) -> None:
@@ -64,7 +64,7 @@ class LlmCommunityPolicy:
         self._text = open_community_text(self._graph, self._settings)
 
     async def pick(self, chain: Sequence[Candidate], candidates: Sequence[Candidate], most: int) -> CommunityPick:
-        """Return the model's choice among lettered texts; at the start the premise is what the question is about."""
+        """Return the model's choice among lettered texts; at the start the premise is the subjects."""
         shown = [*chain, *candidates]
         texts = [join_statements(statements) for statements in self._text.statements(shown)]
         rows = [row for candidate in shown for row in candidate.relations]
@@ -101,11 +101,11 @@ class LlmCommunityPolicy:
         named = [letter.strip().strip(".()").upper() for letter in reply]
         places = dict.fromkeys(letters.index(letter) for letter in named if letter in letters)
         unknown = [letter for letter in named if letter not in letters and letter != NONE.upper()]
-        why = f"the model chose {', '.join(unknown)}, of which there is none" if unknown else ""
+        why = f"the model chose {', '.join(unknown)}, not among the candidates" if unknown else ""
         return CommunityPick(tuple(places)[:most], why or ("" if places else "the model chose none"), calls=1)
 
     async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
-        """Return the model's answer over all chains, ended ones too; every fact is numbered once."""
+        """Return the model's answer from all chains, including ended ones; every fact is numbered once."""
         facts: list[CommunityStatement] = []
         numbers: dict[str, int] = {}
         blocks: list[str] = []
@@ -140,7 +140,7 @@ class LlmCommunityPolicy:
         return ChainVerdict(True, reply.answer.strip(), names, relations, why, calls=1)
 
     async def finish(self, _chains: Sequence[CommunityChain], verdict: ChainVerdict, /) -> ChainVerdict:
-        """Return the last verdict: all chains have been reasoned over, and the fallback is no part of the walk."""
+        """Return the last verdict: it covers all chains, and the fallback is not part of the walk."""
         return verdict
 
     def _as_question(self) -> str:

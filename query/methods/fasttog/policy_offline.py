@@ -1,9 +1,8 @@
 """FastToG's decisions without a language model: communities by the best route into them, step by step.
 
-A chain keeps the routes that lead through its communities from a subject to each of their entities: triples one behind
-the other, each matching words of the question that the ones before it left. A community scores what the best route into
-it scores; a chain ends where no route could come to score more than its best so far. Only triples of communities that
-the pruning left over are read, and only those of the picked ones are kept.
+A chain keeps the routes through its communities from a subject to each of their entities: sequences of triples, each
+matching words of the question that earlier ones left unmatched. The score of a community is that of the best route into
+it; a chain ends when no route can exceed its best score. Only communities that survived pruning are read.
 """
 
 from collections.abc import Sequence
@@ -17,22 +16,22 @@ from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, predi
 from conspectus.query.walk.question_predicates import Coverage, QuestionPredicates, read_question
 
 _ROUTES = 3
-"""So many routes to one entity are kept."""
+"""Maximum routes to one entity."""
 _UNMATCHED = 0.6
-"""Cost of a step that matches no word. More than in ToG (.35), where the kind of thing asked for speaks too."""
+"""Cost of a step that matches no word. Higher than in ToG (.35), which also scores the answer type."""
 _INCOMING = 0.05
 """Cost of walking a relation against its direction."""
 _BACK = 0.15
-"""Cost of walking back along the predicate that was just walked: to others that share something."""
+"""Cost of walking back along the last predicate, to other entities that share a neighbour."""
 _ANSWERS_SHOWN = 20
 _DIGITS = 6
-"""Scores are compared to so many digits."""
+"""Scores are rounded to this many digits before they are compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
     """A path to an entity: its relations, their kinds (twice the predicate, plus 1 if walked to the target), its score
-    and what of the question it matched.
+    and its coverage of the question.
     """
 
     end: int
@@ -48,7 +47,7 @@ Routes = dict[int, list[Route]]
 
 @dataclass(slots=True, eq=False)
 class OfflineCommunityPolicy:
-    """Picks by what of the question a community's triples match (see `CommunityPolicy`)."""
+    """Chooses communities whose triples match words of the question (see `CommunityPolicy`)."""
 
     graph: KnowledgeGraph
     question: QuestionPredicates
@@ -57,7 +56,7 @@ class OfflineCommunityPolicy:
     _steps: dict[tuple[bytes, bytes, tuple[int, ...]], list[Coverage]] = field(default_factory=dict)
 
     async def pick(self, chain: Sequence[Candidate], candidates: Sequence[Candidate], most: int) -> CommunityPick:
-        """Pick the candidates into which the best routes lead; none where none promises more than the chain has."""
+        """Choose the candidates with the best routes; none if none can exceed the score of the chain."""
         routes = self._routes_of(chain)
         here = _best_score(routes)
         predicates = tuple(
@@ -72,11 +71,11 @@ class OfflineCommunityPolicy:
         return CommunityPick(picked, "" if picked else "no community matches more of the question", scores)
 
     async def reason(self, chains: Sequence[CommunityChain]) -> ChainVerdict:
-        """Give no answer while chains may go on."""
-        return ChainVerdict(False, why=f"{sum(not chain.ended for chain in chains)} chains may go on")
+        """Return no answer while chains can be extended."""
+        return ChainVerdict(False, why=f"{sum(not chain.ended for chain in chains)} chains can be extended")
 
     async def finish(self, chains: Sequence[CommunityChain], verdict: ChainVerdict) -> ChainVerdict:
-        """Answer with the entities to which the best routes of all chains lead, along the same predicates."""
+        """Answer with the ends of the best routes of all chains along the same predicates."""
         ranked = self._ranked(chains)
         if not ranked:
             return replace(verdict, why=f"nothing in the chains matches the question ({verdict.why})")
@@ -97,7 +96,7 @@ class OfflineCommunityPolicy:
         return ChainVerdict(True, ", ".join(map(spoken, names)), names, relations, considered=considered)
 
     def _ranked(self, chains: Sequence[CommunityChain]) -> list[Route]:
-        """Return the routes of all chains, best first; an id joins what is known of one event, and is no answer."""
+        """Return the routes of all chains, best first, without those that end at an opaque id."""
         found: dict[tuple[int, tuple[int, ...]], Route] = {}
         for chain in chains:
             steps = [step.nodes for step in chain.steps]
@@ -109,7 +108,7 @@ class OfflineCommunityPolicy:
         return sorted(named, key=lambda route: (-round(route.score, _DIGITS), len(route.relations), route.relations))
 
     def _promises(self, routes: Routes, here: float) -> bool:
-        """Tell whether a route may come to score more than the best one so far."""
+        """Return whether a route may exceed the best score so far."""
         return any(
             round(route.score + self._left(route.coverage) - here, _DIGITS) > 0
             for reached in routes.values()
@@ -117,7 +116,7 @@ class OfflineCommunityPolicy:
         )
 
     def _left(self, coverage: Coverage) -> float:
-        """Return the most that further steps could gain: the share of the question that is unmatched."""
+        """Return an upper bound on the gain of further steps: the unmatched share of the question."""
         question = self.question
         return float((question.weight * (1 - coverage.explained) * ~coverage.used).sum()) / question.total
 
@@ -127,7 +126,7 @@ class OfflineCommunityPolicy:
         return {row: [Route(row, (), (), 0.0, self.question.nothing_matched())] for row in self.subjects}
 
     def _into(self, candidate: Candidate, routes: Routes, predicates: tuple[int, ...]) -> Routes:
-        """Return the best routes to the candidate's entities, over its own triples and those that lead to it."""
+        """Return the best routes to the candidate's entities, over its own triples and its bridges."""
         graph = self.graph
         edges: dict[int, list[tuple[int, int, int, bool]]] = {}
         for row in candidate.relations:
@@ -171,12 +170,12 @@ class OfflineCommunityPolicy:
 
 
 def open_offline_policy(context: Context, question: str, subjects: tuple[int, ...]) -> OfflineCommunityPolicy:
-    """Return the policy of one walk from some subjects (rows of the graph)."""
+    """Return the policy of one walk from subjects, given as entity rows."""
     return OfflineCommunityPolicy(open_graph(context), read_question(context, question, subjects), subjects)
 
 
 def _is_kept(found: Routes, route: Route) -> bool:
-    """Put a route among the best to its end; return whether it is one of them."""
+    """Add a route to the best ones to its end; return whether it is among them."""
     routes = found.setdefault(route.end, [])
     if any(other.kinds == route.kinds and other.score >= route.score for other in routes):
         return False

@@ -17,9 +17,9 @@ from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.settings import FastTogSettings
 
 MOST_TOKENS = 128
-"""At most so many tokens are written for one community."""
+"""Maximum tokens written for one community."""
 MOST_READ = 512
-"""At most so many tokens of its triples are read."""
+"""Maximum tokens of its triples that are read."""
 _BEAMS = 4
 _AT_ONCE = 8
 
@@ -80,7 +80,7 @@ class GraphWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Graph2Text:
-    """G2T: a community as the text that a trained model writes of its triples."""
+    """G2T: a trained model verbalises the triples of a community."""
 
     graph: KnowledgeGraph
     writer: GraphWriter
@@ -121,7 +121,7 @@ class T5Writer:
         self._known: dict[str, str] = {}
 
     def write(self, communities: Sequence[Sequence[Triple]]) -> list[str]:
-        """Return the texts by beam search, without chance; one that was written before is not written again."""
+        """Return the texts, by deterministic beam search; earlier texts are cached."""
         prompts = [linearised(triples) for triples in communities]
         new = [prompt for prompt in dict.fromkeys(prompts) if prompt not in self._known]
         for start in range(0, len(new), _AT_ONCE):
@@ -147,12 +147,14 @@ class T5Writer:
 
 
 def open_graph2text(folder: str) -> T5Writer:
-    """Return the writer in a folder, loaded once a process.
+    """Return the writer in a folder, loaded once per process.
 
-    SettingsError where none is named; MissingPart where the folder holds no model in safetensors.
+    Raises:
+        SettingsError: No folder is given.
+        MissingPart: The folder contains no model in safetensors format.
     """
     if not folder:
-        raise SettingsError("fasttog.text is `g2t`, and fasttog.graph2text names no folder: train one, or take `t2t`")
+        raise SettingsError("fasttog.graph2text names no folder; train a model with `conspectus train graph2text`")
     return _opened(str(Path(folder).resolve()))
 
 
@@ -164,14 +166,15 @@ def _opened(folder: str) -> T5Writer:
 
 
 def read_model(folder: Path) -> tuple[Any, Any]:
-    """Return the tokenizer and the model of a folder: safetensors, from this machine alone.
+    """Return the tokenizer and the model of a local folder.
 
-    MissingPart where the folder holds no sequence-to-sequence model of that kind.
+    Raises:
+        MissingPart: The folder contains no sequence-to-sequence model in safetensors format.
     """
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):
-        raise MissingPart(f"{folder} holds no model in safetensors; `conspectus train graph2text` makes one")
+        raise MissingPart(f"{folder} contains no model in safetensors; `conspectus train graph2text` creates one")
     try:
         with offline():
             return (

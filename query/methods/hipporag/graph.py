@@ -1,14 +1,14 @@
 """The memory graph of HippoRAG, derived from an index's tables: phrases, passages and their edges.
 
 Gutiérrez et al. 2024 (arXiv 2405.14831, section 2.2) build a graph of phrase nodes N, triple edges E and synonym edges
-E′, and a matrix P of how often each phrase stands in each passage; Gutiérrez et al. 2025 (arXiv 2502.14802, section
-3.2) add the passages as nodes, joined with the phrases that they hold. Here N are the entities, E the relations, E′
+E′, and a matrix P of how often each phrase occurs in each passage; Gutiérrez et al. 2025 (arXiv 2502.14802, section
+3.2) add the passages as nodes, joined with the phrases in them. Here N are the entities, E the relations, E′
 the synonyms (their cosine is `synonyms.threshold` or more), the passages the chunks, and P is counted from the
-mentions. Nothing is stored beside the tables.
+mentions. Nothing is stored besides the tables.
 
-The papers leave weights open; these are what their programs do. A triple edge weighs how often its triples are stated
-(`Relation.weight`, summed over both directions), a synonym edge its cosine, which takes the place of a triple edge
-between the same two phrases, and a passage edge 1.
+The papers do not specify the weights; these are the ones of their code. A triple edge has the number of statements of
+its triples (`Relation.weight`, summed over both directions), a synonym edge its cosine, which replaces a triple edge
+between the same phrases, and a passage edge 1.
 """
 
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """What HippoRAG remembers of |P| passages by |N| phrases, rows as in the tables.
+    """HippoRAG's memory of |P| passages and |N| phrases, rows as in the tables.
 
     Attributes:
-        counts: (|N|, |P|) sparse float64, how often each phrase stands in each passage.
-        specificity: (|N|,) float64, s_i = 1 / |P_i|, one over the number of passages that phrase i stands in; 1 for a
-            phrase that stands in none: it is known from a graph alone.
+        counts: (|N|, |P|) sparse float64, how often each phrase occurs in each passage.
+        specificity: (|N|,) float64, s_i = 1 / |P_i|, one over the number of passages with phrase i; 1 for a
+            phrase in no passage, known from an imported graph.
         phrases: the graph over N with E and E′.
-        whole: the same with the passages: nodes 0 .. |N| - 1 are the phrases, the others the passages.
+        whole: the graph including passages: nodes 0 .. |N| - 1 are the phrases, the others the passages.
         facts: (|E|, 2), the phrases that each triple joins.
     """
 
@@ -67,9 +67,9 @@ def open_memory(context: Context) -> Memory:
 
 
 def make_memory(n_phrases: int, n_passages: int, mentions: Rows, facts: MemoryEdges, synonyms: MemoryEdges) -> Memory:
-    """Return the memory of phrases and passages that are numbered from 0.
+    """Return the memory of phrases and passages numbered from 0.
 
-    `mentions` (m, 2) has a row (phrase, passage) for each time that a phrase stands in a passage.
+    `mentions` (m, 2) has a row (phrase, passage) for each occurrence of a phrase in a passage.
     """
     from scipy.sparse import csr_array
 

@@ -34,7 +34,7 @@ PASSAGE_WEIGHT = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryRanking:
-    """A ranking with everything that made it, for its trace and its explanation.
+    """A ranking with its seeds and walk, for the trace and the explanation.
 
     Attributes:
         graph: the graph of the walk.
@@ -69,12 +69,13 @@ class MemoryRanking:
 
 @dataclass(frozen=True, slots=True)
 class HippoRag1:
-    """HippoRAG: from the named entities of the question over the phrases to their passages (section 2.3)."""
+    """HippoRAG: from the named entities of the question via phrases to passages (section 2.3)."""
 
     context: Context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
-        """Return the `k` best of the passages that the walk reaches; the dense ones where the question names nothing.
+        """Return the `k` best passages that the walk reaches, or of dense retrieval if the question has no named
+        entity.
 
         1. The question's named entities are linked with the phrases nearest to them, the query nodes.
         2. Each query node i has the same probability, times its specificity s_i = 1 / |P_i|, scaled to sum 1.
@@ -82,13 +83,14 @@ class HippoRag1:
         4. Passages are ranked by p = n′ P.
 
         Raises:
-            ModelError: a model is configured, and gives no reply.
+            ModelError: A model is configured and gives no reply.
         """
         ranking = await self.rank(question, k)
         return ranking.evidence(self.context, k) if isinstance(ranking, MemoryRanking) else ranking
 
     async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
-        """Return the ranking of all passages, or the `k` dense ones where the question names nothing."""
+        """Return the ranking of all passages, or the `k` best of dense retrieval if the question has no named
+        entity."""
         context = self.context
         named = await named_entities(context, question)
         rows = nearest_phrases(context, named.names)
@@ -111,27 +113,27 @@ class HippoRag1:
 
 @dataclass(frozen=True, slots=True)
 class HippoRag2:
-    """HippoRAG 2: from the facts nearest to the question over phrases and passages (section 3.3)."""
+    """HippoRAG 2: from the facts nearest to the question via phrases and passages (section 3.3)."""
 
     context: Context
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` best passages.
 
-        1. The `hipporag.facts` triples nearest to the question; with a model, those that its filter keeps.
-        2. Where none is left: the dense passages.
+        1. The `hipporag.facts` triples nearest to the question; with a model, those that pass its filter.
+        2. If none is left: dense retrieval.
         3. The phrases of these facts seed the walk, see `phrase_seeds`, and all passages besides, each with its cosine
            scaled over all passages to [0, 1] times `PASSAGE_WEIGHT`.
         4. Personalised PageRank over phrases and passages, damping 0.5; passages are ranked by their own score.
 
         Raises:
-            ModelError: a model is configured, and gives no reply.
+            ModelError: A model is configured and gives no reply.
         """
         ranking = await self.rank(question, k)
         return ranking.evidence(self.context, k) if isinstance(ranking, MemoryRanking) else ranking
 
     async def rank(self, question: str, k: int) -> MemoryRanking | Evidence:
-        """Return the ranking of all passages, or the `k` dense ones where no fact is left."""
+        """Return the ranking of all passages, or the `k` best of dense retrieval if no fact is left."""
         context, settings = self.context, self.context.settings.hipporag
         vector = open_question(context, question).vector
         facts = nearest_facts(context, vector, settings.facts)
@@ -179,9 +181,9 @@ def passage_scores(memory: Memory, walk: PageRank) -> Floats:
 def phrase_seeds(memory: Memory, facts: Facts, most: int) -> tuple[Rows, Floats]:
     """Return the phrases that seed the walk of HippoRAG 2, ascending, and their mass.
 
-    A phrase i that occurs in the facts F_i with the scores f has the mass mean over F_i of f / |P_i| (section 3.3 has
-    the mean; its program has |P_i|, the passages that contain i). The `most` phrases of the highest mean of f are
-    taken, of equal ones the first in the table.
+    A phrase i that occurs in the facts F_i with the scores f has the mass mean over F_i of f / |P_i| (the mean is
+    from section 3.3, |P_i|, the passages that contain i, from its code). The `most` phrases with the highest mean of f
+    are used; ties go to the first in the table.
     """
     ends, scores = memory.facts[facts.rows].ravel(), np.repeat(facts.scores, 2)
     phrases, place = np.unique(ends, return_inverse=True)
@@ -191,7 +193,8 @@ def phrase_seeds(memory: Memory, facts: Facts, most: int) -> tuple[Rows, Floats]
 
 
 def passage_closeness(context: Context, vector: Vectors) -> Floats:
-    """Return (|P|,) the cosines of all passages with a question's vector, scaled to [0, 1]; 1 where all are equal."""
+    """Return (|P|,) the cosines of all passages with a question's vector, scaled to [0, 1]; all are 1 if they are
+    equal."""
     rows = np.arange(context.index.manifest.rows["chunks"])
     cosines = context.chunk_vectors.scores(vector[np.newaxis], rows)[0].astype(np.float64)
     return scaled_between(cosines, float(cosines.min()), float(cosines.max()))

@@ -2,11 +2,11 @@
 
 HippoRAG 1 (Gutiérrez et al. 2024, arXiv 2405.14831, section 2.3): a model lists the named entities of the question by
 a 1-shot prompt, and each is linked with the phrase of the highest cosine. Without a model the question's entities are
-the names in it, those of the index and those that the NLP pipeline of the index finds; where it names nothing, its noun
-phrases. (With the noun phrases beside the names, "person" and "part" would count as much as they.)
+the names in it, those of the index and those found by the index's NLP pipeline; if there are none, its noun
+phrases. (With noun phrases besides names, "person" and "part" would count as much as they.)
 
 HippoRAG 2 (Gutiérrez et al. 2025, arXiv 2502.14802, section 3.3): the question is compared with whole triples, and a
-model leaves out those that do not help ("recognition memory").
+model removes those that do not help ("recognition memory").
 """
 
 from collections.abc import Sequence
@@ -66,11 +66,11 @@ class Facts:
 
 
 async def named_entities(context: Context, question: str) -> NamedInQuestion:
-    """Return the named entities of a question, by the model where there is one.
+    """Return the named entities of a question, from the model if there is one.
 
     Raises:
-        ModelError: the model's server gives no reply. An unusable reply is no error: the names in the question are
-            taken instead, and the step says so.
+        ModelError: The server gives no reply. After an unusable reply the names in the question are used, and the step
+            says so.
     """
     if context.model is None or not question.strip():
         names = _names_in(context, question)
@@ -96,10 +96,10 @@ def nearest_facts(context: Context, vector: Vectors, count: int) -> Facts:
     """Return the `count` triples nearest to a question's vector (d,).
 
     Their scores are the cosines c scaled over all triples of the index, (c - min c) / (max c - min c); 1 where all
-    are equal. Of an index of more than `EXACT_ROWS` triples the extremes are those that the search finds.
+    are equal. In an index of more than `EXACT_ROWS` triples the extremes are those found by the approximate search.
     """
     vectors = context.index.vectors("relations")
-    if not vectors.n_found:  # a graph's own triples have no vectors
+    if not vectors.n_found:  # triples of an imported graph have no vectors
         return Facts(np.zeros(0, np.int64), np.zeros(0))
     cosines, rows = vectors.search(vector[np.newaxis], count)
     farthest, _ = vectors.search(-vector[np.newaxis], 1)
@@ -109,10 +109,10 @@ def nearest_facts(context: Context, vector: Vectors, count: int) -> Facts:
 async def helpful_facts(context: Context, model: LanguageModel, question: str, facts: Facts) -> tuple[Facts, Step]:
     """Return the facts that the model picks, in their order, and the trace step with their count.
 
-    Numbers that are those of no fact are ignored. All facts stay where the reply is unusable.
+    Invalid numbers are ignored. If the reply is unusable, all facts are kept.
 
     Raises:
-        ModelError: there is no reply.
+        ModelError: The server gives no reply.
     """
     sentences = fact_sentences(context, facts.rows)
     numbered = "\n".join(f"{number}. {sentence}" for number, sentence in enumerate(sentences, start=1))
@@ -122,7 +122,7 @@ async def helpful_facts(context: Context, model: LanguageModel, question: str, f
     try:
         reply = await ask_for(model, Request((Message("user", text),), FILTER_STEP, sources=sources), HelpfulFacts)
     except BadAnswer as bad:
-        return facts, Step("filter", f"the model's choice is unusable ({bad.reason}); all {len(sentences)} facts stay")
+        return facts, Step("filter", f"the model's choice is unusable ({bad.reason}); all {len(sentences)} are kept")
     picked = set(reply.facts)
     places = [place for place in range(len(sentences)) if place + 1 in picked]
     return facts.at(places), Step("filter", f"the model keeps {len(places)} of {len(sentences)} facts")
@@ -153,9 +153,10 @@ def scaled_between(values: Floats, least: float, most: float) -> Floats:
 
 
 def _names_in(context: Context, question: str) -> tuple[str, ...]:
-    """Return the names in a question; its noun phrases where it names nothing."""
+    """Return the names in a question, or its noun phrases if there are none."""
     spans = [(mention.start, mention.end) for mention in open_question(context, question).mentions]
-    readable = question.encode("utf-8", "replace").decode()  # of the same length: a lone surrogate becomes one sign
+    # of the same length: a lone surrogate becomes one character
+    readable = question.encode("utf-8", "replace").decode()
     phrases = _annotator(context).annotate(readable).phrases
     for phrase in phrases:
         if phrase.type != CONCEPT and all(phrase.end <= start or end <= phrase.start for start, end in spans):
@@ -166,7 +167,7 @@ def _names_in(context: Context, question: str) -> tuple[str, ...]:
 
 @per_index
 def _annotator(context: Context) -> Annotator:
-    """Return the NLP pipeline that the index was made with, so that a question is read as its documents were."""
+    """Return the NLP pipeline of the index, so that questions are analysed like its documents."""
     return open_annotator(str(context.index.manifest.settings["extraction"]["pipeline"]))
 
 

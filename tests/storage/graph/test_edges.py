@@ -46,8 +46,8 @@ def test_equals_a_dictionary_of_sums(edges: list[Edge]) -> None:
 @pytest.mark.parametrize(
     ("n_nodes", "sources", "targets", "weights", "message"),
     [
-        (3, [0], [3], [1.0], "targets holds node 3 in a graph of 3 nodes"),
-        (3, [-1], [0], [1.0], "sources holds node -1"),
+        (3, [0], [3], [1.0], "targets contains node 3 in a graph of 3 nodes"),
+        (3, [-1], [0], [1.0], "sources contains node -1"),
         (3, [0.0], [1], [1.0], "sources must be integers"),
         (3, [0], [1], [-1.0], "must not be negative, but the least is -1"),
         (3, [0], [1], [float("nan")], "weights must be finite"),

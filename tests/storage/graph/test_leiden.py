@@ -223,7 +223,7 @@ def test_modularity_is_that_of_networkx(graph: tuple[int, Columns], labels: list
     ("arguments", "message"),
     [
         ((2, [0], [1], [1.0], [0]), r"membership must have shape \(2,\)"),
-        ((2, [0], [2], [1.0], [0, 0]), "targets holds node 2"),
+        ((2, [0], [2], [1.0], [0, 0]), "targets contains node 2"),
         ((2, [0], [1], [-1.0], [0, 0]), "weights must not be negative"),
         ((2, [0], [1], [], [0, 0]), "must have one length"),
         ((2, [0], [1], [1.0], [0, 0], -1.0), "resolution must be not negative"),

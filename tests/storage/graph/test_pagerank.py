@@ -263,7 +263,7 @@ def test_power_refuses(restart: list[float], options: dict[str, float], message:
         ([], [], {}, "mass must have a value above 0"),
         ([0], [0.0], {}, "mass must have a value above 0"),
         ([0], [-1.0], {}, "mass must not be negative"),
-        ([2], [1.0], {}, "seeds holds node 2 in a graph of 2 nodes"),
+        ([2], [1.0], {}, "seeds contains node 2 in a graph of 2 nodes"),
         ([0, 1], [1.0], {}, "mass must have one entry per seed"),
         ([0], [1.0], {"epsilon": 0.0}, "epsilon must be above 0"),
         ([0], [1.0], {"damping": -0.1}, r"damping must be in \[0, 1\)"),

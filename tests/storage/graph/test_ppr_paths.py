@@ -134,7 +134,7 @@ def test_weights_of_edges() -> None:
         ({"target": 3}, "target must be in"), ({"least": 0.0}, "least must be above 0"),
         ({"damping": 1.0}, "damping must be in"), ({"mass": [0.0]}, "mass must have a value above 0"),
         ({"mass": [1.0, 1.0]}, "one entry per seed"), ({"mass": [-1.0]}, "must not be negative"),
-        ({"seeds": [7]}, "holds node 7"),
+        ({"seeds": [7]}, "contains node 7"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_named(changed: dict[str, object], message: str) -> None:

@@ -132,7 +132,7 @@ def test_a_table_of_which_some_rows_have_vectors_is_written_and_read(tmp_path: P
     write_windowed(path, unit_rows(3, 0), table_rows, exact_rows=9, seed=7, every_row=False)
     index = open_windowed(path, n_rows=7, dimension=8, probes=1, every_row=False)
     assert (index.n_rows, index.n_found) == (7, 2)
-    with pytest.raises(IndexCorrupt, match="does not give the table row"):
+    with pytest.raises(IndexCorrupt, match="does not have the table row"):
         open_windowed(path, n_rows=7, dimension=8, probes=1)
     with pytest.raises(IndexCorrupt, match="covers 5 rows of a table that has 4"):
         open_windowed(path, n_rows=4, dimension=8, probes=1, every_row=False)
