@@ -1,6 +1,7 @@
-"""The counting stand-ins of an estimate: a model and an embedder that send nothing, and a writer that writes nothing.
+"""Stand-ins for an estimate: a model and an embedder that count instead of calling a server, and a writer that does
+nothing.
 
-Both find what is remembered exactly as a build does, under the same keys.
+Cached results are found exactly as in a build, under the same keys.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -23,13 +24,13 @@ from conspectus.storage.settings import LlmSettings
 
 
 class NotRemembered(ModelError):
-    """No reply is remembered, and an estimate asks no server."""
+    """The reply is not cached, and an estimate calls no server."""
 
 
 class CountingModel:
-    """Returns remembered replies, which cost nothing, and synthetic ones, whose tokens and cost it counts.
+    """Returns cached replies, which cost nothing, or synthetic ones, whose tokens and cost it counts.
 
-    Without `replies` it answers from the memo only and raises NotRemembered for everything else.
+    Without `replies` only the cache is used, and NotRemembered is raised for everything else.
     """
 
     def __init__(self, settings: LlmSettings, memo: Memo, replies: SyntheticReplies | None = None) -> None:
@@ -39,7 +40,7 @@ class CountingModel:
         self.meter = Meter()
         self.observed: list[Observed] = []
         self.unknown: set[str] = set()
-        """Digests of the chunks of which some reply is not remembered."""
+        """Digests of the chunks with a reply that is not cached."""
 
     async def complete(self, request: Request) -> Reply:
         """Return a reply and count it."""
@@ -65,11 +66,11 @@ class CountingModel:
         return Reply(text, name, "stop", asked, written)
 
     def stream(self, request: Request) -> AsyncIterator[str]:  # noqa: ARG002  (the protocol's)
-        """Refuse: no step of indexing streams."""
+        """Raise NotRemembered: no step of indexing streams."""
         raise NotRemembered("an estimate streams nothing")
 
     async def remember(self, request: Request, reply: Reply) -> None:
-        """Remember nothing: an estimate leaves no trace."""
+        """Do nothing: an estimate writes no cache."""
 
     async def _remembered(self, request: Request, name: str, most: int) -> Reply | None:
         if request.fresh:
@@ -85,9 +86,9 @@ def _prompt_tokens(request: Request) -> float:
 
 @dataclass(frozen=True, slots=True)
 class CountingEmbedding(Embedding):
-    """Returns remembered vectors, and zeros for the texts that an endpoint would be asked for, which it counts.
+    """Returns cached vectors, and zeros for the texts that an endpoint would embed, which it counts.
 
-    In its meter `calls` are the texts to embed, which an endpoint takes in batches.
+    In its meter `calls` is the number of texts, which an endpoint embeds in batches.
     """
 
     meter: Meter = field(default_factory=Meter)
@@ -108,7 +109,7 @@ class CountingEmbedding(Embedding):
 
 
 class NoWriter:
-    """Takes the parts of an index and writes nothing."""
+    """A writer of an index that does nothing."""
 
     def table(self, name: str, rows: Sequence[object]) -> None:
         """Write nothing."""

@@ -1,9 +1,9 @@
 """Estimate calls, tokens, cost and time of indexing; no server is called and nothing is written.
 
-The steps of a build (`index_steps`) run with a model and an embedding that only count. Prompts are counted exactly, as
-far as they do not hold replies; replies have the expected length (see replies.py). Of a large corpus a sample is run,
-and a half of it to see how the later steps grow. What a step takes in the end lies within a factor of the estimate:
-`UNSEEN` where no reply of the model is remembered, `SEEN` where many are.
+The steps of a build (`index_steps`) run with a model and an embedder that only count. Prompts are counted exactly
+unless they contain replies; replies have the expected length (see replies.py). Of a large corpus a sample is run, and
+half of it to extrapolate the later steps. The result is expected within a factor of the estimate: `UNSEEN` without
+cached replies of the model, `SEEN` with many.
 """
 
 import asyncio
@@ -45,30 +45,30 @@ from conspectus.storage.records import Chunk
 from conspectus.storage.settings import Settings, read_tuned
 
 UNSEEN, SEEN = 1.6, 1.3
-"""What follows from replies lies within this factor of the estimate, up or down."""
+"""Figures that depend on replies are expected within this factor of the estimate."""
 
 MOST = 300
-"""Chunks that are run: some seconds."""
+"""Maximum chunks of the sample, which takes some seconds."""
 MOST_REMEMBERED = 2000
-"""Chunks that are run where every reply to them is remembered: then the outcome is exact."""
+"""Maximum chunks of the sample if all replies are cached; then the estimate is exact."""
 MOST_WITHOUT_MODEL = 60
-"""Chunks that an NLP pipeline annotates to see what an embedding endpoint will be asked."""
+"""Maximum chunks of the sample without a model, to count the texts for an embedding endpoint."""
 
 _PER_CHUNK = (*CHUNK_STEPS, NER, TRIPLES, "embed chunks")
 """Steps that grow in proportion to the chunks."""
 _FROM_DOCUMENTS = ("extract", "claims", NER, "embed chunks")
-"""Steps whose prompts hold no reply of another step, so that they are counted exactly."""
+"""Steps whose prompts contain no replies and are counted exactly."""
 _ORDER = (*CHUNK_STEPS, NER, TRIPLES, VOTE, SUMMARISE, REPORT, EMBED)
 _LATER_REPLIES = 200
-"""Remembered reports, and summaries, that are looked at."""
+"""Maximum cached replies of each later step that are examined."""
 _FIRST_TOKEN, _TOKENS_A_SECOND = 0.7, 60.0
-"""Seconds until a reply begins, and how fast it is written, where no latency is given: hosted models of the size of
-GPT-4o write 50 to 100 tokens a second."""
+"""Default latency of the first token in seconds, and tokens per second:
+hosted models of the size of GPT-4o write 50 to 100 tokens per second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Calls, tokens and dollars at one end of what may come."""
+    """Lower or upper bound of calls, tokens and dollars."""
 
     calls: int
     tokens: int
@@ -77,19 +77,19 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class StepEstimate:
-    """What one step will ask of one model.
+    """The estimate of one step with one model.
 
     Attributes:
         step: The step.
         model: The model.
         calls: Calls to the server.
-        remembered: Calls whose replies are remembered: they cost nothing and are not among `calls`.
+        remembered: Calls with a cached reply: they cost nothing and are not in `calls`.
         prompt_tokens: Tokens of all prompts.
         completion_tokens: Tokens of all replies.
-        cost: US dollars; None where the price of the model is not in the settings.
-        seconds: How long the server takes.
-        low: The least to expect.
-        high: The most to expect.
+        cost: US dollars; None if the settings have no price of the model.
+        seconds: Seconds that the calls take.
+        low: Lower bound.
+        high: Upper bound.
     """
 
     step: str
@@ -111,19 +111,19 @@ class StepEstimate:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a build would ask of models, by step and together.
+    """The estimate of a build, by step and in total.
 
     Attributes:
         index: The folder of the index.
         documents: Number of documents.
-        chunks: Number of chunks; 0 where nothing is to be done.
-        rehearsed: Number of chunks that the figures rest on.
-        observed: Number of chunks whose remembered replies were learned from.
-        unchanged: The version in force already holds this input.
-        steps: The steps that ask, in the order of a build.
+        chunks: Number of chunks; 0 if there is nothing to do.
+        rehearsed: Number of chunks in the sample.
+        observed: Number of chunks whose cached replies were used to calibrate the estimate.
+        unchanged: Whether the current version is already the index of this input.
+        steps: The steps with model calls, in the order of a build.
         total: All steps together.
-        time_assumes: What the seconds rest on, in words.
-        warnings: The budgets that will not suffice.
+        time_assumes: The assumptions behind the seconds.
+        warnings: Budgets that are too small.
     """
 
     index: Path
@@ -146,15 +146,15 @@ def estimate(
     latency: float | None = None,
     retry_failed: bool = False,
 ) -> Estimate:
-    """Return what `build_index` with the same arguments would ask of models. No key is needed.
+    """Return the estimated cost of `build_index` with the same arguments. No API key is needed.
 
-    Calls that fail and are tried again are not foreseen.
+    Failed calls and retries are not included.
 
     Args:
         inputs: As for `build_index`.
-        index: The folder of the index, which need not exist. What its memo holds costs nothing.
+        index: The folder of the index, which need not exist. Cached results cost nothing.
         settings: Settings of the build.
-        latency: Seconds a call; None to derive it from the length of the replies.
+        latency: Seconds per call; None to derive it from the length of the replies.
         retry_failed: As for `build_index`.
 
     Raises:
@@ -172,7 +172,7 @@ def estimate_plan(
     latency: float | None = None,
     retry_failed: bool = False,
 ) -> Estimate:
-    """Return the estimate of a build whose input is read already, and perhaps split into chunks."""
+    """Return the estimate of a planned build, optionally with its chunks."""
     if plan.is_unchanged:
         return _estimate(plan, (), (), settings, latency, certain=1.0)
     rehearsal = _Rehearsal(plan, settings, chunks, retry_failed=retry_failed)
@@ -196,7 +196,7 @@ def estimate_plan(
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Digests of texts: those of which some reply is not remembered, all others, and the chosen of both."""
+    """Digests of texts: those with a reply that is not cached, the others, and the sample."""
 
     unknown: Sequence[str]
     known: Sequence[str]
@@ -204,12 +204,12 @@ class Sample:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether the sample has all texts."""
         return len(self.chosen) == len(self.unknown) + len(self.known)
 
 
 def draw(texts: Collection[str], unknown: Collection[str], most: int) -> Sample:
-    """Return a sample of at most about `most` texts, given by their digests; the same texts give the same sample."""
+    """Return a deterministic sample of about `most` texts, given by their digests."""
     new, old = sorted(set(texts) & set(unknown)), sorted(set(texts) - set(unknown))
     if len(texts) <= most or (not new and len(texts) <= MOST_REMEMBERED):
         return Sample(new, old, sorted(texts))
@@ -218,12 +218,12 @@ def draw(texts: Collection[str], unknown: Collection[str], most: int) -> Sample:
 
 
 def _every(digests: Sequence[str], most: int) -> list[str]:
-    """Return at most so many, evenly from a sorted list of hashes, which is at random."""
+    """Return at most `most` hashes, evenly spaced in a sorted list: a random sample."""
     return [digests[place * len(digests) // most] for place in range(most)] if len(digests) > most else list(digests)
 
 
 class _Rehearsal:
-    """The build of a corpus, or of some of its chunks, without a server and without a trace."""
+    """A build of a corpus, or of some of its chunks, without a server and without writing anything."""
 
     def __init__(self, plan: Plan, settings: Settings, chunks: Sequence[Chunk] | None, *, retry_failed: bool) -> None:
         self._plan = plan
@@ -237,7 +237,7 @@ class _Rehearsal:
         self._model = ReplyModel()
 
     def sample(self) -> Sample:
-        """Return the chunks to run; with a model, learn from the remembered replies on the way."""
+        """Return the chunks to run; with a model, also calibrate with the cached replies."""
         if not self._settings.extracts_with:
             return draw(self._texts, self._texts, MOST_WITHOUT_MODEL)
         self.observed, unknown = self._looked_up(self.chunks)
@@ -249,7 +249,7 @@ class _Rehearsal:
         return draw(self._texts, unknown, MOST)
 
     def run(self, digests: Sequence[str]) -> tuple[Spending, ...]:
-        """Return what the steps of a build of these chunks ask."""
+        """Return the spending of a build of these chunks."""
         is_whole = len(digests) == len(self._texts)
         chunks = self.chunks if is_whole else self._part(digests)
         of_part = {chunk.document_id for chunk in chunks}
@@ -259,7 +259,7 @@ class _Rehearsal:
         settings = self._settings
         embedding = CountingEmbedding(settings.embedding, settings.embedding_server, self._memo, RunHere())
         with tempfile.TemporaryDirectory() as folder:
-            # What a pipeline annotates is forgotten: nothing is written to the memo of the index.
+            # Annotations go to a temporary memo: nothing is written to that of the index.
             backend = self._backend(Memo(Path(folder) / "memo.sqlite"), is_whole=is_whole)
             build = Build(documents, chunks, self._graph, self._plan.marks, settings, backend, embedding, NoWriter())
             index_steps(build)
@@ -267,7 +267,7 @@ class _Rehearsal:
 
     def _backend(self, memo: Memo, *, is_whole: bool) -> Backend:
         settings = self._settings
-        # The communities of a part are others than those of the whole.
+        # A part of the corpus has other communities.
         earlier = earlier_communities(self._plan.index, self._plan.current, settings) if is_whole else None
         if not settings.extracts_with:
             return open_backend(settings, memo, RunHere(), no_progress, earlier, retry_failed=False)
@@ -284,7 +284,7 @@ class _Rehearsal:
         return sorted(chosen.values(), key=lambda chunk: chunk.id)
 
     def _looked_up(self, chunks: Sequence[Chunk]) -> tuple[list[Observed], set[str]]:
-        """Return the remembered replies to chunks, and the digests of those of which some reply is not remembered."""
+        """Return the cached replies to chunks, and the digests of chunks with a reply that is not cached."""
         settings, probe = self._settings, CountingModel(self._settings.llm, self._memo)
         if settings.extraction.method == "openie":
             return [], {digest(chunk.text) for chunk in chunks}
@@ -295,7 +295,7 @@ class _Rehearsal:
 
 
 def _chunks_of(plan: Plan) -> list[Chunk]:
-    """Return the chunks of the version in force; none where there is no readable one."""
+    """Return the chunks of the current version, if there is a readable one."""
     try:
         return Index(plan.index, plan.current).rows(Chunk) if plan.current else []
     except IndexUnusable:
@@ -303,7 +303,7 @@ def _chunks_of(plan: Plan) -> list[Chunk]:
 
 
 def _remembered(memo: Memo, step: str) -> list[Reply]:
-    """Return some remembered replies of a step."""
+    """Return some cached replies of a step."""
     keys = sorted(key for kind, key in memo.made_from(step_source(step)) if kind == KIND)[:_LATER_REPLIES]
     return [reply for reply in asyncio.run(_replies(memo, keys)) if reply is not None]
 
@@ -316,11 +316,11 @@ async def _replies(memo: Memo, keys: Iterable[str]) -> list[Reply | None]:
 def _extrapolated(
     whole: Sequence[Spending], half: Sequence[Spending], sample: Sample, settings: Settings
 ) -> tuple[Spending, ...]:
-    """Return what the corpus takes, given what a sample and half of the sample take.
+    """Return the spending for the corpus, extrapolated from a sample and half of it.
 
-    Extraction grows with the chunks. The later steps grow as they did from half of the sample to all of it, as a power
-    of the chunks. Where chunks are new their prompts are taken to be new too, because a prompt changes with every chunk
-    of its community.
+    Extraction is proportional to the chunks. Later steps follow a power law fitted to half of the sample and all of it.
+    Their prompts are assumed to be new if there are new chunks, because a prompt changes with every chunk of its
+    community.
     """
     chosen = set(sample.chosen)
     n_new, n_old = len(chosen & set(sample.unknown)), len(chosen & set(sample.known))
@@ -361,7 +361,7 @@ def _scaled(spent: Spending, calls: float, tokens: float, remembered: float, set
 
 
 def _embedding_as_one_step(whole: Sequence[Spending], settings: Settings) -> list[Spending]:
-    """Return the spending with all that an endpoint embeds as one step, its texts in batches."""
+    """Return the spending with the embedding calls to an endpoint as one step, in batches."""
     kept = [spent for spent in whole if not spent.step.startswith(f"{EMBED} ")]
     texts = [spent for spent in whole if spent.step.startswith(f"{EMBED} ")]
     if settings.embedding.provider != "endpoint":
@@ -443,7 +443,7 @@ def _step(spent: Spending, factor: float, seconds: float) -> StepEstimate:
 
 
 def _total(steps: Sequence[StepEstimate]) -> StepEstimate:
-    """Return all steps as one. An endpoint embeds while the model works: the longer of both counts."""
+    """Return the total of all steps. Embedding and model calls overlap, so the longer time counts."""
     by_model = sum(step.seconds for step in steps if step.step != EMBED)
     by_endpoint = sum(step.seconds for step in steps if step.step == EMBED)
     return StepEstimate(
@@ -474,7 +474,7 @@ def _dollars(costs: Sequence[float | None]) -> float | None:
 
 
 def _seconds(spent: Spending, settings: Settings, latency: float | None) -> float:
-    """Return how long the server takes for these calls: by latency and concurrency, or by its limits a minute."""
+    """Return the seconds of these calls, by latency and concurrency or by the limits per minute."""
     server = settings.embedding_server if spent.step == EMBED else settings.llm
     if not spent.calls:
         return 0.0
@@ -489,7 +489,7 @@ def _seconds(spent: Spending, settings: Settings, latency: float | None) -> floa
 
 
 def _assumed(settings: Settings, latency: float | None) -> str:
-    """Say what the time rests on."""
+    """Return the assumptions behind the time."""
     call = f"a call takes {_FIRST_TOKEN:g} s and 1 s for {_TOKENS_A_SECOND:.0f} tokens of reply (--latency)"
     if latency is not None:
         call = f"a call takes {latency:g} s (--latency)"
@@ -502,5 +502,5 @@ def _assumed(settings: Settings, latency: float | None) -> str:
 
 
 def summary(made: Estimate) -> dict[str, Any]:
-    """Return an estimate as plain values, as the command line prints it with --json."""
+    """Return an estimate as plain values, as printed with --json."""
     return {**asdict(made), "index": str(made.index)}

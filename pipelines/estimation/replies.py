@@ -1,9 +1,9 @@
 """Predict the records and tokens of a model's replies from cached replies.
 
-The figures known beforehand are those of 84 recorded extractions of GPT-4o, two to each of 42 chunks of a story with
-1,195 tokens on average (`python benchmarks/estimate.py prior` measures them again). A chunk of a quarter of the tokens
-gives half the records: 600-token chunks find almost twice the entities that 2,400-token ones do in the same text (Edge
-et al. 2024, section 3.1.1). Remembered replies of the model at hand take the place of what is known beforehand.
+The prior is from 84 recorded extractions of GPT-4o, two for each of 42 chunks of a story with 1,195 tokens on average
+(`python benchmarks/estimate.py prior` measures it again). A quarter of the tokens gives half the records: in the same
+text 600-token chunks find almost twice the entities of 2,400-token chunks (Edge et al. 2024, section 3.1.1). Cached
+replies of the configured model replace the prior.
 """
 
 import json
@@ -29,19 +29,19 @@ _NO_NAMES = 2.2
 """Density of names assumed for a script without capitals, where names cannot be counted: the median of nine English
 corpora, from essays (0.8) to an encyclopedia (2.4); `python benchmarks/estimate.py density ../shared/data`."""
 _AS_GOOD = 2
-"""This many observations count as much as what is known beforehand."""
+"""This many observations have the weight of the prior."""
 _TOKENS_A_WORD = 1.45
-"""Tokens of a word of JSON that holds prose."""
+"""Tokens per word of JSON with prose."""
 _WORD = 1.04
 _GOLDEN = 0.6180339887498949
-"""Its multiples without their whole parts are spread evenly, however many there are."""
+"""The fractional parts of its multiples are evenly distributed."""
 _LABEL = re.compile(r"^\[([SERC]\d+(?:\.\d+)?)\]", re.MULTILINE)
 _PAIR = re.compile(r"^Pair \d+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A remembered reply to a chunk, and the tokens that we count in its prompt."""
+    """A cached reply to a chunk, and our token count of its prompt."""
 
     request: Request
     reply: Reply
@@ -50,20 +50,20 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class ReplyModel:
-    """The replies to expect of a model.
+    """The expected replies of a model.
 
     Attributes:
         entities: Entities in the first reply to a chunk of `_CHUNK_TOKENS` with a usual number of names.
         relations: Relationships for each entity.
         record_tokens: Tokens of an entity or relationship record.
         other_tokens: Tokens of a reply that belong to no record.
-        yes: Share of chunks of which the model says that it missed something.
-        gleaned: Records of a gleaning for one of the first reply.
+        yes: Share of chunks for which the model says that it missed something.
+        gleaned: Records of a gleaning per record of the first reply.
         claims: Claims in a chunk of `_CHUNK_TOKENS`.
         claim_tokens: Tokens of a claim.
-        report_tokens: Tokens of a report; None where it follows from the number of its records.
-        summary_tokens: Tokens of a summary of descriptions; None where it follows from what is summed up.
-        prompt_ratio: Tokens of a prompt as the server counts them, for one of ours.
+        report_tokens: Tokens of a report; None to derive it from the number of its records.
+        summary_tokens: Tokens of a summary of descriptions; None to derive it from the descriptions.
+        prompt_ratio: Tokens of prompts counted by the server per token of our count.
         reply_ratio: The same for a reply.
     """
 
@@ -101,12 +101,12 @@ def density(text: str) -> float:
 def learn(
     known: ReplyModel, observed: Sequence[Observed], later: Mapping[str, Sequence[Reply]], texts: Mapping[str, str]
 ) -> ReplyModel:
-    """Return what remembered replies show, mixed with what is known where they are few.
+    """Return a reply model from cached replies, weighted with the prior.
 
     Args:
-        known: What is known beforehand.
-        observed: Remembered replies to chunks.
-        later: Remembered replies of the later steps (`report`, `summarise`), by step.
+        known: The prior.
+        observed: Cached replies to chunks.
+        later: Cached replies of the later steps (`report`, `summarise`), by step.
         texts: Texts of the chunks by their digests.
     """
     of_step: dict[str, list[Observed]] = {}
@@ -134,7 +134,7 @@ def learn(
 
 
 def certainty(observed: Sequence[Observed]) -> float:
-    """Return how well the replies to chunks are known: 0 with none remembered, near 1 with many."""
+    """Return the certainty of the reply model: 0 without cached replies, near 1 with many."""
     count = sum(seen.request.step == "extract" for seen in observed)
     return count / (count + _AS_GOOD)
 
@@ -149,7 +149,7 @@ def _of_extraction(
     relations = sum(len(records.relations) for records in read.values())
     expected = sum(known.entities_in(texts[source]) for source in read)
     tokens = sum(server_tokens(seen.reply.text) for seen in firsts)
-    # A model that gives no records writes something else.
+    # A reply without records has other text.
     other = 0.0 if entities + relations else tokens / len(firsts) * _mixed(0.0, 1, 1, len(firsts))
     before = [read[seen.request.sources[0]] for seen in gleaned if seen.request.sources[0] in read]
     after = [read_records(seen.reply.text) for seen in gleaned]
@@ -169,7 +169,7 @@ def _of_extraction(
 
 
 def _mixed(known: float, seen: float, of: float, observations: int) -> float:
-    """Return `seen / of`, mixed with what is known where the observations are few."""
+    """Return the mean of `seen / of` and the prior, weighted by the observations."""
     if not of:
         return known
     share = observations / (observations + _AS_GOOD)
@@ -190,8 +190,8 @@ def _says_yes(reply: Reply) -> bool:
 class SyntheticReplies:
     """Writes the expected reply to a request: records about the names of a chunk, reports that cite their records.
 
-    Names that stand in several chunks become one entity, and communities form around them, so that the steps after
-    extraction ask what they would ask in a build. A reply depends on its request only.
+    Names in several chunks become one entity, and communities form around them, so that later steps make realistic
+    calls. A reply depends on its request only.
     """
 
     def __init__(self, model: ReplyModel, settings: Settings, texts: Mapping[str, str]) -> None:
@@ -250,7 +250,7 @@ class SyntheticReplies:
         return "##\n".join([*rows, "<|COMPLETE|>"])
 
     def _report(self, request: Request) -> str:
-        """Return a report: 135 tokens without its findings and 103 for each of these (recorded), two records each."""
+        """Return a report: 135 tokens and 103 per finding (as recorded), with two records each."""
         prompt, settings = request.messages[0].content, self._settings.reports
         labels = _LABEL.findall(prompt)
         findings = max(1, min(settings.findings, 1 + len(labels) // 2))
@@ -274,7 +274,7 @@ class SyntheticReplies:
         )
 
     def _summary(self, request: Request) -> str:
-        """Return a summary: 0.6 of what it sums up, or three quarters of the words that are asked for."""
+        """Return a summary: 0.6 of its input, or at most three quarters of the requested words."""
         prompt = request.messages[0].content
         given = server_tokens(prompt.partition("Descriptions:")[2])
         most = SUMMARY_WORDS * _TOKENS_A_WORD * 0.75
@@ -285,15 +285,15 @@ class SyntheticReplies:
         return self._whole(self.model.entities_in(self._texts[request.sources[0]]), request)
 
     def _names(self, request: Request, count: int) -> list[str]:
-        """Return names of a text, the most frequent first; where it has too few, things that other texts share."""
+        """Return names of a text, most frequent first, filled up with invented names that texts share."""
         own = names_in(self._texts[request.sources[0]])[:count]
         things = max(2, len(self._texts) * 4)
         drawn = [self._rank[request.sources[0]] * 31 + place * 17 + 5 for place in range(count - len(own))]
-        # Few things are met often (Zipf's law), as in real corpora.
+        # A few names are frequent (Zipf's law), as in real corpora.
         return list(dict.fromkeys([*own, *(f"Thing {int(things ** (number * _GOLDEN % 1.0))}" for number in drawn)]))
 
     def _whole(self, expected: float, request: Request) -> int:
-        """Return a whole number: over many requests `expected` on average."""
+        """Return an integer whose mean over many requests is `expected`."""
         return floor(expected + self._spread(request))
 
     def _spread(self, request: Request) -> float:
@@ -301,7 +301,7 @@ class SyntheticReplies:
 
 
 def _pairs(names: Sequence[str], wanted: int) -> list[tuple[str, str]]:
-    """Return pairs of names: half with the first name, which the text is most about, half of neighbours."""
+    """Return pairs of names: half with the first, most frequent name, half of neighbours."""
     others = names[1:]
     pairs = []
     for place in range(min(wanted, 2 * len(others))):
@@ -313,7 +313,7 @@ def _pairs(names: Sequence[str], wanted: int) -> list[tuple[str, str]]:
 
 
 def _filler(tokens: float, seed: int) -> str:
-    """Return words that a server makes about `tokens` tokens of; another text for another seed."""
+    """Return words of about `tokens` tokens; each seed gives another text."""
     return " ".join(["word"] * (round(tokens / _WORD) - 1) + [str(seed % 1_000_000)]) if tokens >= 1 else ""
 
 
@@ -329,7 +329,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def _has_capitals(text: str) -> bool:
-    """Return whether most letters are of a script with capitals, so that names can be told from other words."""
+    """Return whether most letters are of a script with capitals, so that names can be recognised."""
     letters = [sign for sign in text if sign.isalpha()]
     return 2 * sum(sign.lower() != sign.upper() for sign in letters) > len(letters)
 
@@ -341,9 +341,9 @@ _KINDS = re.compile(
 
 
 def server_tokens(text: str) -> float:
-    """Return about how many tokens a server makes of a text, where its tokenizer is not at hand.
+    """Return the approximate number of tokens of a text without its tokenizer.
 
-    Every kind of character has the weight nearest to the o200k encoding of GPT-4o; `python benchmarks/estimate.py
+    The weight of each kind of character approximates the o200k encoding of GPT-4o; `python benchmarks/estimate.py
     tokens` compares the two.
 
     >>> server_tokens("Toto barked.")
@@ -354,7 +354,7 @@ def server_tokens(text: str) -> float:
 
 @lru_cache(1 << 16)
 def _tokens_of_line(line: str) -> float:
-    """Return the tokens of a line: prompts are made of the same lines again and again."""
+    """Return the tokens of a line, cached: prompts repeat their lines."""
     total = 0.0
     for run in _KINDS.finditer(line):
         length = run.end() - run.start()

@@ -1,7 +1,7 @@
 """Train a graph-to-text T5 model that verbalises triples (FastToG, Liang and Gu 2025, appendix B).
 
-The paper's values are the defaults: learning rate 1e-5, 2 epochs, 10 % of the pairs for validation, and of the epochs
-the one of the best ROUGE-1 is kept. The starting model is a folder on this machine, of any size.
+The paper's values are the defaults: learning rate 1e-5, 2 epochs, 10 % of the pairs for validation, and the
+epoch with the best ROUGE-1 is kept. The starting model is a folder on this machine, of any size.
 """
 
 import json
@@ -39,10 +39,10 @@ class Graph2TextPlan:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """What texts made of `n` lists of triples are worth: means of ROUGE F1, and shares of texts with a hallucination.
+    """The quality of texts for `n` lists of triples: mean ROUGE F1, and shares of texts with a hallucination.
 
     `factual` is the share of texts with a name or number that the triples lack, `relational` that of texts with a pair
-    that no triple joins. `tokens` is the mean number of words.
+    of entities that no triple joins. `tokens` is the mean number of words.
     """
 
     n: int
@@ -106,7 +106,7 @@ def train_graph2text(
     learn, held_out = divided(pairs, plan.validation, plan.seed)
     run = _Run(model, plan)
     before = quality(held_out, run.write(held_out))
-    tell(f"{len(learn)} pairs to learn from, {len(held_out)} to validate with; ROUGE-1 {before.rouge1:.3f} before")
+    tell(f"{len(learn)} training pairs, {len(held_out)} validation pairs; initial ROUGE-1 {before.rouge1:.3f}")
     epochs: list[Graph2TextEpoch] = []
     best: list[str] = []
     for number in range(1, plan.epochs + 1):
@@ -138,7 +138,7 @@ def train_graph2text(
 
 
 def quality(pairs: Sequence[TrainingPair], texts: Sequence[str]) -> Quality:
-    """Return what texts made of the triples of pairs are worth."""
+    """Return the quality of generated texts."""
     both = list(zip(pairs, texts, strict=True))
 
     def mean(values: Sequence[float]) -> float:
@@ -166,7 +166,7 @@ def _by_size(pairs: Sequence[TrainingPair], texts: Sequence[str]) -> tuple[tuple
 
 
 class _Run:
-    """A model while it is trained."""
+    """A model in training."""
 
     def __init__(self, folder: Path, plan: Graph2TextPlan) -> None:
         import torch
@@ -179,7 +179,7 @@ class _Run:
         self._steps = torch.optim.AdamW(self._model.parameters(), lr=plan.learning_rate)
 
     def learn(self, pairs: Sequence[TrainingPair], epoch: int) -> float:
-        """Pass over the pairs once, in an order drawn for the epoch; return the mean loss."""
+        """Train for one epoch, in a random order; return the mean loss."""
         order = list(pairs)
         random.Random(self._plan.seed * 1000 + epoch).shuffle(order)  # noqa: S311
         self._model.train()
@@ -206,12 +206,12 @@ class _Run:
         return fsum(losses) / len(losses)
 
     def write(self, pairs: Sequence[TrainingPair]) -> list[str]:
-        """Return what the model now says of the triples of pairs, as `T5Writer` would."""
+        """Return the model's texts for the triples of pairs, generated as by `T5Writer`."""
         self._model.eval()
         return T5Writer(self._tokenizer, self._model).write([pair.triples for pair in pairs])
 
     def save(self, out: Path) -> None:
-        """Write the model and its tokenizer, in the place of what is there."""
+        """Write the model and its tokenizer, replacing earlier ones."""
         beside = out.with_name(f".{out.name}.new")
         shutil.rmtree(beside, ignore_errors=True)
         with offline():

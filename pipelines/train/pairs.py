@@ -27,12 +27,13 @@ class _PairLine(BaseModel):
 def read_pairs(path: Path) -> list[TrainingPair]:
     """Return the pairs of a file of JSON lines, `{"text": ..., "triples": [[s, p, o], ...]}`, or of all in a folder.
 
-    InputError names the file, the line and what is wrong with it.
+    Raises:
+        InputError: Names the file, the line and the fault.
     """
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     pairs = [item for file in files for item in _read(file)]
     if not pairs:
-        raise InputError(f"{path} holds no pairs: JSON lines with `text` and `triples` are wanted")
+        raise InputError(f"{path} contains no pairs: expected JSON lines with `text` and `triples`")
     return pairs
 
 
@@ -58,9 +59,9 @@ def _read(file: Path) -> list[TrainingPair]:
 def divided(
     pairs: Sequence[TrainingPair], validation: float, seed: int
 ) -> tuple[list[TrainingPair], list[TrainingPair]]:
-    """Return pairs to learn from and pairs to validate with, drawn by the seed; at least one of each.
+    """Return training pairs and validation pairs, drawn with the seed; at least one of each.
 
-    Pairs of the same triples stay together: a text that was learned is no test.
+    Pairs with the same triples are in the same part.
     """
     groups: dict[tuple[Triple, ...], list[TrainingPair]] = {}
     for pair in pairs:

@@ -1,7 +1,7 @@
 """Rule-based measures of unsupported content in verbalised triples.
 
 FastToG (Liang and Gu 2025, appendix B) counts by hand two kinds of hallucination in texts made of communities:
-factual (names and numbers that the triples lack) and relational (things put together that no triple joins).
+factual (names and numbers that the triples lack) and relational (entities combined that no triple joins).
 """
 
 import re
@@ -20,9 +20,9 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 def foreign_facts(text: str, triples: Sequence[Triple]) -> list[str]:
     """Return the names and numbers of a text that its triples lack.
 
-    A name is a word with a capital that does not begin a sentence; numbers are compared by value, so that "1,777,539"
-    is 1777539 and "4.0" is 4. A word is in the triples where one of their words begins like it (five letters), so that
-    "American" is known from "America".
+    A name is a capitalised word that does not begin a sentence. Numbers are compared by value: "1,777,539" is 1777539
+    and "4.0" is 4. A word is in the triples if it shares the first five letters with one of their words (American,
+    America).
     """
     told = " ".join(f"{spoken(source)} {predicate_words(said)} {spoken(target)}" for source, said, target in triples)
     known = {word.key for word in words(told)}
@@ -39,10 +39,9 @@ def foreign_facts(text: str, triples: Sequence[Triple]) -> list[str]:
 
 
 def unjoined_pairs(text: str, triples: Sequence[Triple]) -> list[tuple[str, str]]:
-    """Return pairs of the triples' things that a sentence names one behind the other and that no triple joins.
+    """Return pairs of entities that a sentence names in succession and that no triple joins.
 
-    Two things are joined by a triple of both, or through a third thing that triples join to both of them ("Trane, in
-    Dublin, Ireland").
+    Two entities are joined by a triple, or by triples with a common third entity ("Trane, in Dublin, Ireland").
     """
     names = {end: spoken(end) for source, _, target in triples for end in (source, target)}
     beside: dict[str, set[str]] = {name: {name} for name in names}
@@ -58,7 +57,7 @@ def unjoined_pairs(text: str, triples: Sequence[Triple]) -> list[tuple[str, str]
 
 
 def _value(number: str) -> frozenset[float]:
-    """Return what a number may mean: a comma is one of thousands, or of decimals."""
+    """Return the possible values of a number: a comma separates thousands or decimals."""
     plain = number.rstrip(".,")
     return frozenset({float(item) for item in (plain.replace(",", ""), plain.replace(",", ".")) if item.count(".") < 2})
 
@@ -67,7 +66,7 @@ _TOKEN = re.compile(r"[^\W_]+")
 
 
 def rouge_n(text: str, reference: str, n: int) -> float:
-    """Return the F1 of shared runs of `n` tokens, as the package rouge_score computes it without stemming.
+    """Return the F1 of shared n-grams, as computed by the package rouge_score without stemming.
 
     >>> rouge_n("The cat sat", "the cat ran", 1), rouge_n("The cat sat", "the cat ran", 2)
     (0.6666666666666666, 0.5)

@@ -1,7 +1,7 @@
 """Few-shot extraction examples that a model writes for corpus texts, each validated by our own parser.
 
-What is kept is written anew from the records that were read, so that an example is of the right format whatever the
-reply looked like, and only from records that keep the rules that the examples are to teach.
+Examples are written from the parsed records, so that their format is right whatever the reply looked like, and only
+from records that follow the rules that the examples teach.
 """
 
 import re
@@ -23,9 +23,10 @@ _STRENGTHS = (1, 10)
 
 @dataclass(frozen=True, slots=True)
 class ExampleDraft:
-    """What came of one text: the records of an example (none where it came to nothing).
+    """The result for one text: the records of an example, none if it failed.
 
-    `thrown_away` says why replies were; `left_out` counts records of the kept reply that break the rules.
+    `thrown_away` gives the reasons for rejected replies; `left_out` counts records of the kept reply that break the
+    rules.
     """
 
     text: str
@@ -35,13 +36,14 @@ class ExampleDraft:
 
 
 Checked = Callable[[Records], Records]
-"""Gives the records that an example may have."""
+"""Returns the records that an example may contain."""
 
 
 async def make_example(model: LanguageModel, text: str, prompt: str, checked: Checked) -> ExampleDraft:
-    """Return the example that a model writes on a text; after a reply that cannot be one it is asked once more.
+    """Return the example that a model writes for a text; an unusable reply is retried once.
 
-    Only BudgetReached is raised.
+    Raises:
+        BudgetReached: The budget is spent. Other failures are reported in the result.
     """
     messages: tuple[Message, ...] = (Message("user", prompt),)
     thrown_away: list[str] = []
@@ -57,7 +59,7 @@ async def make_example(model: LanguageModel, text: str, prompt: str, checked: Ch
             return ExampleDraft(text, kept, tuple(thrown_away), _size(read) - _size(kept))
         thrown_away.append(reason)
         again = Message("user", render("index/tune_again", reason=reason))
-        # Many servers refuse a conversation in which the model said nothing.
+        # Many servers refuse a conversation with an empty reply.
         said = (Message("assistant", reply.text),) if reply.text.strip() else ()
         messages = (messages[0], *said, again)
     return ExampleDraft(text, None, tuple(thrown_away))
@@ -73,10 +75,7 @@ def _unusable(read: Records, kept: Records) -> str:
 
 
 def elements_in(text: str, types: Sequence[str]) -> Checked:
-    """Return what keeps the entities that a text names and that are of given types, and relationships between these.
-
-    Types and names are spelt as they are given, and as the entities are.
-    """
+    """Return a filter that keeps entities of given types named in the text, and relationships between them."""
     spelt = {kind.casefold(): kind for kind in types}
     held = _plain(text)
 
@@ -97,7 +96,7 @@ def elements_in(text: str, types: Sequence[str]) -> Checked:
 
 
 def claims_in(text: str) -> Checked:
-    """Return what keeps the claims that are about something that a text names, and quote it."""
+    """Return a filter that keeps claims about entities named in the text that quote it."""
     held = _plain(text)
 
     def checked(read: Records) -> Records:
@@ -115,7 +114,7 @@ def claims_in(text: str) -> Checked:
 
 
 def written(made: Sequence[ExampleDraft], types: Sequence[str]) -> str:
-    """Return the examples of entities and relationships as prompts hold them."""
+    """Return the examples of entities and relationships in the format of the prompt."""
     listed = ", ".join(types)
     return "\n\n".join(
         render(
@@ -130,7 +129,7 @@ def written(made: Sequence[ExampleDraft], types: Sequence[str]) -> str:
 
 
 def written_claims(made: Sequence[ExampleDraft]) -> str:
-    """Return the examples of claims as prompts hold them."""
+    """Return the examples of claims in the format of the prompt."""
     return "\n\n".join(
         render("index/tuned_claims_example", number=str(number), text=text, records=write_records(records))
         for number, (text, records) in enumerate(_kept(made), 1)
@@ -138,12 +137,12 @@ def written_claims(made: Sequence[ExampleDraft]) -> str:
 
 
 def can_be_shown(text: str) -> bool:
-    """Return whether a text holds none of the marks of records, so that it can stand above those of an example."""
+    """Return whether a text contains no delimiters of records, so that it can be used in an example."""
     return "<|" not in text and "|>" not in text
 
 
 async def counted(work: Awaitable[ExampleDraft], tell: Callable[[], None]) -> ExampleDraft:
-    """Return what the work gives, and tell that it is done."""
+    """Return the result of the work and report progress."""
     made = await work
     tell()
     return made

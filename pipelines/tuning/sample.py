@@ -1,8 +1,7 @@
 """Select a small, diverse sample that represents a corpus.
 
-The passages are chosen greedily, each as the one that brings the passages of the corpus nearest to what is chosen
-already (facility location; Lin and Bilmes 2011, section 3): the first is the most typical, and the odd ones that are
-near to nothing come late.
+Passages are chosen greedily so that the passages of the corpus are near to a chosen one (facility location; Lin and
+Bilmes 2011, section 3): the first is the most typical, and outliers come late.
 """
 
 from collections import Counter
@@ -17,12 +16,12 @@ from conspectus.storage.text.sentences import sentence_spans
 from conspectus.storage.text.tokens import count_each, token_spans
 
 Embed = Callable[[Sequence[str]], Vectors]
-"""Gives texts unit vectors, one row each."""
+"""Returns the unit vectors of texts, one row each."""
 
 _POOL = 10
-"""Passages looked at for one that is chosen."""
+"""Candidate passages per chosen one."""
 _LEAST_TOKENS = 40
-"""A shorter passage (a heading, a caption) says little; it is taken of a document that has no other."""
+"""A shorter passage (a heading, a caption) is chosen only if its document has no other."""
 
 
 def sample(
@@ -30,7 +29,7 @@ def sample(
 ) -> list[Chunk]:
     """Return up to `count` chunks of different texts, the most typical first; the same for the same arguments.
 
-    As many documents as possible are heard. Without `embed` they are drawn by lot.
+    As many documents as possible are represented. Without `embed` the sample is random.
     """
     pool = _pool(documents, settings, _POOL * count, seed)
     if embed is None or len(pool) <= count:
@@ -40,7 +39,7 @@ def sample(
 
 
 def representatives(vectors: Vectors, owners: Sequence[str], count: int) -> list[int]:
-    """Return `count` rows that stand for all, best first; of one owner no more than its turn. Ties go by place."""
+    """Return `count` representative rows, best first, taking owners in turn. Ties go to the first row."""
     likeness = np.maximum(vectors @ vectors.T, 0.0)
     covered = np.zeros(len(vectors), np.float32)
     taken: Counter[str] = Counter()
@@ -58,7 +57,7 @@ def representatives(vectors: Vectors, owners: Sequence[str], count: int) -> list
 
 
 def excerpt(text: str, most: int) -> str:
-    """Return as many whole sentences from the beginning as have `most` tokens; of a longer first one its beginning."""
+    """Return the first sentences within `most` tokens; a longer first sentence is truncated."""
     spans = sentence_spans(text)
     end, room = 0, most
     for (start, stop), tokens in zip(spans, count_each(text[start:stop] for start, stop in spans), strict=True):
@@ -71,7 +70,7 @@ def excerpt(text: str, most: int) -> str:
 
 
 def _pool(documents: Sequence[Document], settings: ChunkSettings, most: int, seed: int) -> list[Chunk]:
-    """Return up to `most` chunks in a random order in which every document comes before one comes again."""
+    """Return up to `most` chunks in a random order that takes the documents in turn."""
     dice = np.random.default_rng(seed)
     texts: set[str] = set()
     pool: list[Chunk] = []

@@ -1,7 +1,7 @@
 """Tune the prompts of indexing to documents with a language model.
 
-A model says of a sample what the documents are and in which language; from that, who it is to be; which kinds of
-entities there are; and it writes examples of extraction on texts of the sample (the prompt tuning of GraphRAG; Edge et
+From a sample, a model describes the domain and language of the documents, then a persona and the entity types, and it
+writes examples of extraction for texts of the sample (the prompt tuning of GraphRAG; Edge et
 al. 2024, section 3.1.2, asks for examples fitted to the domain).
 """
 
@@ -45,7 +45,7 @@ FEWEST_TYPES = 3
 MOST_TYPES = 10
 
 _LONGEST_TEXT = 1_500
-"""Most characters of a text that stands in every prompt of an index; a few sentences have some hundreds."""
+"""Maximum characters of a text that is part of every prompt; a few sentences have some hundreds."""
 _LONGEST_NAME = 40
 _NO_NAME = re.compile(r"[<>|#{}\[\]\"]")
 
@@ -67,14 +67,14 @@ def _name(text: str) -> str:
 
 
 def _kinds(names: list[str]) -> list[str]:
-    """Return the different ones of names that can stand in a list with commas, at most `MOST_TYPES`."""
+    """Return the distinct names without commas, at most `MOST_TYPES`."""
     found: dict[str, str] = {}
     for item in names:
         name = " ".join(item.split())
         if name and len(name) <= _LONGEST_NAME and not _NO_NAME.search(name) and not re.search("[,;，、；]", name):
             found.setdefault(name.casefold(), name)
     if len(found) < FEWEST_TYPES:
-        raise ValueError(f"there must be at least {FEWEST_TYPES} different kinds, each of one or two words")
+        raise ValueError(f"there must be at least {FEWEST_TYPES} different types, each of one or two words")
     return list(found.values())[:MOST_TYPES]
 
 
@@ -103,22 +103,22 @@ class TypesAnswer(BaseModel):
 
 
 CHUNKS = 15
-"""Chunks of a sample where nothing else is said."""
+"""Default number of chunks of a sample."""
 
 _SAMPLE_TOKENS = 6_000
-"""Most tokens of all excerpts in one prompt: that a model with a window of 8,000 can read them."""
+"""Maximum tokens of all excerpts in one prompt, for models with a context of 8,000."""
 _EXAMPLES = 3
 _EXAMPLE_TOKENS = 150
-"""Most tokens of an example's text. Examples stand in the prompt of every chunk; three of this length take about as
-many tokens as a chunk."""
+"""Maximum tokens of an example's text. Examples are in the prompt of every chunk;
+three of this length take about as many tokens as a chunk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The texts and types for a corpus, and what they were made from.
+    """The tuned texts and types for a corpus, and their origin.
 
-    `examples` and `claims_examples` count those that were kept, `thrown_away` says why replies were, `left_out` counts
-    records of kept replies that break the rules, `unread` the inputs that could not be read.
+    `examples` and `claims_examples` count the kept ones, `thrown_away` gives the reasons for rejected replies,
+    `left_out` counts records of kept replies that break the rules, `unread` the inputs that could not be read.
     """
 
     language: str
@@ -167,7 +167,7 @@ def tune(
 
 
 def _embedding(settings: Settings) -> Embed | None:
-    """Return what embeds passages by their beginnings; None where that would be calls to a server."""
+    """Return a function that embeds the beginnings of passages; None if that would call a server."""
     if settings.embedding.provider != "local":
         return None
     embedder = open_embedder(settings.embedding, settings.embedding_server)
@@ -228,7 +228,7 @@ async def _ask(
 
 @dataclass(frozen=True, slots=True)
 class _Examples:
-    """What all examples of a corpus are asked with."""
+    """The common inputs of all examples of a corpus."""
 
     model: LanguageModel
     persona: str
@@ -278,21 +278,21 @@ def _counter(progress: Progress, total: int) -> Callable[[], None]:
 
 SETTINGS = "settings.yaml"
 FOLDER = "prompts"
-"""Where tuned prompts lie, beside the settings file."""
+"""Folder of the tuned prompts, next to the settings file."""
 
 _ALWAYS = ("domain", "persona", "report_persona", "extract_examples")
 _CLAIMS = "claims_examples"
 
 
 def check_free(directory: Path, settings: Settings) -> None:
-    """Raise UsageError where a file that would be written exists already."""
+    """Raise UsageError if a file to be written exists already."""
     for path in _paths(directory, settings).values():
         if path.exists():
             raise UsageError(f"{path} exists already; --force overwrites it")
 
 
 def check_writable(directory: Path, settings: Settings) -> None:
-    """Raise UsageError where the files cannot be written: what a model says for them would be paid for and lost."""
+    """Raise UsageError if the files cannot be written, before any model call is paid for."""
     for folder in (directory, directory / FOLDER):
         nearest = next(parent for parent in (folder, *folder.parents) if parent.exists())
         if not nearest.is_dir():
@@ -305,9 +305,9 @@ def check_writable(directory: Path, settings: Settings) -> None:
 
 
 def write_tuning(directory: Path, settings: Settings, tuning: Tuning) -> list[Path]:
-    """Write the prompts and then the settings that they were made with, which now name them; return the paths.
+    """Write the prompts and a settings file that refers to them; return the paths.
 
-    Nothing is in its place before all is written.
+    All files are written before any is moved into place.
     """
     tuned = settings.extraction.model_copy(update={"entity_types": tuning.entity_types, "prompts": FOLDER})
     paths = _paths(directory, settings)

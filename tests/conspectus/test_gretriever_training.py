@@ -91,8 +91,8 @@ def test_a_training_on_a_suite_that_was_killed_goes_on_and_answers(suite: Path, 
     assert any("the trained model writes" in str(each) for each in answer["trace"])
 
     for override, status, said in (
-        (f"soft_prompt.folder={tmp_path / 'nothing'}", 7, "holds no gretriever.json"),
-        (f"soft_prompt.folder={suite}", 7, "holds no gretriever.json"),
+        (f"soft_prompt.folder={tmp_path / 'nothing'}", 7, "contains no gretriever.json"),
+        (f"soft_prompt.folder={suite}", 7, "contains no gretriever.json"),
         ("soft_prompt.model=another", 7, "no causal model"),
         *([] if torch.cuda.is_available() else [("soft_prompt.device=cuda", 2, "torch sees no such device")]),
     ):

@@ -13,10 +13,17 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class SoftPromptPlan:
-    """Numbers of the training; defaults are G-Retriever's (He et al. 2024, appendix B.1).
+    """Hyperparameters; defaults are G-Retriever's (He et al. 2024, appendix B.1).
 
-    The step of AdamW rises for `warm_up` epochs and falls to 0 in half a cosine; training stops `patience` epochs after
-    the one of the least validation loss. `seeds` runs are made, seeded with `seed`, `seed + 1`, ...
+    Attributes:
+        learning_rate: Peak learning rate of AdamW; it rises for `warm_up` epochs and falls to 0 in half a cosine.
+        weight_decay: Weight decay of AdamW.
+        warm_up: Epochs of warm-up.
+        epochs: Maximum epochs.
+        patience: Training stops this many epochs after the one with the lowest validation loss.
+        batch: Questions per step.
+        seed: Seed of the first run; the others have the next ones.
+        seeds: Number of runs.
     """
 
     learning_rate: float = 1e-5
@@ -41,10 +48,17 @@ class SoftPromptEpoch:
 
 @dataclass(frozen=True, slots=True)
 class SeedRun:
-    """What one seed came to: `best` is the number of the epoch that was kept, `score` of the questions held back.
+    """The result of one seed.
 
-    `lenient` is what the authors' code would count (see graphqa_scores.py), `shuffled` the score where every question
-    is asked with the graph of another one. `learned` and `frozen` are the numbers of parameters that learn and do not.
+    Attributes:
+        seed: The seed.
+        best: Number of the epoch with the lowest validation loss, which is kept.
+        epochs: All epochs.
+        score: Score on the test questions.
+        lenient: Their score as the authors' code counts it (see evaluation/graphqa/scores.py).
+        shuffled: Their score if every question gets the graph of another one.
+        learned: Number of trained parameters.
+        frozen: Number of frozen parameters.
     """
 
     seed: int
@@ -58,18 +72,17 @@ class SeedRun:
 
     @property
     def validation_loss(self) -> float:
-        """That of the kept epoch."""
+        """The validation loss of the kept epoch."""
         return self.epochs[self.best - 1].validation_loss
 
 
 @dataclass(frozen=True, slots=True)
 class SoftPromptTraining:
-    """What training came to over all seeds; `kept` is the seed whose validation loss is least.
+    """The result of training over all seeds; `kept` is the seed with the lowest validation loss.
 
-    `majority` is what the commonest answer of the training part scores on the questions held back. `deviation` is the
-    sample's (n - 1), 0 of one seed. Numbers of parameters are those that learn and those that do not. `before` and
-    `after` are the mean sizes of graphs before and after retrieval. `left_out` questions have no graph or answer,
-    `failures` cannot be read.
+    `majority` is the test score of the most frequent training answer. `deviation` is the sample standard deviation
+    (n - 1), 0 for one seed. `learned` and `frozen` are numbers of parameters, `before` and `after` the mean sizes of
+    graphs before and after retrieval. `left_out` questions have no graph or answer; `failures` cannot be read.
     """
 
     metric: str
@@ -93,7 +106,7 @@ class SoftPromptTraining:
 
 
 def step_size(plan: SoftPromptPlan, done: float) -> float:
-    """Return AdamW's step when `done` epochs are through: up in a line, down in half a cosine.
+    """Return the learning rate after `done` epochs: linear warm-up, then half a cosine.
 
     >>> plan = SoftPromptPlan(learning_rate=1.0, warm_up=1, epochs=5)
     >>> [round(step_size(plan, done), 3) for done in (0, 0.5, 1, 3, 5)]
@@ -106,7 +119,7 @@ def step_size(plan: SoftPromptPlan, done: float) -> float:
 
 
 def best_epoch(epochs: tuple[SoftPromptEpoch, ...] | list[SoftPromptEpoch]) -> SoftPromptEpoch:
-    """Return the epoch of the least validation loss, the first of several."""
+    """Return the epoch with the lowest validation loss (ties: the first)."""
     return min(epochs, key=lambda epoch: (epoch.validation_loss, epoch.number))
 
 
@@ -121,5 +134,5 @@ def mean(values: list[float]) -> float:
 
 
 def deviation(values: list[float]) -> float:
-    """Return the sample's standard deviation, 0 of one value."""
+    """Return the sample standard deviation, 0 for one value."""
     return stdev(values) if len(values) > 1 else 0.0

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 from conspectus.pipelines.train.gretriever.state import STATE, read_state, write_state
 
 _MOST_GRADIENT = 1.0
-"""Longest gradient of all learned parts together: the first steps of a deep encoder are wild."""
+"""Maximum norm of the gradient, which is large in the first steps of a deep encoder."""
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class SeedTraining:
-    """What one seed's training is made of."""
+    """Everything that the training of one seed needs."""
 
     data: GraphQa
     encode: Encode
@@ -48,14 +48,16 @@ class SeedTraining:
     tell: Tell
 
     def run(self, prompt: SoftPrompt) -> SeedRun:
-        """Train, or go on where a run in the folder was stopped; the folder then holds the best epoch's parts.
+        """Train, or resume a stopped run in the folder; the folder then has the parameters of the best epoch.
 
-        The same data, plan, model and machine give the same numbers, stopped or not (on CUDA up to the order of sums).
-        SettingsError where the steps are so large that the loss is no number any more.
+        The same data, plan, model and machine give the same result, resumed or not (on CUDA up to the order of sums).
+
+        Raises:
+            SettingsError: The learning rate is so high that the loss is not finite.
         """
         learned = sum(value.numel() for value in prompt.learned().values())
         frozen = sum(parameter.numel() for parameter in prompt.model.parameters() if not parameter.requires_grad)
-        self.tell(f"seed {self.seed}: {learned:,} numbers learn, {frozen:,} do not, on {prompt.device}")
+        self.tell(f"seed {self.seed}: {learned:,} parameters are trained, {frozen:,} frozen, on {prompt.device}")
         epochs = self._learn(prompt)
         kept = best_epoch(epochs)
         read_learned(prompt, self.folder / LEARNED)
@@ -65,7 +67,7 @@ class SeedTraining:
         score = mean([self.data.score(text, item) for text, item in zip(texts, test, strict=True)])
         lenient = mean([self.data.lenient(text, item) for text, item in zip(texts, test, strict=True)])
         half = len(test) // 2
-        moved = [*test[half:], *test[:half]]  # far away: questions about one image stand side by side
+        moved = [*test[half:], *test[:half]]  # far apart: questions about the same image are neighbours
         others = self._written(prompt, test, moved)
         shuffled = mean([self.data.score(text, item) for text, item in zip(others, test, strict=True)])
         early = " (stopped early)" if len(epochs) < self.plan.epochs else ""
@@ -96,7 +98,7 @@ class SeedTraining:
         return epochs
 
     def _epoch(self, prompt: SoftPrompt, steps: torch.optim.Optimizer, number: int) -> float:
-        """Pass over the questions once, in an order drawn for the epoch; return the mean loss."""
+        """Train for one epoch, in a random order; return the mean loss."""
         order = list(self.data.training)
         random.Random(self.seed * 1000 + number).shuffle(order)  # noqa: S311
         prompt.train()
@@ -114,7 +116,7 @@ class SeedTraining:
         return mean(losses)
 
     def _loss(self, prompt: SoftPrompt) -> float:
-        """Return the mean loss over the questions to validate with."""
+        """Return the mean loss over the validation questions."""
         prompt.eval()
         with torch.inference_mode():
             parts = _batches(self.data.validation, self.plan.batch)
@@ -128,7 +130,7 @@ class SeedTraining:
     def _written(
         self, prompt: SoftPrompt, asked: Sequence[GraphQuestion], graphs: Sequence[GraphQuestion]
     ) -> list[str]:
-        """Return what is written for questions that are asked with the graphs of others, or with their own."""
+        """Return the generated answers, each question with its own graph or with that of another."""
         pairs = [self._input(one, other) for one, other in zip(asked, graphs, strict=True)]
         return [text for part in _batches(pairs, self.plan.batch) for text in prompt.write(part)]
 

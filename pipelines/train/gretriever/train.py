@@ -1,7 +1,7 @@
 """Train a soft graph prompt for a frozen causal language model (G-Retriever, He et al. 2024), once per seed.
 
-A folder holds `learned.safetensors` (the kept seed's parts), `gretriever.json` (what they belong to, and the report),
-and below `seeds/` what each seed came to. Started again on the same folder, a training goes on where it was stopped.
+The output folder contains `learned.safetensors` (the parameters of the kept seed), `gretriever.json` (metadata and the
+report), and in `seeds/` the result of each seed. A training started again on the same folder is resumed.
 """
 
 import shutil
@@ -39,7 +39,10 @@ _MOST_NAMED = 3
 
 
 def begin(out: Path, made: PromptMetadata, plan: SoftPromptPlan, data: GraphQa) -> None:
-    """Write down what is trained in a folder; UsageError names what was otherwise where another training is there."""
+    """Record the training in a folder.
+
+    Raises:
+        UsageError: The folder contains another training; names the differences."""
     questions = digest(
         *(
             f"{part} {item.id} {item.graph.to_text()} {item.question} {item.answers}"
@@ -53,7 +56,7 @@ def begin(out: Path, made: PromptMetadata, plan: SoftPromptPlan, data: GraphQa) 
     if file.is_file():
         told = ", ".join(_changes(_read(file), now))
         if told:
-            raise UsageError(f"{out} holds another training ({told}): name a folder that is new")
+            raise UsageError(f"{out} contains another training ({told}); choose a new folder")
     write_json(file, now)
 
 
@@ -62,11 +65,11 @@ def _read(file: Path) -> Any:  # noqa: ANN401  (any JSON value may stand in a fi
         return TypeAdapter(Any).validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
         told = " ".join(str(error).split())[:200]
-        raise UsageError(f"{file} cannot be read: {told}; name a folder that is new") from error
+        raise UsageError(f"{file} cannot be read: {told}; choose a new folder") from error
 
 
 def _changes(then: Any, now: Any) -> list[str]:  # noqa: ANN401
-    """Return what differs between two values, a few names with what they were and are."""
+    """Return the differences between two values: a few names with old and new value."""
     before, after = dict(_leaves(then)), dict(_leaves(now))
     names = [name for name in dict.fromkeys([*before, *after]) if before.get(name) != after.get(name)]
     told = [f"{name} was {_short(before.get(name))} and is {_short(after.get(name))}" for name in names]
@@ -74,7 +77,7 @@ def _changes(then: Any, now: Any) -> list[str]:  # noqa: ANN401
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """Yield (name, value) for what is no object; the name is that of the innermost key."""
+    """Yield (innermost key, value) for all values that are not objects."""
     if not isinstance(value, dict):
         yield name, value
         return
@@ -91,13 +94,14 @@ _MOST_TOLD = 20
 
 
 def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, tell: Tell) -> SoftPromptTraining:
-    """Train on the questions of a suite over a model, by the settings; see `train_gretriever`.
+    """Train on the questions of a suite with the settings; see `train_gretriever`.
 
-    InputError where the suite is no set of questions about graphs.
+    Raises:
+        InputError: The suite has no questions about graphs.
     """
     chosen = settings.train_gretriever
     need("torch_geometric", *(["peft"] if chosen.lora else []))
-    ready = [open_frozen(model, chosen.precision, chosen.device)]  # before the graphs are encoded, which takes long
+    ready = [open_frozen(model, chosen.precision, chosen.device)]  # before the slow encoding of the graphs
 
     def open_model() -> FrozenModel:
         return ready.pop() if ready else open_frozen(model, chosen.precision, chosen.device)
@@ -116,7 +120,7 @@ def train_from_settings(suite: Path, model: str, out: Path, settings: Settings, 
 
 
 def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:
-    """Return the shape that the settings name."""
+    """Return the shape given by the settings."""
     return SoftShape(
         encoder=chosen.encoder,
         layers=chosen.layers,
@@ -136,7 +140,7 @@ def shape_of(chosen: TrainGRetrieverSettings) -> SoftShape:
 
 
 def plan_of(chosen: TrainGRetrieverSettings) -> SoftPromptPlan:
-    """Return the plan that the settings name."""
+    """Return the hyperparameters given by the settings."""
     return SoftPromptPlan(
         learning_rate=chosen.learning_rate,
         weight_decay=_WEIGHT_DECAY,
@@ -191,7 +195,10 @@ def train_gretriever(
 
 
 def _done(folder: Path) -> SeedRun | None:
-    """Return what the seed of a folder came to, None where it is not through; InputError where that cannot be read."""
+    """Return the result of a seed, None if it is not finished.
+
+    Raises:
+        InputError: The result cannot be read."""
     file = folder / _RUN
     if not (file.is_file() and (folder / LEARNED).is_file()):
         return None
@@ -199,7 +206,7 @@ def _done(folder: Path) -> SeedRun | None:
         return TypeAdapter(SeedRun).validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
         told = " ".join(str(error).split())[:200]
-        raise InputError(f"{file} cannot be read: {told}; remove it to train its seed anew") from error
+        raise InputError(f"{file} cannot be read: {told}; remove it to train this seed again") from error
 
 
 def _seed(
@@ -212,7 +219,7 @@ def _seed(
     folder: Path,
     tell: Tell,
 ) -> SeedRun:
-    """Return what a seed comes to; its folder then holds what was learned."""
+    """Train one seed and return its result; its folder then has the parameters."""
     import torch
     from conspectus.pipelines.train.gretriever.run import SeedTraining
     from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt

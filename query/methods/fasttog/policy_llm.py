@@ -27,7 +27,7 @@ _PRUNE_TEMPERATURE, _REASONING_TEMPERATURE = 0.4, 0.1
 
 
 class SubjectReply(BaseModel):
-    """The subjects of a question."""
+    """What a question is about."""
 
     subjects: list[str]
 

@@ -64,11 +64,11 @@ _ENTITIES_SHOWN = 3
 
 
 class TopicReply(RootModel[dict[str, str]]):
-    """Topic entities by number."""
+    """Entities by their numbers."""
 
 
 class Scored(BaseModel):
-    """An item's number and score."""
+    """The number of an item and its score."""
 
     number: int
     score: float

@@ -33,10 +33,11 @@ if TYPE_CHECKING:
 
 
 class SoftGRetriever:
-    """Answers from the subgraph of a question by the trained prompt of `soft_prompt.folder`.
+    """Answers from the subgraph of a question with the trained prompt in `soft_prompt.folder`, loaded once per process.
 
-    SettingsError where none is named, or where the index's encoder is not the one that it was trained with; MissingPart
-    where the folder, the frozen model or the extra is not there. The prompt is opened once a process.
+    Raises:
+        SettingsError: No folder is set, or the index has another encoder than the training.
+        MissingPart: The folder, the frozen model or the extra is missing.
     """
 
     def __init__(self, name: str, context: Context) -> None:
@@ -46,15 +47,15 @@ class SoftGRetriever:
         self._encode = _encodings(context)
 
     async def answer(self, question: str, say: Say) -> Answer:
-        """Return the answer from the subgraph around what the question names."""
+        """Return the answer from the subgraph around the entities linked to the question."""
         return self._answered(question, None, NO_PRIZES, say)
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
-        """Return the answer from the subgraph around the entities of these names."""
+        """Return the answer from the subgraph around the entities with these names."""
         return self._answered(question, topics, NO_PRIZES, say)
 
     async def answer_after(self, question: str, kept: CarriedPrizes, say: Say) -> Answer:
-        """Return the answer to a further question: the subgraph grows from what earlier ones have kept."""
+        """Return the answer to a follow-up question; prizes of earlier subgraphs are carried over."""
         return self._answered(question, None, kept, say)
 
     def _answered(self, question: str, topics: Sequence[str] | None, kept: CarriedPrizes, say: Say) -> Answer:
@@ -84,7 +85,7 @@ class SoftGRetriever:
 
 
 def read_written(context: Context, subgraph: RetrievedSubgraph, written: str) -> Answer:
-    """Return what a model wrote as an answer with the edges at the nodes that it names; "" is no answer."""
+    """Return a model's text as an answer supported by the edges at the nodes that it names; "" gives NO_ANSWER."""
     names = tuple(dict.fromkeys(part.strip() for part in written.split(SEPARATOR) if part.strip()))
     if not names:
         return Answer("", "", NO_ANSWER, trace=(Step("answer", "the trained model writes nothing"),))
@@ -102,14 +103,14 @@ def read_written(context: Context, subgraph: RetrievedSubgraph, written: str) ->
         "",
         f"{', '.join(known)} {numbers_of(len(rows))}".strip(),
         citations=grounds.citations(rows),
-        trace=(Step("answer", f"the trained model writes {written!r}; {len(nodes)} of it are nodes"),),
+        trace=(Step("answer", f"the trained model writes {written!r}; {len(nodes)} of its names are nodes"),),
         names=tuple(known),
         triples=grounds.triples(rows),
     )
 
 
 def open_soft_prompt(chosen: SoftPromptSettings, embedder: str) -> "SoftPrompt":
-    """Return the trained prompt that the settings name, for graphs encoded by this embedder; errors as above."""
+    """Return the trained prompt of the settings for graphs encoded by this embedder; errors as for SoftGRetriever."""
     if not chosen.folder:
         raise SettingsError("soft_prompt.folder names no trained prompt; `conspectus train gretriever` makes one")
     return _opened(str(Path(chosen.folder).resolve()), chosen.model, chosen.precision, chosen.device, embedder)
@@ -120,9 +121,7 @@ def _opened(folder: str, model: str, precision: Precision, device: Device, embed
     made = read_made(Path(folder))
     need("torch_geometric", *(["peft"] if made.shape.lora else []))
     if made.embedder != embedder:
-        raise SettingsError(
-            f"{folder} was trained on graphs encoded by {made.embedder}, and the index's are by {embedder}"
-        )
+        raise SettingsError(f"{folder} was trained with the encoder {made.embedder}, but the index has {embedder}")
     return open_trained(Path(folder), open_frozen(model or made.model, precision, device), made)
 
 

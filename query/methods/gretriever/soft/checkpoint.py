@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 
 SEPARATOR = "|"
-"""Between several answers, where a model writes them one behind the other."""
+"""Separator of several answers in a model's output."""
 
 Encoder = Literal["graph_transformer", "gat", "gcn", "none"]
 _COUNTED = ("layers", "heads", "width", "lora_rank", "text_tokens", "answer_tokens")
@@ -21,13 +21,9 @@ _MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class SoftShape:
-    """The learned parts before (and, with LoRA, inside) a frozen causal model, and how much text that is given.
+    """The trained parts before (and, with LoRA, inside) a frozen causal model, and the sizes of its input and output.
 
-    `encoder`, of `layers` layers of `heads` heads and `width` numbers a node, makes one token of a graph; `projector`
-    is the network from there to the model's width, without which the last layer has that width itself. With the
-    encoder `none` there are `soft_tokens` learned tokens that are the same for every graph. `text` says whether the
-    graph's tables stand in the prompt. `text_tokens` bounds these and the question together, `answer_tokens` what is
-    written. Defaults are G-Retriever's (He et al. 2024, appendix B.1). Its other settings are these numbers:
+    Defaults are G-Retriever's (He et al. 2024, appendix B.1). The paper's variants are:
 
         prompt tuning, and without the encoder    encoder none (10 soft tokens)
         GraphToken's, and without the text        text False
@@ -35,7 +31,24 @@ class SoftShape:
         with LoRA                                 lora True
         LoRA alone                                lora True, encoder none, soft_tokens 0
 
-    SettingsError where a number is none that such a network can have.
+    Attributes:
+        encoder: The graph encoder, which turns a graph into one token; `none` for learned tokens.
+        layers: Its layers.
+        heads: Its attention heads.
+        width: Its hidden size.
+        dropout: Its dropout.
+        projector: Whether a network projects to the model's width; otherwise the last layer has that width.
+        soft_tokens: With the encoder `none`: number of learned tokens, the same for every graph.
+        text: Whether the prompt includes the graph as text.
+        lora: Whether low-rank matrices in the model are trained.
+        lora_rank: Their rank.
+        lora_alpha: Their scale.
+        lora_dropout: Their dropout.
+        text_tokens: Maximum tokens of the graph's text and the question.
+        answer_tokens: Maximum tokens of an answer.
+
+    Raises:
+        SettingsError: A number is out of range.
     """
 
     encoder: Encoder = "graph_transformer"
@@ -54,7 +67,7 @@ class SoftShape:
     answer_tokens: int = 32
 
     def __post_init__(self) -> None:
-        """Refuse numbers that cannot be: a checkpoint's come out of a file."""
+        """Refuse numbers out of range: those of a checkpoint come from a file."""
         least = {"soft_tokens": 0, "lora_alpha": 1} | dict.fromkeys(_COUNTED, 1)
         for name, low in least.items():
             if not low <= getattr(self, name) <= _MOST:
@@ -65,7 +78,7 @@ class SoftShape:
 
     @property
     def learns(self) -> bool:
-        """Whether anything is learned at all."""
+        """Whether anything is trained."""
         return self.encoder != "none" or self.soft_tokens > 0 or self.lora
 
 
@@ -75,7 +88,7 @@ LEARNED = "learned.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class PromptMetadata:
-    """What learned parts belong to: the frozen model and its signature, and the encoder of nodes and edges."""
+    """The frozen model of a trained prompt with its signature, and the encoder of nodes and edges."""
 
     model: str
     signature: str
@@ -84,13 +97,13 @@ class PromptMetadata:
     shape: SoftShape
 
     def __post_init__(self) -> None:
-        """Refuse a width that no vector has: ValueError."""
+        """Raise ValueError for an invalid width."""
         if self.encoding_width < 1:
             raise ValueError(f"encodings are {self.encoding_width} wide")
 
 
 def write_learned(prompt: "SoftPrompt", file: Path) -> None:
-    """Write the learned parts, in the place of what is there."""
+    """Write the trained parameters, replacing the file."""
     from safetensors.torch import save_file
 
     beside = file.with_name(f".{file.name}.new")
@@ -99,7 +112,10 @@ def write_learned(prompt: "SoftPrompt", file: Path) -> None:
 
 
 def read_learned(prompt: "SoftPrompt", file: Path) -> None:
-    """Put the learned parts of a file into a prompt of the same shape; MissingPart where they are not of it."""
+    """Load the trained parameters of a file into a prompt.
+
+    Raises:
+        MissingPart: The file belongs to a prompt of another shape."""
     import torch
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -111,34 +127,40 @@ def read_learned(prompt: "SoftPrompt", file: Path) -> None:
     parts = prompt.learned()
     shapes = {name: tuple(part.shape) for name, part in parts.items()}
     if shapes != {name: tuple(result.shape) for name, result in found.items()}:
-        raise MissingPart(f"{file} holds other learned parts than its settings say")
+        raise MissingPart(f"{file} has other parameters than its settings imply")
     with torch.no_grad():
         for name, item in parts.items():
             item.copy_(found[name])
 
 
 def read_made(folder: Path) -> PromptMetadata:
-    """Return what `conspectus train gretriever` left in a folder; MissingPart where it did not."""
+    """Return the metadata that `conspectus train gretriever` wrote to a folder.
+
+    Raises:
+        MissingPart: There is none."""
     try:
         held = TypeAdapter(dict[str, Any]).validate_json((folder / REPORT).read_bytes())
         return TypeAdapter(PromptMetadata).validate_python(held["made"])
     except FileNotFoundError as error:
-        raise MissingPart(f"{folder} holds no {REPORT}; `conspectus train gretriever` makes one") from error
+        raise MissingPart(f"{folder} contains no {REPORT}; `conspectus train gretriever` creates one") from error
     except (OSError, KeyError, ValidationError) as error:
         raise MissingPart(f"{folder / REPORT} cannot be read: {' '.join(str(error).split())[:200]}") from error
 
 
 def as_rows(made: PromptMetadata) -> dict[str, object]:
-    """Return it as the JSON that `read_made` reads."""
+    """Return the metadata as the JSON that `read_made` reads."""
     return asdict(made)
 
 
 def open_trained(folder: Path, model: FrozenModel, made: PromptMetadata) -> "SoftPrompt":
-    """Return the prompt of a folder over its frozen model, ready to write; MissingPart where the model is another."""
+    """Return the prompt of a folder with its frozen model.
+
+    Raises:
+        MissingPart: The model is not the one of the training."""
     from conspectus.query.methods.gretriever.soft.prompt import SoftPrompt
 
     if model.signature != made.signature:
-        raise MissingPart(f"{folder} was trained over {made.model}, and {model.name} is another model now")
+        raise MissingPart(f"{folder} was trained with {made.model}, and {model.name} is now another model")
     prompt = SoftPrompt(model, made.shape, made.encoding_width)
     read_learned(prompt, folder / LEARNED)
     prompt.eval()

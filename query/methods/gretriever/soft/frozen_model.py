@@ -13,7 +13,10 @@ _PACKAGES = {"torch_geometric": "torch-geometric", "peft": "peft"}
 
 
 def need(*modules: str) -> None:
-    """See that modules of the extra are there; MissingPart names the packages that are not, and what to install."""
+    """Check that modules of the extra are installed.
+
+    Raises:
+        MissingPart: Names the missing packages and the extra to install."""
     missing = [_PACKAGES[module] for module in modules if find_spec(module) is None]
     if missing:
         raise MissingPart(f"{' and '.join(missing)} is not installed: pip install 'conspectus[train]'")
@@ -25,7 +28,7 @@ Device = Literal["auto", "cpu", "cuda"]
 
 @dataclass(frozen=True, slots=True)
 class FrozenModel:
-    """A model of transformers whose numbers never change, its tokenizer, and where both were found."""
+    """A transformers model with frozen weights, its tokenizer, and their location."""
 
     name: str
     model: Any
@@ -38,7 +41,7 @@ class FrozenModel:
 
     @property
     def signature(self) -> str:
-        """A hash of the model's form and of its words' embeddings: learned parts go with one model only."""
+        """A hash of the model's architecture and token embeddings: a prompt belongs to one model."""
         import torch
 
         words = self.model.get_input_embeddings().weight.detach()
@@ -50,15 +53,22 @@ class FrozenModel:
 def open_frozen(name: str, precision: Precision = "auto", device: Device = "auto") -> FrozenModel:
     """Return the model of a folder, or of a name in the Hugging Face cache of this machine; nothing is downloaded.
 
-    It runs on CUDA where `device` is `auto` and there is one, in bfloat16 where `precision` is `auto` and the device
-    has it, else in float32. Only safetensors are read and no code of the model's own is run. SettingsError where no
-    model is named or CUDA is asked for and is not there, MissingPart where the model is not there or cannot be read.
+    Only safetensors are read, and no code of the model is run.
+
+    Args:
+        name: A folder or a name in the cache.
+        precision: `auto` is bfloat16 on a CUDA device that supports it, else float32.
+        device: `auto` is CUDA if available, else the CPU.
+
+    Raises:
+        SettingsError: No model is named, or CUDA is requested and not available.
+        MissingPart: The model is missing or cannot be read.
     """
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     if not name:
-        raise SettingsError("no language model is named: a folder, or a name in this machine's Hugging Face cache")
+        raise SettingsError("no language model is set: give a folder or a name in this machine's Hugging Face cache")
     if device == "cuda" and not torch.cuda.is_available():
         raise SettingsError("device is cuda, and torch sees no such device on this machine")
     cuda = device != "cpu" and torch.cuda.is_available()
@@ -77,7 +87,7 @@ def open_frozen(name: str, precision: Precision = "auto", device: Device = "auto
         told = " ".join(str(error).split())[:200]
         raise MissingPart(f"{name}: there is no causal model in safetensors with its tokenizer: {told}") from error
     if tokenizer.eos_token_id is None:
-        raise MissingPart(f"{name}: the tokenizer has no mark for the end of a text, so that an answer has no end")
+        raise MissingPart(f"{name}: the tokenizer has no end-of-text token")
     model.to("cuda" if cuda else "cpu")
     model.requires_grad_(False)
     model.eval()

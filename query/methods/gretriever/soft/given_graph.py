@@ -1,7 +1,7 @@
 """G-Retriever's subgraph retrieval on a textual graph that comes with its question (GraphQA).
 
 He et al. 2024, sections 5.2 and 5.3: the k nodes and edges nearest to the question have prizes k, k - 1, ..., 1, and
-the connected part of most prize less cost is kept.
+the connected subgraph with the highest prizes minus costs is kept.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from conspectus.query.walk.graph import graph_of
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """How graphs are cut: how many nodes and texts of edges have a prize, and what an edge costs."""
+    """Retrieval parameters: number of nodes and edge texts with a prize, edge cost and solver."""
 
     nodes: int = 3
     edges: int = 3
@@ -26,7 +26,7 @@ class Cutting:
 def cut(graph: TextualGraph, question: str, encode: Encode, how: Cutting) -> TextualGraph:
     """Return the connected subgraph with the highest profit for a question, in the original order.
 
-    Edges of one text share its prize. A graph without edges, and one of which nothing has a prize, is returned whole.
+    Edges with the same text share its prize. A graph without edges or without prizes is returned unchanged.
     """
     if not graph.edges or not (how.nodes or how.edges):
         return graph

@@ -1,8 +1,8 @@
 """Graph encoder: a graph neural network over text encodings, mean-pooled to one vector per graph.
 
 G-Retriever (He et al. 2024, section 5.4 and appendix B.1): graph transformer (Shi et al. 2021), 4 layers of 4 heads;
-appendix B.4 has GAT (Veličković et al. 2018) and GCN (Kipf and Welling 2017), too. GCN has no place for what edges
-say; the other two attend over it.
+appendix B.4 has GAT (Veličković et al. 2018) and GCN (Kipf and Welling 2017), too. GCN ignores the text of
+edges; the other two attend to it.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from torch_geometric.nn import GATConv, GCNConv, TransformerConv, global_mean_po
 
 @dataclass(frozen=True, slots=True)
 class GraphBatch:
-    """Several graphs as one that falls apart: `graph` is the number of the graph that each node is of."""
+    """A batch of graphs as one disconnected graph; `graph` is the graph number of each node."""
 
     nodes: Tensor
     ends: Tensor
@@ -29,7 +29,7 @@ class GraphBatch:
 
 
 def batched(graphs: Sequence[EncodedGraph], device: torch.device) -> GraphBatch:
-    """Return graphs as one, in the order given; a graph may have no edge, and none of its nodes."""
+    """Return graphs as a batch, in the order given; graphs may be without edges or nodes."""
     sizes = [len(graph.nodes) for graph in graphs]
     starts = np.cumsum([0, *sizes[:-1]])
     ends = np.concatenate([graph.ends + start for graph, start in zip(graphs, starts, strict=True)], axis=1)
@@ -45,8 +45,8 @@ def batched(graphs: Sequence[EncodedGraph], device: torch.device) -> GraphBatch:
 class GraphEncoder(nn.Module):
     """A graph network and the mean over nodes: (graphs, `width_out`) from encodings of `width_in`.
 
-    Between layers the activations are normalised, rectified and dropped out, as usual in
-    such networks; the last layer is left as it is. A graph without nodes is the zero vector.
+    Between layers the activations are normalised, rectified and dropped out, as usual;
+    the last layer is not. A graph without nodes is the zero vector.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from conspectus.storage.hashing import digest
 from conspectus.storage.memo import Memo
 
 Encode = Callable[[Sequence[str]], Vectors]
-"""Gives a vector for each text, float32 (n, d)."""
+"""Returns a vector for each text, float32 (n, d)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class EncodedGraph:
 _KIND = "graph encodings"
 _AT_ONCE = 4096
 _MOST_KNOWN = 500_000
-"""Encodings kept in memory, three quarters of a gigabyte of MiniLM's: the memo has the others."""
+"""Encodings in memory, three quarters of a gigabyte with MiniLM; the others are in the memo."""
 
 
 class RememberedEncodings:
-    """Encodings of texts by an embedder, each made once: kept here, and in a memo where one is named.
+    """Encodings of texts by an embedder, cached in memory and, if a path is given, in a memo.
 
-    A text that is longer than the embedder reads has the normalised sum of its windows' vectors.
+    The encoding of a text longer than the embedder's input is the normalised sum of its windows' vectors.
     """
 
     def __init__(self, embedder: Embedder, memo: Path | None = None) -> None:
@@ -43,7 +43,7 @@ class RememberedEncodings:
 
     @property
     def name(self) -> str:
-        """The embedder's name: encodings of one name are the same."""
+        """The embedder's name; equal names have equal encodings."""
         return self._embedder.name
 
     @property
@@ -57,7 +57,7 @@ class RememberedEncodings:
         return np.stack([self._known[text] for text in texts]) if texts else np.zeros((0, self.width), np.float32)
 
     def prepare(self, texts: Sequence[str]) -> None:
-        """Make the encodings of texts that are not known yet: many at once are faster than few."""
+        """Encode the texts that are not cached; large batches are faster."""
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if self._known and len(self._known) + len(new) > _MOST_KNOWN:
             self._known = {}
@@ -89,13 +89,13 @@ def _one(windows: Sequence[Vectors]) -> Vectors:
 
 
 def encoded(graph: TextualGraph, encode: Encode) -> EncodedGraph:
-    """Return a graph with what its nodes and edges say encoded."""
+    """Return a graph with the encodings of its nodes and edges."""
     ends = np.array([graph.sources, graph.targets], np.int64).reshape(2, -1)
     return EncodedGraph(encode(graph.nodes), ends, encode([edge.text for edge in graph.edges]))
 
 
 def texts_of(graphs: Iterable[TextualGraph]) -> list[str]:
-    """Return what the nodes and edges of graphs say, each text once."""
+    """Return the distinct texts of the nodes and edges of graphs."""
     return list(
         dict.fromkeys(text for graph in graphs for text in (*graph.nodes, *(edge.text for edge in graph.edges)))
     )

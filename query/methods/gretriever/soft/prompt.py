@@ -1,8 +1,8 @@
 """Soft graph prompt: a learned graph token before the graph's text and the question, for a frozen model.
 
-G-Retriever (He et al. 2024, sections 5.4 and B.2): [graph token; embedded text] -> frozen model -> answer. What learns
-is the graph encoder and the projector, or in their place a few soft tokens, and with LoRA (Hu et al. 2022) the low-rank
-matrices inside the model. This module is about torch, and is imported only where a prompt is trained or used.
+G-Retriever (He et al. 2024, sections 5.4 and B.2): [graph token; embedded text] -> frozen model -> answer. Trained are
+the graph encoder and the projector, or instead a few soft tokens, and with LoRA (Hu et al. 2022) low-rank matrices in
+the model. This module needs torch and is imported only if a prompt is trained or used.
 """
 
 from collections.abc import Sequence
@@ -31,11 +31,13 @@ class SoftInput:
 
 
 class SoftPrompt(nn.Module):
-    """The learned parts and the frozen model together.
+    """The trained parts together with the frozen model.
 
-    `encoding_width` is that of the graphs' encodings. The learned parts are float32 and drawn from torch's generator;
-    LoRA changes what `frozen.model` computes and leaves its numbers alone. MissingPart where LoRA is asked for and
-    peft is not installed, or knows no place for it in this model.
+    `encoding_width` is the size of the graphs' encodings. Parameters are float32 and initialised by torch's generator.
+    LoRA changes the output of `frozen.model` but not its weights.
+
+    Raises:
+        MissingPart: LoRA is requested, and peft is not installed or does not support this model.
     """
 
     def __init__(self, frozen: FrozenModel, shape: SoftShape, encoding_width: int) -> None:
@@ -60,7 +62,7 @@ class SoftPrompt(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The device of the model."""
         found: torch.device = self._frozen.model.get_input_embeddings().weight.device
         return found
 
@@ -69,7 +71,7 @@ class SoftPrompt(nn.Module):
         return {name: item for name, item in self.named_parameters() if item.requires_grad and item.numel()}
 
     def train(self, mode: bool = True) -> "SoftPrompt":
-        """Have the learned parts drop out, or not; the frozen model itself never does."""
+        """Switch dropout of the trained parts on or off; the frozen model never uses dropout."""
         super().train(mode)
         self.model.eval()
         for name, item in self.model.named_modules():
@@ -78,14 +80,15 @@ class SoftPrompt(nn.Module):
         return self
 
     def loss(self, asked: Sequence[SoftInput], answers: Sequence[str]) -> Tensor:
-        """Return the mean cross-entropy of the answers' tokens and their ends, `answer_tokens` of each at most."""
+        """Return the mean cross-entropy of the answers' tokens, including end tokens, at most `answer_tokens` of
+        each."""
         limit, end = self.shape.answer_tokens, self._frozen.tokenizer.eos_token_id
         wanted = [[*self._ids(answer), end][:limit] for answer in answers]
         embedded, mask, places = self._read(asked, wanted)
         labels = torch.full(mask.shape, _NO_LABEL, dtype=torch.long, device=self.device)
         for row, ids in enumerate(wanted):
             labels[row, -len(ids) :] = torch.tensor(ids, device=self.device)
-        # Only the end of a row is predicted: logits of all words for every token read would take most of the memory.
+        # Logits are computed only for the end of a row: those of every input token would take most of the memory.
         kept = max(map(len, wanted)) + 1
         logits = self.model(
             inputs_embeds=embedded, attention_mask=mask, position_ids=places, logits_to_keep=kept, use_cache=False
@@ -98,7 +101,7 @@ class SoftPrompt(nn.Module):
 
     @torch.inference_mode()
     def write(self, asked: Sequence[SoftInput]) -> list[str]:
-        """Return the answers, the likeliest token after another, at most `shape.answer_tokens` of them."""
+        """Return the answers by greedy decoding, at most `shape.answer_tokens` tokens each."""
         embedded, mask, _ = self._read(asked, [[] for _ in asked])
         tokenizer = self._frozen.tokenizer
         made = self.model.generate(
@@ -116,7 +119,7 @@ class SoftPrompt(nn.Module):
         return [" ".join(item.split()) for item in tokenizer.batch_decode(made, skip_special_tokens=True)]
 
     def _read(self, asked: Sequence[SoftInput], answers: Sequence[list[int]]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return embeddings (n, length, width), mask and places (n, length), each row ending where its answer does."""
+        """Return embeddings (n, length, width), mask and positions (n, length), padded on the left."""
         words = self.model.get_input_embeddings()
         begin = [] if self._frozen.tokenizer.bos_token_id is None else [self._frozen.tokenizer.bos_token_id]
         soft = self._soft(asked).to(words.weight.dtype)
@@ -126,7 +129,7 @@ class SoftPrompt(nn.Module):
             told = words(ids)
             rows.append(torch.cat([told[: len(begin)], soft[number], told[len(begin) :]]))
         longest = max(map(len, rows))
-        # Rows are filled up before their beginning, so that answers are written right behind what was read.
+        # Padding is on the left, so that answers follow the input directly.
         embedded = torch.stack([nn.functional.pad(row, (0, 0, longest - len(row), 0)) for row in rows])
         lengths = torch.tensor([len(row) for row in rows], device=self.device)
         places = torch.arange(longest, device=self.device) - (longest - lengths)[:, None]
@@ -142,7 +145,7 @@ class SoftPrompt(nn.Module):
         return token[:, None]
 
     def _text_ids(self, asked: SoftInput) -> list[int]:
-        """Return the tokens of the graph's text and the question: the graph is cut where both are too long."""
+        """Return the tokens of the graph's text and the question; the graph is truncated if both are too long."""
         limit = self.shape.text_tokens
         question = self._ids("\n" + render("query/gretriever_soft_question", question=asked.question))
         told = self._ids(asked.text) if self.shape.text else []
@@ -159,7 +162,7 @@ def _projector(width_in: int, width_out: int) -> nn.Module:
 
 
 def _spread(frozen: FrozenModel) -> float:
-    """Return the standard deviation of the model's own embeddings: soft tokens begin as words of no language."""
+    """Return the standard deviation of the model's token embeddings, for the initialisation of soft tokens."""
     return float(frozen.model.get_input_embeddings().weight.float().std())
 
 
@@ -173,11 +176,11 @@ def _with_lora(frozen: FrozenModel, shape: SoftShape) -> Any:  # noqa: ANN401  (
     try:
         return get_peft_model(frozen.model, config)
     except ValueError as error:
-        raise MissingPart(f"{frozen.name}: peft knows no place for LoRA in this model: {error}") from error
+        raise MissingPart(f"{frozen.name}: peft does not support LoRA for this model: {error}") from error
 
 
 def _check(shape: SoftShape, frozen: FrozenModel) -> None:
-    """Refuse a shape that cannot be built, and one that is longer than the model reads."""
+    """Refuse a shape that cannot be built or exceeds the model's context."""
     if not shape.learns:
         raise SettingsError("nothing would be learned: there is no encoder, no soft token and no LoRA")
     out = shape.width if shape.projector else frozen.width

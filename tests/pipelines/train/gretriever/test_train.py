@@ -173,7 +173,7 @@ def test_a_finished_seed_is_not_trained_again_and_a_broken_one_is_told(llama: Pa
     (tmp_path / "seeds" / "0" / LEARNED).unlink()
     assert numbers(run(llama, tmp_path, SHAPE, plan)) == numbers(whole), "what was learned is missing: learned anew"
     (tmp_path / "seeds" / "1" / "run.json").write_text('{"seed": 1, "best"', "utf-8")
-    with pytest.raises(InputError, match=r"run.json cannot be read: .*; remove it to train its seed anew"):
+    with pytest.raises(InputError, match=r"run.json cannot be read: .*; remove it to train this seed again"):
         run(llama, tmp_path, SHAPE, plan)
     (tmp_path / "training.json").write_text("{", "utf-8")
     with pytest.raises(UsageError, match=r"training.json cannot be read"):

@@ -107,7 +107,7 @@ def test_an_answer_rests_on_the_edges_of_the_nodes_it_names(films_index: Context
 def test_what_does_not_fit_is_told_in_one_line(films_index: Context, tmp_path: Path) -> None:
     embedder = films_index.embedder
     for context, error, said in (
-        (with_prompt(films_index, tmp_path), MissingPart, "holds no gretriever.json"),
+        (with_prompt(films_index, tmp_path), MissingPart, "contains no gretriever.json"),
         (with_prompt(films_index, checkpoint(tmp_path / "a", "other", 384)), SettingsError, "encoded by other"),
         (
             with_prompt(films_index, checkpoint(tmp_path / "b", embedder.name, 384), str(tmp_path / "none")),

@@ -198,7 +198,7 @@ def test_what_was_learned_is_read_back(folder: Path, tmp_path: Path, variant: st
 def test_a_checkpoint_of_something_else_is_told(folder: Path, tmp_path: Path) -> None:
     frozen = open_frozen(str(folder))
     write_learned(prompt(folder, SHAPE), tmp_path / LEARNED)
-    with pytest.raises(MissingPart, match="is another model now"):
+    with pytest.raises(MissingPart, match="is now another model"):
         open_trained(tmp_path, frozen, replace(made_of(frozen), signature="another"))
     with pytest.raises(MissingPart, match="other learned parts"):
         open_trained(tmp_path, frozen, made_of(frozen, replace(SHAPE, width=16)))
