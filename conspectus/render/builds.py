@@ -193,9 +193,10 @@ def status_text(manifest: Manifest, failures: Sequence[Failure], list_failures: 
     """Return what an index holds, and with `list_failures` a line for each failure."""
     size = sum(int(file["bytes"]) for file in manifest.files.values())
     lines = [f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB"]
-    lines += [f"  {manifest.rows.get(name, 0):>9,} {name}" for name in TABLES]
-    lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
     skipped = [failure.item_id for failure in failures if failure.stage == SKIP]
+    rows = {**manifest.rows, "failures": len(failures) - len(skipped)}
+    lines += [f"  {rows.get(name, 0):>9,} {name}" for name in TABLES]
+    lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
     if skipped:
         lines.append(skipped_text(skipped))
     if list_failures:
