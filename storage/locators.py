@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 from operator import attrgetter
 
 from conspectus.storage.records import Place
@@ -49,8 +50,17 @@ def sections_at(places: Sequence[Place], start: int) -> tuple[str, ...]:
     return tuple(place.label for place in places_at(places, start) if place.kind == HEADING)
 
 
+def _longest_section(places: Sequence[Place], start: int, end: int) -> int:
+    """Return where the part of characters [start, end) begins that is the longest under one heading."""
+    inside = places[bisect_right(places, start, key=_start) : bisect_left(places, end, key=_start)]
+    bounds = [start, *(place.start for place in inside if place.kind == HEADING), end]
+    return max(pairwise(bounds), key=lambda part: part[1] - part[0])[0]
+
+
 def described(places: Sequence[Place], start: int, end: int) -> str:
     """Return the location of characters [start, end) in words for a reader; "" without landmarks.
+
+    The headings are those above most of the characters.
 
     >>> page, methods = Place(0, "page", "3", 0), Place(0, "heading", "2. Methods", 1)
     >>> described((page, methods, Place(90, "page", "4", 0)), 10, 99)
@@ -63,5 +73,5 @@ def described(places: Sequence[Place], start: int, end: int) -> str:
         f"{kind} {labels[0]}" if len(labels) == 1 else f"{kind}s {labels[0]}-{labels[-1]}"
         for kind, labels in by_kind.items()
     ]
-    path = " > ".join(sections_at(places, start))
+    path = " > ".join(sections_at(places, _longest_section(places, start, end)))
     return ", ".join([*said, *([f'"{path}"'] if path else [])])

@@ -48,6 +48,7 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
     if root.exists() and not is_index(root) and not _is_empty(root):
         raise IndexNotFound(f"{root} holds other things than an index; name a new or an empty folder with --index")
     current_manifest(root)
+    is_new = not root.exists()
     lock = FileLock(root / _LOCK)
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -71,7 +72,16 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
             raise meant from error
         raise
     finally:
+        if is_new:
+            _remove_unused(root)
         lock.release()
+
+
+def _remove_unused(root: Path) -> None:
+    """Remove the folder of a build that failed before it wrote anything. Call it while the lock is held."""
+    if [item.name for item in root.iterdir()] == [_LOCK]:
+        (root / _LOCK).unlink()
+        root.rmdir()
 
 
 def _is_empty(root: Path) -> bool:

@@ -71,7 +71,7 @@ def status(
         skipped = [failure.item_id for failure in lost if failure.stage == SKIP]
         print_json({**asdict(opened.manifest), "index": str(index), "failures": failed, "skipped": skipped})
     else:
-        typer.echo(status_text(opened.manifest, lost, failures))
+        typer.echo(status_text(opened, failures))
 
 
 def _preview(inputs: list[str], index: Path, chosen: Settings, *, as_json: bool) -> None:

@@ -161,8 +161,11 @@ def _missing(counts: Mapping[str, int], rows: Mapping[str, int], tree: Tree) -> 
             f"{rows['relations']:,} of {counts['relations']:,} relations are on the map: those of most weight between "
             "entities that are on it"
         )
-    if tree.left_out:
-        notes.append(f"{tree.left_out:,} communities are left out: fewer than two of their entities are on the map")
+    if rows["communities"] < counts["communities"]:
+        notes.append(
+            f"{rows['communities']:,} of {counts['communities']:,} communities are on the map: those with at least two "
+            "entities that are on it"
+        )
     return tuple(notes)
 
 

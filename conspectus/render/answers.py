@@ -86,12 +86,18 @@ def evidence_text(evidence: Evidence) -> str:
     if not evidence.passages:
         return "nothing found"
     lines = []
-    for rank, passage in enumerate(evidence.passages, start=1):
+    for rank, (passage, share) in enumerate(zip(evidence.passages, relative_scores(evidence), strict=True), start=1):
         where = _location(passage.document_id, passage)
-        lines.append(f"{rank}. {visible(passage.title)} ({where}, {passage.score:.4f})")
+        lines.append(f"{rank}. {visible(passage.title)} ({where}, {share:.2f} of the best score)")
         text = one_line(passage.text)
         lines.append(f"   {text if len(text) <= 300 else text[:300] + ' ...'}")
     return "\n".join(lines)
+
+
+def relative_scores(evidence: Evidence) -> list[float]:
+    """Return each passage's score as a part of the best one, 0 to 1: the scales of methods mean nothing to a reader."""
+    best = max((passage.score for passage in evidence.passages), default=0.0)
+    return [max(passage.score / best, 0.0) if best > 0 else 0.0 for passage in evidence.passages]
 
 
 def evidence_json(question: str, method: str, evidence: Evidence) -> dict[str, Any]:
@@ -111,7 +117,7 @@ def methods_text(about: Mapping[str, str]) -> str:
 
 
 def _cost(usage: Usage) -> str:
-    parts = [f"{usage.seconds:.2f} s", count(usage.calls, "model calls")]
+    parts = [f"answered in {usage.seconds:.2f} s after loading", count(usage.calls, "model calls")]
     if usage.calls:
         parts.append(count(usage.prompt_tokens + usage.completion_tokens, "tokens"))
         parts.append("cost unknown (llm.prices)" if usage.cost is None else f"${usage.cost:.6f}")

@@ -9,15 +9,15 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from conspectus.render.terminal import aligned_table, count, duration, one_line, visible
-from conspectus.storage.manifest import Manifest
-from conspectus.storage.records import SKIP, Failure
-from conspectus.storage.tables import TABLES
+from conspectus.storage.records import SKIP, Community, Document, Failure
+from conspectus.storage.text.language import LANGUAGE
 
 if TYPE_CHECKING:
     from conspectus.doctor import Check
     from conspectus.pipelines.exchange.export_result import ExportResult
     from conspectus.pipelines.migration import Migrated
     from conspectus.pipelines.tuning.tune import Tuning
+    from conspectus.storage.index import Index
     from conspectus.storage.records import Merge
 
 _ITEMS = {
@@ -189,20 +189,46 @@ def tuning_text(tuning: "Tuning") -> str:
 # An index and its upkeep
 
 
-def status_text(manifest: Manifest, failures: Sequence[Failure], list_failures: bool) -> str:
+def status_text(index: "Index", list_failures: bool) -> str:
     """Return what an index holds, and with `list_failures` a line for each failure."""
+    manifest, rows = index.manifest, index.manifest.rows
+    lost = [failure for failure in index.rows(Failure) if failure.stage != SKIP]
+    skipped = [failure.item_id for failure in index.rows(Failure) if failure.stage == SKIP]
     size = sum(int(file["bytes"]) for file in manifest.files.values())
-    lines = [f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB"]
-    skipped = [failure.item_id for failure in failures if failure.stage == SKIP]
-    rows = {**manifest.rows, "failures": len(failures) - len(skipped)}
-    lines += [f"  {rows.get(name, 0):>9,} {name}" for name in TABLES]
-    lines += [f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}"]
+    table = index.arrow(Document, "uri", "n_chars", "metadata").to_pylist()
+    characters = sum(row["n_chars"] for row in table)
+    formats = Counter(PurePosixPath(row["uri"].partition("#")[0]).suffix.lower() or "none" for row in table)
+    languages = Counter(dict(row["metadata"]).get(LANGUAGE, "not known") for row in table)
+    levels = Counter(community.level for community in index.rows(Community))
+    distinct = sum(community.same_as is None for community in index.rows(Community))
+    lines = [
+        f"version {manifest.version}, format {manifest.format_version}, {size / 1e6:.1f} MB",
+        f"  {rows['documents']:>9,} documents, {characters:,} characters",
+        f"  {'':9} formats: {_counted(formats)}",
+        f"  {'':9} languages: {_counted(languages)}",
+        f"  {rows['chunks']:>9,} passages",
+        f"  {rows['entities']:>9,} entities, named {rows['mentions']:,} times; {rows['merges']:,} names were merged",
+        f"  {rows['relations']:>9,} relations, {rows['synonyms']:,} pairs of synonyms, {rows['claims']:,} claims",
+        f"  {distinct:>9,} communities; on each level (one can be on several): {_by_level(levels)}",
+        f"  {rows['reports']:>9,} reports",
+        f"  {len(lost):>9,} failures{'' if list_failures or not lost else ': conspectus status --failures'}",
+        f"models: {', '.join(f'{kind} {name}' for kind, name in manifest.models.items())}",
+    ]
     if skipped:
         lines.append(skipped_text(skipped))
     if list_failures:
-        lost = [failure for failure in failures if failure.stage != SKIP]
         lines += [failure_text(failure) for failure in lost] or ["no failures"]
     return "\n".join(lines)
+
+
+def _counted(counts: "Counter[str]") -> str:
+    """Return names with their counts, the most frequent first."""
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return visible(", ".join(f"{name} {number:,}" for name, number in ranked))
+
+
+def _by_level(levels: "Counter[int]") -> str:
+    return ", ".join(f"c{level} {number:,}" for level, number in sorted(levels.items())) or "none"
 
 
 def failure_text(failure: Failure) -> str:

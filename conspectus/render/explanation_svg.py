@@ -152,9 +152,16 @@ def _box(placed: LayeredNode, at: _Point, rank: int | None, explained: bool) -> 
     return (
         f"<g><title>{xml(f'{name} ({below})')}</title>"
         f"{_frame(at, 6 if is_passage else _HEIGHT / 2, fill, stroke, 3 if explained else 1.2)}"
-        f"{words_at(middle, at.y - 3, cut(name, _NAME), 13, INK, bold=True)}"
+        f"{words_at(middle, at.y - 3, _shortened(name), 13, INK, bold=True)}"
         f"{words_at(middle, at.y + 13, cut(below, _SMALL), 10.5, PALE)}</g>"
     )
+
+
+def _shortened(name: str) -> str:
+    """Return a name that fits into a box; of a path of headings its end, which tells passages apart."""
+    if " > " not in name or sum(map(_columns, name)) <= _NAME:
+        return cut(name, _NAME)
+    return f"…{cut(name[::-1], _NAME - 1).rstrip('…')[::-1]}"
 
 
 def _frame(at: _Point, corner: float, fill: str, stroke: str, width: float) -> str:

@@ -53,6 +53,7 @@ class MethodScores:
     score 0. Over a graph `hits@1`, `exact_match` and `f1` are of the things that answer, `depth` and `calls` of the
     walks, `recall@1` the share of questions of which some answer is in the subgraph that was found, where a method
     finds one, and `by_hops` has the same of the questions that say how far their answers are; `accuracy` is of claims.
+    `answers` has each answered question with its answer and its own metrics.
     """
 
     metrics: dict[str, Interval]
@@ -63,6 +64,20 @@ class MethodScores:
     failures: int = 0
     median_seconds: float = 0.0
     by_hops: dict[int, dict[str, Interval]] = field(default_factory=dict)
+    answers: tuple["AnsweredQuestion", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredQuestion:
+    """A question, its accepted answers, the answer of a method (None where a model gave none), and its metrics."""
+
+    id: str
+    question: str
+    accepted: tuple[str, ...]
+    answer: str | None
+    span: str
+    known: bool
+    metrics: dict[str, float]
 
 
 def evaluate(
@@ -130,6 +145,7 @@ def _together(found: MethodScores | None, answered: MethodScores | None) -> Meth
         last.failures,
         last.median_seconds,
         last.by_hops,
+        last.answers,
     )
 
 
@@ -180,12 +196,15 @@ async def _answered(
     far: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     failures = calls = tokens = remembered = 0
     seconds: list[float] = []
+    asked_so_far: list[AnsweredQuestion] = []
     for done, question in enumerate(questions):
         progress(label, done, len(questions))
         began = time.perf_counter()
         answer = await ready.ask(question)
         seconds.append(time.perf_counter() - began)
-        for metric, value in measure(answer, question).items():
+        own = measure(answer, question)
+        asked_so_far.append(_answered_question(question, answer, own))
+        for metric, value in own.items():
             values[metric].append(value)
             if question.hops:
                 far[question.hops][metric].append(value)
@@ -210,7 +229,13 @@ async def _answered(
             hops: {metric: bootstrap(result) for metric, result in found.items() if metric in measured}
             for hops, found in sorted(far.items())
         },
+        tuple(asked_so_far),
     )
+
+
+def _answered_question(question: Question, answer: Answer | None, metrics: dict[str, float]) -> AnsweredQuestion:
+    said = (answer.text, answer.span, answer.known) if answer else (None, "", False)
+    return AnsweredQuestion(question.id, question.question, tuple(question.answers), *said, metrics)
 
 
 _MAY_BE_NOTHING = frozenset({"depth", "calls", "recall@1"})
@@ -314,6 +339,7 @@ def as_json(
                     if score.by_hops
                     else {}
                 ),
+                **({"answers": [asdict(answered) for answered in score.answers]} if score.answers else {}),
             }
             for name, score in scores.items()
         },

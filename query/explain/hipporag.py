@@ -85,7 +85,7 @@ class MemoryExplainer:
 
     def _parts(self, row: int, score: float) -> tuple[ScorePart, ...]:
         if self._over_passages:
-            return (ScorePart("walk", score, "mass that the walk brought here"),)
+            return (ScorePart("walk", score, "part of the walk over the graph that ends here"),)
         held = self._held(row)
         parts = [
             ScorePart(self._node(phrase).name, brought, f"stands here {count:.0f} x, walk {brought / count:.4g}")

@@ -132,6 +132,8 @@ class Naming:
         if _chunks_of_documents(self._context)[chunk.document_id] == 1:
             return title
         place = described(self._context.places_of(chunk.document_id), chunk.start, chunk.end)
+        if len(_chunks_of_documents(self._context)) == 1:  # its title says nothing apart
+            return place or f"passage {chunk.ordinal + 1}"
         return f"{title}, {place}" if place else f"{title}, passage {chunk.ordinal + 1}"
 
 

@@ -82,23 +82,20 @@ class WalkExplainer:
         partner, joined = self._name(pairs.joint_with[place]), self._name(pairs.titles_with[place])
         rewritten = self._rewritten(int(hop.by[place]))
         text = float(candidates.prior[place]) - mass
-        no_titles = "not counted, or joined with none"
+        filled = f"with a name filled in{rewritten}"
+        together = f"part of the question's words and meaning in it and {partner} together, which is linked with it"
         return (
             ScorePart("walk", mass, _WALK),
-            ScorePart("text", text, "a small share for passages near in words and meaning"),
-            ScorePart("hop", float(ranking.hop_prior[place]), f"where the second hop leads{rewritten}"),
-            ScorePart("closeness", float(candidates.closeness[place]), "cosine with the question"),
-            ScorePart(
-                "gain", gain, f"closer to it{rewritten}" if gain > 0 else "no rewritten question is closer to it"
-            ),
-            ScorePart(
-                "joint", joint, f"the question's share in it and {partner}" if joint > 0 else "linked with no other"
-            ),
-            ScorePart("alone", float(pairs.alone[place]), "the question's share in it alone"),
-            ScorePart("titles", titles, f"a title joins it with {joined}" if titles > 0 else no_titles),
+            ScorePart("text", text, "added for passages near the question in words and meaning"),
+            ScorePart("hop", float(ranking.hop_prior[place]), f"added for passages that answer the question {filled}"),
+            ScorePart("closeness", float(candidates.closeness[place]), "likeness in meaning to the question (0 to 1)"),
+            ScorePart("gain", gain, f"{'how much' if gain > 0 else 'not at all'} nearer to the question {filled}"),
+            ScorePart("joint", joint, together if joint > 0 else "no other passage is linked with it"),
+            ScorePart("alone", float(pairs.alone[place]), "part of the question's words and meaning in it alone"),
+            ScorePart("titles", titles, f"a title links it with {joined}" if titles > 0 else "no title links it"),
             ScorePart("names", ranking.names, "how often other passages mention titles here, from 0 to 1"),
             ScorePart("match", float(candidates.text_match[place]), "nearness in words and meaning"),
-            ScorePart("words", float(candidates.words[place]), "BM25 to the best, where the question names no title"),
+            ScorePart("words", float(candidates.words[place]), _WORDS),
         )
 
     def _rewritten(self, number: int) -> str:
@@ -114,7 +111,8 @@ class WalkExplainer:
         return f'"{self.naming.node(row).name}"'
 
 
-_WALK = "mass that the walk brought here"
+_WORDS = "BM25 score as a part of the best one; counts where the question names no title"
+_WALK = "part of the walk over names and passages, begun at what the question names, that ends here"
 
 
 def open_walk(context: Context, question: str, k: int, most_paths: int) -> WalkExplainer | Step:

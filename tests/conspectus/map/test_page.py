@@ -163,7 +163,7 @@ def test_what_is_left_out_is_told(tmp_path: Path) -> None:
     notes = " ".join(content.notes)
     assert "100 of 300 entities are on the map" in notes
     assert f"50 of {len(index.rows(Relation)):,} relations are on the map" in notes
-    assert "communities are left out" in notes
+    assert "communities are on the map" in notes
     assert "texts are left out" in notes
     assert len(json.dumps(content.texts)) < 60_000
     # What is coarse is told first.
