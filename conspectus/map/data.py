@@ -77,7 +77,7 @@ def content_of(index: Index, title: str, limits: MapLimits) -> Content:
         "communities": sum(region.id != ALONE for region in tree.regions),
         "reports": sum(report is not None for report in reports),
     }
-    notes, cuts = _missing(counts, rows, tree), _cuts(reporting, teller)
+    notes, cuts = _missing(counts, rows), _cuts(reporting, teller)
     layout = laid_out(tree, ((row_of[item.source_id], row_of[item.target_id]) for item in inside))
     types = Counter(entity.type for entity in tree.entities).most_common()
     type_of = {kind: place for place, (kind, _) in enumerate(types)}
@@ -149,7 +149,7 @@ def _places(circles: Sequence[Circle]) -> dict[str, list[float]]:
     return {axis: [round(getattr(circle, axis), 2) for circle in circles] for axis in ("x", "y", "r")}
 
 
-def _missing(counts: Mapping[str, int], rows: Mapping[str, int], tree: Tree) -> tuple[str, ...]:
+def _missing(counts: Mapping[str, int], rows: Mapping[str, int]) -> tuple[str, ...]:
     """Say what of the index is not on the map."""
     notes = []
     if rows["entities"] < counts["entities"]:
