@@ -21,7 +21,7 @@ def test_the_command_tells_the_hops(index_root: Path) -> None:
     assert "1. Marrow, Vey (" in done.out
     assert "2. Cold Harbour (" in done.out
     assert '(the question names "Marrow, Vey")\n           names "Cold Harbour" -> Cold' in done.out
-    assert "score = (walk + text" in done.out
+    assert "score = log(walk + text" in done.out
 
 
 def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
@@ -31,7 +31,7 @@ def test_json_holds_the_numbers_and_the_graph(index_root: Path) -> None:
     (passage,) = found["passages"]
     assert (passage["rank"], passage["passage"]["title"]) == (2, "Cold Harbour")
     names = {part["name"] for part in passage["parts"]}
-    assert names == {"walk", "text", "hop", "closeness", "gain", "joint", "alone", "titles", "words"}
+    assert names == {"walk", "text", "hop", "closeness", "gain", "joint", "alone", "titles", "names", "match", "words"}
     assert passage["told"] == pytest.approx(sum(path["share"] for path in passage["paths"]))
     nodes, edges = passage["graph"]["nodes"], passage["graph"]["edges"]
     assert nodes[-1]["node"]["id"] == passage["passage"]["chunk_id"]

@@ -129,7 +129,8 @@ def test_a_chain_of_names_is_told_hop_by_hop(films: Context) -> None:
     hop = next(part for part in second.parts if part.name == "hop")
     assert hop.value > 0
     assert hop.detail == (
-        'where the second hop leads, asked as "Where was the director of The Ilse Varga born?" for "The Glass Orchard"'
+        "added for passages that answer the question with a name filled in, asked as "
+        '"Where was the director of The Ilse Varga born?" for "The Glass Orchard"'
     )
 
 
