@@ -18,10 +18,10 @@ from conspectus.storage.tables import rows_of_ids
 _COUNTED = {
     "hyperlink": "hyperlinks",
     "reference": "references",
-    "contents": "lines of contents",
-    "index": "lines of an index",
+    "contents": "contents lines",
+    "index": "index lines",
     "reply": "replies",
-    "definition": "uses of terms",
+    "definition": "term uses",
 }
 """The kinds of links that are counted, and what they are called; those of sections and neighbours every text has."""
 

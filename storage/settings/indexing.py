@@ -188,13 +188,13 @@ class LinkSettings(Section):
     A link to a title weighs 1. The more links of its kind a passage has, the less each of them weighs.
     """
 
-    parent: float = Field(0.0, ge=0, description="to the beginning of the section, and to the section around it")
+    parent: float = Field(0.1, ge=0, description="to the beginning of the section, and to the section around it")
     next: float = Field(0.0, ge=0, description="to the next passage of the document")
-    hyperlink: float = Field(0.0, ge=0, description="a hyperlink between two documents, or within one")
-    reference: float = Field(0.0, ge=0, description='"see section 3.2", "RFC 5322", git-rebase(1), a file by its name')
-    contents: float = Field(0.0, ge=0, description="a line of a table of contents to its section")
-    index: float = Field(0.0, ge=0, description="a term of a back-of-book index to its pages")
-    reply: float = Field(0.0, ge=0, description="a message to the one that it answers")
+    hyperlink: float = Field(0.3, ge=0, description="a hyperlink between two documents, or within one")
+    reference: float = Field(0.3, ge=0, description='"see section 3.2", "RFC 5322", git-rebase(1), a file by its name')
+    contents: float = Field(0.1, ge=0, description="a line of a table of contents to its section")
+    index: float = Field(0.1, ge=0, description="a term of a back-of-book index to its pages")
+    reply: float = Field(0.1, ge=0, description="a message to the one that it answers")
     definition: float = Field(0.0, ge=0, description="a passage that uses a term to the section that explains it")
 
     def weight(self, kind: str) -> float:
