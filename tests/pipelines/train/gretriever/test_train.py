@@ -161,7 +161,7 @@ def test_a_state_of_something_else_is_told(llama: Path, tmp_path: Path) -> None:
     state = tmp_path / "out" / "seeds" / "0" / "state.safetensors"
     state.parent.mkdir(parents=True)
     state.write_bytes(b"nothing")
-    with pytest.raises(InputError, match="remove it to begin anew"):
+    with pytest.raises(InputError, match="remove it to start again"):
         run(llama, tmp_path / "out", SHAPE, SoftPromptPlan(seeds=1))
 
 

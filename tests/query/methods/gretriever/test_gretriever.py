@@ -66,7 +66,7 @@ def test_settings_decide_on_its_size(films_index: Context) -> None:
     assert (dear.text.nodes, dear.relations) == (("Grey Heron",), ())
     short = retrieve_subgraph(with_settings(films_index, top_k_edges=7, context_tokens=64), QUESTION)
     assert 0 < len(short.subgraph.nodes) < len(many.nodes)
-    assert "left out for want of room" in short.trace[-1].detail
+    assert "token budget reached" in short.trace[-1].detail
 
 
 def test_what_is_at_the_topics_fills_the_room_the_closest_first(films_index: Context) -> None:

@@ -200,7 +200,7 @@ def test_a_checkpoint_of_something_else_is_told(folder: Path, tmp_path: Path) ->
     write_learned(prompt(folder, SHAPE), tmp_path / LEARNED)
     with pytest.raises(MissingPart, match="is now another model"):
         open_trained(tmp_path, frozen, replace(made_of(frozen), signature="another"))
-    with pytest.raises(MissingPart, match="other learned parts"):
+    with pytest.raises(MissingPart, match="other parameters"):
         open_trained(tmp_path, frozen, made_of(frozen, replace(SHAPE, width=16)))
     (tmp_path / "broken").write_bytes(b"no numbers")
     with pytest.raises(MissingPart, match="cannot be read"):
@@ -228,7 +228,7 @@ def test_numbers_in_a_checkpoint_that_cannot_be_are_told(folder: Path, tmp_path:
 
 
 def test_a_frozen_model_comes_from_this_machine_and_from_safetensors(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="no language model is named"):
+    with pytest.raises(SettingsError, match="no language model is set"):
         open_frozen("")
     with pytest.raises(MissingPart, match="nobody/has-this-model"):
         open_frozen("nobody/has-this-model")
