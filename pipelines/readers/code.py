@@ -168,9 +168,9 @@ def _add_markdown(draft: Draft, source: str) -> None:
     """Add a cell of Markdown, its headings as places."""
     text = source.strip()
     places: Sequence[Place] = markdown_places(text)
-    ends = [place.start for place in places[1:]] + [len(text)]
     draft.add(text[: places[0].start] if places else text)
-    for place, end in zip(places, ends, strict=True):
+    for at, place in enumerate(places):
+        end = places[at + 1].start if at + 1 < len(places) else len(text)
         draft.begin(place.kind, place.label, place.level)
         draft.add(text[place.start : end])
 

@@ -30,7 +30,9 @@ NAMES = {
     ".pptx": "Max Planck", ".xlsx": "Alan Turing", ".epub": "Kurt Goedel", ".csv": "Grace Hopper",
     ".tsv": "John Neumann", ".json": "Claude Shannon", ".jsonl": "Donald Knuth", ".ndjson": "Edsger Dijkstra",
     ".parquet": "Barbara Liskov", ".eml": "Tim Lee", ".mbox": "Vint Cerf", ".zip": "Robert Kahn", ".tar": "Jon Postel",
-    ".tgz": "Paul Baran", ".gz": "Larry Roberts",
+    ".tgz": "Paul Baran", ".gz": "Larry Roberts", ".log": "Ken Thompson", ".rst": "Guido Rossum",
+    ".org": "Carsten Dominik", ".tex": "Leslie Lamport", ".odt": "Marco Boerries", ".ipynb": "Fernando Perez",
+    ".py": "Tim Peters",
 }  # fmt: skip
 """Whom the good file of each kind is about."""
 
@@ -150,11 +152,30 @@ def _gzip(path: Path, text: str) -> None:
     path.write_bytes(gzip.compress(text.encode()))
 
 
+def _open_document(path: Path, text: str) -> None:
+    urn = "urn:oasis:names:tc:opendocument:xmlns"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(
+            "content.xml",
+            f'<o:document-content xmlns:o="{urn}:office:1.0" xmlns:text="{urn}:text:1.0"><o:body><o:text>'
+            f"<text:p>{text}</text:p></o:text></o:body></o:document-content>",
+        )
+
+
+def _notebook(path: Path, text: str) -> None:
+    path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": [text]}]}), "utf-8")
+
+
+def _code(path: Path, text: str) -> None:
+    path.write_text(f'"""{text}"""\nx = 1\n', "utf-8")
+
+
 MAKERS: dict[str, Callable[[Path, str], None]] = {
     ".txt": _text, ".md": _text, ".markdown": _text, ".html": _html, ".htm": _html, ".xhtml": _html, ".pdf": _pdf,
     ".docx": _word, ".pptx": _slides, ".xlsx": _workbook, ".epub": _epub, ".csv": _table, ".tsv": _table,
     ".json": _json, ".jsonl": _json, ".ndjson": _json, ".parquet": _parquet, ".eml": _mail, ".mbox": _mailbox,
-    ".zip": _zip, ".tar": _tar, ".tgz": _tar, ".gz": _gzip,
+    ".zip": _zip, ".tar": _tar, ".tgz": _tar, ".gz": _gzip, ".log": _text, ".rst": _text, ".org": _text, ".tex": _text,
+    ".odt": _open_document, ".ipynb": _notebook, ".py": _code,
 }  # fmt: skip
 BINARY = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
 
@@ -171,7 +192,8 @@ def file_of(uri: str) -> str:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Index:
     """An index of a good file, a cut one and one of noise of each kind."""
-    assert set(MAKERS) == set(READERS) == set(NAMES)
+    assert {READERS[suffix] for suffix in NAMES} == set(READERS.values()) - {READERS[""]}, "one of each reader"
+    assert set(MAKERS) == set(NAMES)
     folder = tmp_path_factory.mktemp("kinds")
     corpus = folder / "corpus"
     corpus.mkdir()
@@ -187,7 +209,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return Index.open(folder / "index")
 
 
-CUT_IS_GOOD = {".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".eml", ".mbox", ".csv", ".tsv", ".tar"}
+CUT_IS_GOOD = {
+    ".txt", ".md", ".markdown", ".html", ".htm", ".xhtml", ".eml", ".mbox", ".csv", ".tsv", ".tar", ".log", ".rst",
+    ".org", ".tex", ".py",
+}  # fmt: skip
 """Formats of which half a file is a file (the second half of a small .tar is padding)."""
 
 

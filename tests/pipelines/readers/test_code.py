@@ -68,13 +68,14 @@ def test_a_notebook_is_its_cells_and_the_outputs_that_are_text(tmp_path: Path) -
             {"output_type": "execute_result", "data": {"text/plain": ["four"]}},
             {"output_type": "error", "ename": "ValueError", "evalue": "no pump"}]},
         {"cell_type": "code", "source": [], "outputs": []},
+        {"cell_type": "raw", "source": "No heading."},
     ]  # fmt: skip
     (tmp_path / "count.ipynb").write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
     row = read(tmp_path / "count.ipynb")[0][""]
     assert row.title == "Pumps"
     assert row.text == (
         "# Pumps\nWe count.\n\n## Data\nFrom the log.\n\n```python\nx = 3\n```\n\n```text\n3\n```\n\n```text\nfour\n```"
-        "\n\n```text\nValueError: no pump\n```"
+        "\n\n```text\nValueError: no pump\n```\n\nNo heading."
     )
     assert headings(row) == [("Pumps", 1), ("Data", 2)]
 
