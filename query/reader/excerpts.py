@@ -134,7 +134,7 @@ def _excerpts(context: Context, passage: Passage, rank: int) -> Iterator[Excerpt
             introduction = None
         companions = [item for item in (label, introduction, header) if item is not None]
         above = [*sections_at(places, passage.start + piece.start), *([asked.text] if asked else [])]
-        shown = [item for item in companions if item is not label or label is before]
+        shown = [item for item in companions if item is not label or (label is before and label.text[-1] != ",")]
         behind: list[_Piece] = []
         if piece.kind in ("sentence", "item") and _INTRODUCES.search(piece.text):
             introduction = piece

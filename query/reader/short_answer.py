@@ -184,7 +184,8 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
     """Return the words in the sentences (best first) that answer a question; "" if none clearly does.
 
     Of all candidates that the question does not contain, the one nearest to a word of the question wins, if the next
-    one is clearly farther; a later sentence is preferred to an earlier one.
+    one is clearly farther; a later sentence is preferred to an earlier one. Of several people in one sentence only
+    one by whom something was done ("founded by") answers.
 
     Args:
         context: The open index.
@@ -206,9 +207,14 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
         held = {stem(word.key): word.start for word in words(sentence) if stem(word.key) in asked}
         known = [at for term, at in held.items() if len(term) >= _LEAST_LETTERS]
         missing = _MISSING * (1 - len(held) / len(asked))
-        for at, text in _candidates(context, kind, span.chunk_id, sentence, start):
-            if {stem(word.key) for word in words(text)} <= asked:
-                continue
+        candidates = [
+            (at, text)
+            for at, text in _candidates(context, kind, span.chunk_id, sentence, start)
+            if not {stem(word.key) for word in words(text)} <= asked
+        ]
+        if kind.types == _PERSON and len({text for _, text in candidates}) > 1:
+            candidates = [(found.start("name"), found["name"]) for found in _BY_NAME.finditer(sentence)]
+        for at, text in candidates:
             far = min((abs(position - at) for position in known), default=_CHARACTERS / 2) / _CHARACTERS
             said = " ".join(text.split())
             cost = far + missing - (_LATER * place if kind.types else 0.0)
@@ -237,7 +243,8 @@ def _candidates(
         if any(first <= at < last for first, last in addresses):
             continue
         following = [stem(word.key) for word in words(sentence[end : end + _NOUN_WITHIN])[:3]]
-        if not kind.counted or kind.counted in following:
+        told = kind.counted in following if kind.counted else kind.pattern is not _NUMBER or not found[0].isalpha()
+        if told:
             yield at, found[group]
 
 

@@ -67,7 +67,8 @@ def unknown_names(context: Context, question: str) -> list[str]:
     """Return the names in a question that stand nowhere in the documents.
 
     A name is a word with a capital letter that does not begin a sentence, or with a capital or digit inside. German
-    writes every noun so; there a noun that begins or ends with a word of the documents is a compound that they explain.
+    writes every noun so; there a noun that begins or ends with a word of the documents is a compound that they
+    explain, and over documents in another language no noun tells.
     """
     asked = open_question(context, question)
     absent = {term for term, chunks in zip(asked.terms.stems, asked.terms.chunks, strict=True) if not len(chunks)}
@@ -79,7 +80,8 @@ def unknown_names(context: Context, question: str) -> list[str]:
         surface, before = question[word.start : word.end], question[: word.start].rstrip()
         inside = surface[1:] != surface[1:].lower() or any(sign.isdigit() for sign in surface)
         begins = not before or before[-1] in ".!?:"
-        if term not in absent or surface.isdigit() or not (inside or (surface[0].isupper() and not begins)):
+        named = surface[0].isupper() and not begins and (not german or "de" in context.bm25.analysis.known)
+        if term not in absent or surface.isdigit() or not (inside or named):
             continue
         if not (german and _is_compound(word.key, context.bm25.vocabulary)):
             found.append(surface)

@@ -11,7 +11,7 @@ from conspectus.query.reader.support import declined, unknown_names, unsupported
     ("question", "names"),
     [
         ("Who taught Paul Marlow to use Kubernetes in Oxford?", ["Kubernetes"]),
-        ("Wer schickte Paul Marlow in Oxford den Zeppelin?", ["Zeppelin"]),
+        ("Wer schickte Paul Marlow in Oxford den Zeppelin mit PyTorch?", ["PyTorch"]),
         ("Wer kaufte das Oxfordbuch?", []),
         ("Kubernetes runs where?", []),
     ],
