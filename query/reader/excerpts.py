@@ -221,25 +221,43 @@ def _continues(last: _Piece, piece: _Piece, opens_line: bool) -> bool:
 
 
 def _spans(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Yield the spans of sentences and of fenced code, in order, and whether each is code."""
+    """Yield the spans of sentences and of fenced code, in order, and whether each is code.
+
+    A passage can begin within code: its first fence then closes it, which shows in the blank line after that fence.
+    """
     fences: list[tuple[int, int]] = []
     opened: int | None = None
-    for line in _LINE.finditer(text):
-        if _FENCE.match(line[0]):
-            if opened is None:
-                opened = line.start()
-            else:
-                fences.append((opened, line.end()))
-                opened = None
+    for number, line in enumerate(found for found in _LINE.finditer(text) if _FENCE.match(found[0])):
+        if opened is None and not (number == 0 and _closes(text, line.start(), line.end())):
+            opened = line.start()
+        else:
+            fences.append((opened or 0, line.end()))
+            opened = None
     if opened is not None:
         fences.append((opened, len(text)))
     until = 0
     for start, end in _numbered(text):
         while fences and fences[0][0] <= start:
-            yield *fences[0], True
-            until = fences.pop(0)[1]
+            opening, until = fences.pop(0)
+            if without_fences(text[opening:until]):
+                yield opening, until, True
         if start >= until:
             yield start, end, False
+
+
+def without_fences(code: str) -> str:
+    """Return code without the lines that fence it.
+
+    >>> without_fences("```\\nPRAGMA optimize;\\n```")
+    'PRAGMA optimize;'
+    """
+    return "\n".join(line for line in code.split("\n") if not _FENCE.match(line)).strip("\n")
+
+
+def _closes(text: str, start: int, end: int) -> bool:
+    """Return whether the fence at [start, end) closes code: a blank line follows it, and none precedes it."""
+    before, after = text[:start].rpartition("\n")[0].rpartition("\n")[2], text[end + 1 :].partition("\n")[0]
+    return not after.strip() and bool(before.strip() or not text[:start].strip())
 
 
 def _numbered(text: str) -> Iterator[tuple[int, int]]:

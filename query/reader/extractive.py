@@ -23,7 +23,7 @@ from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.parts import parts_of
 from conspectus.query.question.question import open_question
-from conspectus.query.reader.excerpts import Excerpt, Part, excerpts
+from conspectus.query.reader.excerpts import Excerpt, Part, excerpts, without_fences
 from conspectus.query.reader.short_answer import short_answer
 from conspectus.query.reader.support import declined, term_weights, unsupported
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
@@ -326,6 +326,7 @@ def _cited(citations: Citations, run: Sequence[Part]) -> Iterator[str]:
 
 
 def _presented(part: Part) -> str:
-    if part.kind == "code" and not part.text.startswith(("```", "~~~")):
-        return f"```\n{part.text}\n```" if "\n" in part.text else f"    {part.text}"
+    if part.kind == "code":
+        code = without_fences(part.text)
+        return f"```\n{code}\n```" if "\n" in part.text else f"    {code}"
     return part.text

@@ -26,6 +26,10 @@ def told(context: Context, text: str) -> list[list[str]]:
                 ["It takes a minute."],
             ],
         ),
+        (  # begins within code
+            "pump --stop\n```\n\nIt takes a minute.\n\n```\npump --start\n```\n\nThen wait.",
+            [["pump --stop\n```"], ["It takes a minute."], ["```\npump --start\n```"], ["Then wait."]],
+        ),
         (
             "The gate has three keepers:\n\n- Ada at dawn\n- Bo at noon\n",
             [
