@@ -89,7 +89,7 @@ def test_no_place_outside_the_version_is_named(name: str, index: Path) -> None:
     for words in (["verify"], ["status"], ["retrieve", QUESTION]):
         done = conspectus(*words, "--index", index)
         assert (done.status, done.out) == (4, "")
-        assert "is no place within a version" in done.err
+        assert "is not a path inside a version" in done.err
         assert done.err.count("\n") == 1
 
 
