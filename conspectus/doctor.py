@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from conspectus.storage.errors import ConspectusError, IndexNotFound, ModelUnavailable
 from conspectus.storage.settings import Settings
+from conspectus.storage.text.language import unknown_to_encoder
 
 State = Literal["ok", "off", "warning", "failed"]
 
@@ -177,9 +178,15 @@ def _index(index: Path) -> Iterator[Check]:
     from conspectus.storage.index import Index
 
     try:
-        manifest = Index.open(index).manifest
+        opened = Index.open(index)
+        manifest = opened.manifest
     except IndexNotFound:
         yield Check("index", "off", f"none at {index} yet: conspectus index INPUT")
         return
     documents, chunks = manifest.rows["documents"], manifest.rows["chunks"]
     yield Check("index", "ok", f"{index}, version {manifest.version}: {documents:,} documents, {chunks:,} chunks")
+    languages = opened.lexical().analysis
+    if languages.known:
+        encoder = str(manifest.settings["embedding"]["model"])
+        unknown = unknown_to_encoder(encoder, languages.languages or ())
+        yield Check("languages", "warning" if unknown else "ok", unknown or ", ".join(languages.known))

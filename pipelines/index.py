@@ -33,6 +33,7 @@ from conspectus.storage.records import Chunk, Document, Failure
 from conspectus.storage.settings import Settings
 from conspectus.storage.structure.links import find_links
 from conspectus.storage.tables import sorted_by_id
+from conspectus.storage.text.language import unknown_to_encoder
 
 
 def build_index(
@@ -184,7 +185,8 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.vectors, "chunks", chunk_vectors)
         overlap.start(writer.table, "documents", documents)
         overlap.start(writer.table, "chunks", chunks)
-        overlap.start(said("word index", writer.lexical), texts, languages_of_chunks(documents, chunks))
+        languages = languages_of_chunks(documents, chunks)
+        overlap.start(said("word index", writer.lexical), texts, languages)
 
         # The documents' own structure: sections, hyperlinks, references, replies, terms.
         links = overlap.start(find_links, documents, chunks)
@@ -228,7 +230,8 @@ def index_steps(build: Build) -> StepResults:
         overlap.start(writer.table, "origins", origins(graph, knowledge) if graph else [])
     steps = (extraction, resolved, descriptions.result(), reports)
     failures = [*(graph.failures if graph else ()), *(failure for step in steps for failure in step.failures)]
-    notes = (*extraction.notes, *division.notes, *reports.notes)
+    unknown = unknown_to_encoder(settings.embedding.model, languages)
+    notes = (*extraction.notes, *division.notes, *reports.notes, *([unknown] if unknown else []))
     return StepResults(failures, notes, chunk_vectors.result().vectors.shape[1])
 
 

@@ -4,7 +4,7 @@ Detection is py3langid's (Lui and Baldwin 2012, "langid.py: an off-the-shelf lan
 over byte n-grams, in a model of 5 MB that is part of the package. The lists of function words are spaCy's.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.util import find_spec, module_from_spec, spec_from_loader
@@ -130,6 +130,37 @@ def function_words(language: str) -> frozenset[str]:
     module = module_from_spec(spec)
     loader.exec_module(module)
     return frozenset(word.key for item in module.STOP_WORDS for word in words(item))
+
+
+ENGLISH_ENCODER = "all-MiniLM-L6-v2"
+"""The packaged encoder, which was trained on English."""
+
+
+def share_known(encoder: str, languages: Sequence[str]) -> float:
+    """Return the share of texts whose language an encoder is known to know, 0 to 1.
+
+    Texts without a language are left out. The packaged encoder knows English. What another one knows is not known here,
+    and counts as all.
+
+    >>> share_known("all-MiniLM-L6-v2", ["en", "de", "de", ""]), share_known("multilingual-e5-small", ["de"])
+    (0.3333333333333333, 1.0)
+    """
+    named = [language for language in languages if language]
+    return named.count("en") / len(named) if named and encoder == ENGLISH_ENCODER else 1.0
+
+
+def unknown_to_encoder(encoder: str, languages: Sequence[str]) -> str:
+    """Return the warning that most texts are in languages that the encoder does not know; "" where they are not."""
+    if share_known(encoder, languages) >= 0.5:
+        return ""
+    others = [language for language in languages if language not in ("", "en")]
+    first = max(sorted(set(others)), key=others.count)
+    share = len(others) / sum(map(bool, languages))
+    return (
+        f"{share:.0%} of the texts are not in English (most: {first}), which is what {encoder} knows: similar meanings "
+        f"are found less well than words. For a multilingual encoder set embedding.model to the folder of one (such as "
+        f"intfloat/multilingual-e5-small), or embedding.provider=endpoint"
+    )
 
 
 def _sampled(text: str) -> str:

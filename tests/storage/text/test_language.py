@@ -1,7 +1,13 @@
 """Languages: of documents, of questions, and of texts without one."""
 
 import pytest
-from conspectus.storage.text.language import detect, function_words, language_of, language_of_question
+from conspectus.storage.text.language import (
+    detect,
+    function_words,
+    language_of,
+    language_of_question,
+    unknown_to_encoder,
+)
 
 SENTENCES = {
     "en": "The keeper writes the height of the tide in the log every evening.",
@@ -48,3 +54,12 @@ def test_short_questions_by_their_function_words(language: str, question: str) -
 def test_function_words_of_many_languages() -> None:
     assert {"où", "quels"} <= function_words("fr")
     assert function_words("../en") == frozenset()
+
+
+def test_texts_in_other_languages_than_the_packaged_encoders_are_told() -> None:
+    assert "75% of the texts are not in English (most: de)" in unknown_to_encoder(
+        "all-MiniLM-L6-v2", ["de", "fr", "de", "en", ""]
+    )
+    assert not unknown_to_encoder("all-MiniLM-L6-v2", ["en", "en", "de"])
+    assert not unknown_to_encoder("all-MiniLM-L6-v2", [])
+    assert not unknown_to_encoder("/models/multilingual", ["de"])
