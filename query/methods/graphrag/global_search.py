@@ -23,6 +23,7 @@ from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selected, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
 from conspectus.query.methods.graphrag.overview import Theme, themes
+from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.reader.cited_answer import Written, write
 from conspectus.query.reader.material import ScoredUnit, Statement, Unit, Window, evidence, pack, passage_unit, shuffled
@@ -145,8 +146,8 @@ class ExtractiveGlobalSearch:
             )
 
     def _overview(self, question: str) -> list[Theme]:
-        """Return the themes of the documents' own structure, for a question about the whole at a level."""
-        if not isinstance(self._selector, LevelReports) or not is_about_the_whole(self._context, question):
+        """Return the themes of the documents' own structure, where its words ask for the whole."""
+        if not isinstance(self._selector, LevelReports) or kind_of(question) != "global":
             return []
         return themes(self._context, question, self._selector.level)
 
