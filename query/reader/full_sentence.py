@@ -9,7 +9,7 @@ _WORDS = (7, 45)
 _FUNCTION_SHARE = 0.2
 """Least share of function words in a sentence; lists of names and lines of tables have fewer."""
 
-_CODE = regex.compile(r"[{}<>|\\=~^]|::|--|\b\w+\(|://|\.{3}\s*\d|\s\d+\s*$|\$\w|_\w|\[\w*\]")
+_CODE = regex.compile(r"[{}<>|\\=~^]|::|--|\b\w+\(|://|\.{3}\s*\d|\s\d+\s*$|\d+(?:\.\d+)+\.?$|\$\w|_\w|\[\w*\]")
 _POINTS_ELSEWHERE = regex.compile(
     r"\b(?:see (?:also )?(?:the |section|chapter|page|figure|above|below)|for (?:more|further) (?:information|details)"
     r"|(?:described|shown|noted|mentioned) (?:above|below)|click|copyright|licen[cs]e|all rights reserved|siehe"
