@@ -268,8 +268,8 @@ def _theme(context: Context, part: _Part, weights: "csr_array", usual: Floats, s
         tells = float(apart[columns].sum()) / max(len(stems), 1) ** 0.5
         place = float(np.exp(-(span.start - start) / _LEAD))
         score = tells * (_ANYWHERE + place)
-        named = part.end < _EVERYWHERE or row in part.inner[0].rows
-        for good in (named, bool(titled & stems), bool(OF_ITSELF.match(text)), bool(TELLS.search(text))):
+        central = part.end < _EVERYWHERE or row in part.inner[0].rows
+        for good in (central, bool(titled & stems), bool(OF_ITSELF.match(text)), bool(TELLS.search(text))):
             score *= _GOOD if good else 1.0
         for bad in (bool(SPEAKS.search(text)), foreign):
             score /= _GOOD if bad else 1.0
