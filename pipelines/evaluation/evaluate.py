@@ -234,8 +234,8 @@ async def _answered(
 
 
 def _answered_question(question: Question, answer: Answer | None, metrics: dict[str, float]) -> AnsweredQuestion:
-    said = (answer.text, answer.span, answer.known) if answer else (None, "", False)
-    return AnsweredQuestion(question.id, question.question, tuple(question.answers), *said, metrics)
+    text, span, known = (answer.text, answer.span, answer.known) if answer else (None, "", False)
+    return AnsweredQuestion(question.id, question.question, tuple(question.answers), text, span, known, metrics)
 
 
 _MAY_BE_NOTHING = frozenset({"depth", "calls", "recall@1"})
