@@ -58,7 +58,11 @@ def build_lock(root: Path, wait: float = 0.0, waiting: Callable[[], None] = lamb
             if not wait:
                 raise
             waiting()
-            lock.acquire(timeout=wait)
+            try:
+                lock.acquire(timeout=wait)
+            except FileNotFoundError:  # what was waited for failed, and removed the folder it had made
+                root.mkdir(parents=True, exist_ok=True)
+                lock.acquire(timeout=wait)
     except Timeout as error:
         told = f"has held {root} for {wait:g} s and more" if wait else f"holds {root}"
         raise IndexBusy(f"another build {told}; run the command again when it has ended, or --wait SECONDS") from error

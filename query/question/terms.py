@@ -32,6 +32,7 @@ def content_words(found: Sequence[Word], language: str = "en") -> str:
 
     They are joined with spaces, where they are not characters of a script that is written without.
 
+    >>> from conspectus.storage.text.names import words
     >>> content_words(words("Who wrote the book?")), content_words(words("Wer schrieb das Buch?"), "de")
     ('wrote book', 'schrieb buch')
     """
@@ -110,6 +111,7 @@ def question_phrases(found: Sequence[Word], stems: Sequence[str], terms: Terms, 
         terms: The terms of the question.
         language: Its language.
 
+    >>> from conspectus.storage.text.names import words
     >>> two = Terms(("book", "film"), np.array([0.5, 0.5]), ())
     >>> question_phrases(words("Which film is in the book?"), "which film is in the book".split(), two).runs
     ()

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from conspectus.query.reader.extractive import Quote
 
 _LEAST_SUPPORT = 0.68
-"""An answer is given from this support on. Chosen over four collections of real documents, and questions of our own that
-these cannot answer (DECISIONS.md)."""
+"""An answer is given from this support on. Chosen over four collections of real documents, with questions of our
+own that they cannot answer (DECISIONS.md)."""
 _COVERAGE = 0.4
 """What the share of the question's words that the passages hold counts beside the best cosine."""
 _UNKNOWN_NAME = 0.3

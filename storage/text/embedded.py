@@ -43,7 +43,7 @@ def chunk_windows(chunk: Chunk, document: Document) -> list[str]:
     these sentences are about (docs/retrieval.md has the figures).
 
     >>> document = Document("d", "Lamps", "", "Fill it. Then light it.", {}, 23, "")
-    >>> chunk_windows(Chunk("c", "d", 0, 0, 23, 7, "Fill it. Then light it."), document)
+    >>> chunk_windows(Chunk("c", "d", 0, 0, 23, "Fill it. Then light it.", 7), document)
     ['Lamps\\nFill it. Then light it.']
     """
     spans = sentence_spans(chunk.text)

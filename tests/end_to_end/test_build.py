@@ -183,7 +183,7 @@ def test_an_update_pays_for_what_changed_and_equals_a_build_from_nothing(
     new_texts = edit(work / "docs")
     _, watched = build(work / "docs", work / "index")
     assert (work / "index" / "CURRENT").read_text() != before
-    assert watched.given["extract"] == new_texts
+    assert [text for _language, text in watched.given["extract"]] == new_texts
     assert [str(text).partition("\n")[2] for text in watched.given["embed chunks"]] == new_texts
     now = remembered(work / "index")
     assert now["extract"] == known["extract"] + len(new_texts)

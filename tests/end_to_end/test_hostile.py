@@ -169,7 +169,6 @@ def test_hostile_files_are_rows_and_good_ones_are_read(tmp_path: Path, corpus: P
         "lines.jsonl#3": "line 3 is not a JSON object",
         "lines.jsonl#4": "no text column 'text' (input.text_column)",
         "lines.jsonl#5": "the text is not a string",
-        "no text.csv": "no text column 'text' (input.text_column)",
         "paper.pps": "unsupported format .pps",
         "zero.txt": "empty",
     }
@@ -211,7 +210,7 @@ def test_fifty_megabytes_on_one_line_are_refused_quickly_and_in_bounded_memory(k
     done = subprocess.run(
         [sys.executable, "-c", code, "index", tmp_path / f"line.{kind}"], capture_output=True, text=True, timeout=60
     )
-    assert done.stderr.startswith("conspectus: nothing could be read: ")
+    assert done.stderr.splitlines()[-1].startswith("conspectus: nothing could be read: ")
     assert time.monotonic() - began < 20
     assert done.returncode == 3
     assert int(done.stdout) < 400_000, "kilobytes at most"

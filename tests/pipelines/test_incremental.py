@@ -23,7 +23,7 @@ TEXTS = {
     "a.txt": "Mary Quill met Otto Brand in Port Alma.",
     "sub/b.md": "# Brand\n\nOtto Brand lived in Old Ferry. Lena Storm met Otto Brand.",
     "sub/c.txt": "Paul Reed painted Ida Moss in Port Alma.",
-    "broken.csv": "a,b\n1,2\n",
+    "broken.json": "{",
     "rows.jsonl": '{"id": "x1", "title": "Vale", "text": "Hugo Vale taught Ida Moss.", "year": "1999", "lang": "en"}\n'
     '{"id": "x2", "title": "Lind", "text": "Nora Lind met Hugo Vale."}\n',
 }
@@ -57,7 +57,7 @@ def write(folder: Path, *names: str) -> Path:
 
 
 def test_adding_gives_the_index_of_all_together(tmp_path: Path, settings: Settings) -> None:
-    docs = write(tmp_path / "docs", "a.txt", "broken.csv")
+    docs = write(tmp_path / "docs", "a.txt", "broken.json")
     build_index([docs], tmp_path / "index", settings)
     for path in docs.rglob("*.*"):
         path.unlink()  # what is in the index is taken from there
@@ -74,10 +74,10 @@ def test_adding_gives_the_index_of_all_together(tmp_path: Path, settings: Settin
 def test_what_is_added_takes_the_place_of_what_has_its_name(tmp_path: Path, settings: Settings) -> None:
     build_index([write(tmp_path / "docs", *TEXTS)], tmp_path / "index", settings)
     (tmp_path / "docs" / "a.txt").write_text("Mary Quill met nobody.", "utf-8")
-    (tmp_path / "docs" / "broken.csv").write_text("id,text\nz,Emil Frost lived in Port Alma.\n", "utf-8")
+    (tmp_path / "docs" / "broken.json").write_text('{"text": "Emil Frost lived in Port Alma."}', "utf-8")
     again = tmp_path / "again"
     again.mkdir()
-    for name in ("a.txt", "broken.csv"):
+    for name in ("a.txt", "broken.json"):
         (again / name).write_text((tmp_path / "docs" / name).read_text("utf-8"), "utf-8")
     added = add_documents([again], tmp_path / "index", settings)
     assert added.version == build_index([tmp_path / "docs"], tmp_path / "other", settings).version
@@ -98,7 +98,7 @@ def test_two_files_of_one_name_do_not_push_each_other_out(tmp_path: Path, settin
         (["x1", "a.txt"], {"sub/b.md", "sub/c.txt", "rows.jsonl#2"}),
         (["sub"], {"a.txt", "rows.jsonl#1", "rows.jsonl#2"}),
         (["sub/", "rows.jsonl"], {"a.txt"}),
-        (["rows.jsonl#2", "broken.csv"], {"a.txt", "sub/b.md", "sub/c.txt", "rows.jsonl#1"}),
+        (["rows.jsonl#2", "broken.json"], {"a.txt", "sub/b.md", "sub/c.txt", "rows.jsonl#1"}),
     ],
 )
 def test_removing_gives_the_index_of_the_others(
@@ -109,9 +109,9 @@ def test_removing_gives_the_index_of_the_others(
     removed = remove_documents(names, tmp_path / "index", settings)
     index = Index.open(tmp_path / "index")
     assert {each.uri for each in index.rows(Document)} == left
-    assert len(index.rows(Failure)) == ("broken.csv" not in names)
+    assert len(index.rows(Failure)) == ("broken.json" not in names)
     for name in TEXTS:
-        if (name not in left and name not in {"broken.csv", "rows.jsonl"}) or name in names:
+        if (name not in left and name not in {"broken.json", "rows.jsonl"}) or name in names:
             (docs / name).unlink()
     rows = [line for at, line in enumerate(TEXTS["rows.jsonl"].splitlines(), 1) if f"rows.jsonl#{at}" in left]
     if len(rows) == 2 or rows == TEXTS["rows.jsonl"].splitlines()[:1]:  # else the number of a row is another

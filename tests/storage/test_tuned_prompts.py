@@ -53,7 +53,7 @@ def test_what_is_missing_or_no_text_is_named(folder: Path, tmp_path: Path) -> No
     with pytest.raises(SettingsError, match=r"there is no folder .*persona\.txt"):
         read_tuned(extraction(folder / "persona.txt"))
     (folder / "persona.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(SettingsError, match=r"persona\.txt is not text in UTF-8"):
+    with pytest.raises(SettingsError, match=r"persona\.txt is not UTF-8 text"):
         read_tuned(extraction(folder))
     (folder / "persona.txt").unlink()
     with pytest.raises(SettingsError, match=r"persona\.txt is missing"):

@@ -254,7 +254,8 @@ def _read_behind(context: Context, path: BeamPath, guide: PathGuide) -> list[Quo
         passages = [context.passage(row, cosine) for row, cosine in nearest_chunks(context, clue, rows, _PASSAGES_READ)]
         quotes = quotes_for(context, clue, passages)
         chosen = choose(context, clue, quotes, context.settings.answer.sentences)
-        if unsupported(context, clue, quotes):
+        chosen = [quote for quote in chosen if (quote.covers | quote.near) - named]  # says more than the name
+        if not chosen or unsupported(context, clue, quotes):
             continue
         covered = frozenset[str]().union(*(quote.covers | quote.near for quote in chosen)) - named
         share = sum(weights[word] for word in covered) / open_weight

@@ -150,8 +150,12 @@ class OfflineBeamPolicy:
             return ""
         best = max(paths, key=self.score)
         names = [spoken(self.graph.names[int(row)]) for row in best.entities[:3] if not self.scorer.ids[row]]
-        unmatched = self.scorer.question.unmatched(self._coverages[best.relations][0])
-        return " ".join(part for part in (unmatched, *names) if part)
+        return " ".join(part for part in (self.unmatched(best), *names) if part)
+
+    def unmatched(self, path: BeamPath) -> str:
+        """Return the words of the question that a path has not matched; "" for a path without steps."""
+        coverages = self._coverages.get(path.relations)
+        return self.scorer.question.unmatched(coverages[0]) if path.relations and coverages else ""
 
     def score(self, path: BeamPath) -> float:
         """Return the score of a path without the type of its end."""

@@ -55,7 +55,8 @@ from conspectus.query.walk.log import WalkLog
 from conspectus.query.walk.passages import has_documents
 
 _LEAST_COVERAGE = 0.5
-"""If there are documents, an answer from triples alone must match at least this share of the question."""
+"""If there are documents, an answer from triples alone must match this share of the question, and all of its content
+words: what the graph does not know, a document may tell."""
 _MOST_SHOWN = 30
 """Maximum candidates of an entity prune in the trace."""
 
@@ -238,7 +239,7 @@ class Tog2:
         walk = Tog2Walk(context, policy, assembly.question)
         state = await walk.run(topics.rows)
         passages, verdict = walk.passages.best(), state.verdict
-        weak = verdict.coverage < _LEAST_COVERAGE or not verdict.names
+        weak = verdict.coverage < _LEAST_COVERAGE or not verdict.path or bool(policy.unmatched(verdict.path))
         if not has_documents(context) or not (weak or stated_in_documents(context, verdict.path)):
             return beam_answer(assembly, context, state, walk.log, passages)
         evidence = Evidence(passages, trace=walk.log.steps(), walk=walk.log.trace())

@@ -24,7 +24,7 @@ def test_kinds_are_told_apart_and_those_that_would_break_a_prompt_left_out() -> 
 
 @pytest.mark.parametrize("given", [[], ["Schiff", "schiff"], ["a,b", "c,d", "e,f", "g"]])
 def test_too_few_kinds_are_refused(given: list[str]) -> None:
-    with pytest.raises(ValidationError, match="at least 3 different kinds"):
+    with pytest.raises(ValidationError, match="at least 3 different types"):
         TypesAnswer(types=given)
 
 

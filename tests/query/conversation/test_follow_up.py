@@ -31,7 +31,7 @@ FILMS = [
     ("Marie Curie", "Marie Curie discovered polonium. She was born in Warsaw. She married Pierre Curie."),
     ("Warsaw", "Warsaw is the capital of Poland. Its population is two million."),
     ("北京大学", "北京大学位于北京市。《红楼梦》的研究很有名。"),
-    *((f"Town {number}", f"Town {number} is a town. Its population is small.") for number in range(7)),
+    *((f"Town {number}", f"Town {number} is a town. Its population is small.") for number in range(10)),
 ]  # fmt: skip
 
 

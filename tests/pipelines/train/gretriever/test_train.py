@@ -228,7 +228,7 @@ def test_defaults_are_the_papers_and_every_setting_arrives() -> None:
     shape = SoftShape("gat", 2, 3, 6, 0.1, False, 4, False, True, 5, 7, 0.2, 99, 9)
     plan = SoftPromptPlan(1e-3, 0.1, 0.5, 3, 1, 2, 11, 2)
     given = {name: getattr(part, name) for part in (shape, plan) for name in type(part).__dataclass_fields__}
-    fixed = {"lora_rank", "lora_alpha", "weight_decay"}  # the paper's, and no settings
+    fixed = {"lora_rank", "lora_alpha", "lora_dropout", "weight_decay", "dropout", "warm_up"}  # no settings
     chosen = TrainGRetrieverSettings.model_validate({name: given[name] for name in given.keys() - fixed})
     papers = {
         name: getattr(part, name)

@@ -4,6 +4,8 @@ import numpy as np
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines import DenseRetriever
 from conspectus.query.types import Passage
+from conspectus.storage.records import Document
+from conspectus.storage.text.embedded import chunk_windows
 
 from tests.conftest import Build
 
@@ -16,11 +18,9 @@ def cosine_with(context: Context, question: str) -> dict[str, float]:
     """The question's cosine with the best window of each chunk, all embedded here and now."""
     embedder = context.embedder
     vector = embedder.embed_query(question).astype(np.float64)
+    document_of = {document.id: document for document in context.index.rows(Document)}
     return {
-        chunk.id: max(
-            embedder.embed(embedder.windows(f"{context.titles[chunk.document_id]}\n{chunk.text}")).astype(np.float64)
-            @ vector
-        )
+        chunk.id: max(embedder.embed(chunk_windows(chunk, document_of[chunk.document_id])).astype(np.float64) @ vector)
         for chunk in context.chunks
     }
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS, find_retriever
+from conspectus.query.methods.gretriever import triples
 from conspectus.query.methods.gretriever.triples import nearest_triples, triple_line
 from conspectus.query.walk.graph import open_graph
 from conspectus.storage.settings import load_settings
@@ -40,8 +41,9 @@ def test_the_budget_bounds_them(graph_index: Context) -> None:
     assert sum(map(count_tokens, lines)) <= 64
 
 
-def test_so_many_are_compared_word_by_word(graph_index: Context) -> None:
-    few = nearest_triples(with_settings(graph_index, candidates=3), "What genre is Grey Heron?")
+def test_so_many_are_compared_word_by_word(graph_index: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triples, "_CANDIDATES", 3)
+    few = nearest_triples(graph_index, "What genre is Grey Heron?")
     assert len(few.relations) == 3
     assert "has genre" in few.text.edges[0].text
 

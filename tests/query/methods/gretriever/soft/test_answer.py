@@ -108,7 +108,11 @@ def test_what_does_not_fit_is_told_in_one_line(films_index: Context, tmp_path: P
     embedder = films_index.embedder
     for context, error, said in (
         (with_prompt(films_index, tmp_path), MissingPart, "contains no gretriever.json"),
-        (with_prompt(films_index, checkpoint(tmp_path / "a", "other", 384)), SettingsError, "encoded by other"),
+        (
+            with_prompt(films_index, checkpoint(tmp_path / "a", "other", 384)),
+            SettingsError,
+            "trained with the encoder other",
+        ),
         (
             with_prompt(films_index, checkpoint(tmp_path / "b", embedder.name, 384), str(tmp_path / "none")),
             MissingPart,
