@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conspectus.pipelines.readers.encodings import Unreadable, clean, open_text
+from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.formats import CODE
+from conspectus.pipelines.readers.markup import read_whole
 from conspectus.pipelines.readers.plain import markdown_places
-from conspectus.pipelines.readers.rows import Draft, Row, fenced, too_long
+from conspectus.pipelines.readers.rows import Draft, Row, fenced
 from conspectus.storage.records import Place
 from conspectus.storage.settings import InputSettings
 
@@ -41,7 +42,7 @@ def read_code(path: Path, settings: InputSettings) -> Iterator[Row]:
 
     Functions, classes and the like are places, as headings; their level is the depth of their indentation.
     """
-    text = _text(path, settings)
+    text = read_whole(path, settings).expandtabs(4)
     language = CODE[path.suffix.lower()]
     lines = text.split("\n")
     draft = Draft(settings)
@@ -53,16 +54,6 @@ def read_code(path: Path, settings: InputSettings) -> Iterator[Row]:
         draft.add(textwrap.dedent(said.strip().strip("\"'")).strip())
         at = end
     yield draft.row(None, {"programming_language": language})
-
-
-def _text(path: Path, settings: InputSettings) -> str:
-    with open_text(path) as stream:
-        text = clean(stream.read(settings.max_characters + 1))
-    if len(text) > settings.max_characters:
-        raise too_long(settings)
-    if not text.strip():
-        raise Unreadable("empty")
-    return text.expandtabs(4)
 
 
 def _add_code(draft: Draft, lines: Sequence[str], language: str, levels: list[int]) -> None:
@@ -140,7 +131,7 @@ def read_notebook(path: Path, settings: InputSettings) -> Iterator[Row]:
 
     Headings of Markdown cells are places. Raises Unreadable for what is no notebook.
     """
-    text = _text(path, settings)
+    text = read_whole(path, settings).expandtabs(4)
     try:
         book = json.loads(text)
         cells = book["cells"] if "cells" in book else [cell for sheet in book["worksheets"] for cell in sheet["cells"]]

@@ -41,7 +41,7 @@ _TEX_ENVIRONMENT = re.compile(r"\\(?:begin|end)\{[\w*]+\}(?:\[[^\]]*\])?")
 
 def read_rst(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a reStructuredText file with its headings as places, its links, and its explicit targets as anchors."""
-    text = _text(path, settings)
+    text = read_whole(path, settings)
     places = tuple(_rst_headings(text))
     external = {found["name"].casefold(): found["target"] for found in _RST_TARGET.finditer(text) if found["target"]}
     links = [Hyperlink(*found.span("text"), found["target"]) for found in _RST_LINK.finditer(text)]
@@ -85,7 +85,7 @@ def _rst_headings(text: str) -> Iterator[Place]:
 
 def read_org(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield an Org file with its headings as places, and its links."""
-    text = _text(path, settings)
+    text = read_whole(path, settings)
     places = [
         Place(found.start(), "heading", label, len(found[1]))
         for found in _ORG_HEADING.finditer(text)
@@ -102,7 +102,7 @@ def read_org(path: Path, settings: InputSettings) -> Iterator[Row]:
 
 def read_latex(path: Path, settings: InputSettings) -> Iterator[Row]:
     """Yield a LaTeX file: the body without comments and commands of layout, sections as places."""
-    source = _text(path, settings)
+    source = read_whole(path, settings)
     title = _TEX_TITLE.search(source)
     body = _TEX_BODY.search(source)
     text = _TEX_COMMENT.sub("", body[1] if body else source)
@@ -126,7 +126,8 @@ def _tidy(text: str) -> str:
     return re.sub(r"\n\s*\n+", "\n\n", re.sub(r"“`", "```", text)).strip()
 
 
-def _text(path: Path, settings: InputSettings) -> str:
+def read_whole(path: Path, settings: InputSettings) -> str:
+    """Return the cleaned text of a file; Unreadable where it is empty or longer than `input.max_characters`."""
     with open_text(path) as stream:
         text = clean(stream.read(settings.max_characters + 1))
     if len(text) > settings.max_characters:
