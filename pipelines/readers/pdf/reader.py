@@ -1,6 +1,7 @@
-"""Read PDF files page by page with pypdf: text layer, page labels, bookmarks and document information.
+"""Read PDF files page by page: the text by PDFium; labels, bookmarks and document information by pypdf.
 
-Files from strangers can be made to take any time: pages that draw without end, or the same costly thing a
+PDFium places every letter before it makes lines of them, so words that are set apart by positions alone, as TeX does,
+stay apart. Files from strangers can be made to take any time: pages that draw without end, or the same costly thing a
 thousand times. pypdf bounds what one stream may be; what all pages may do together is bounded here.
 """
 
@@ -8,10 +9,12 @@ import logging
 import re
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
@@ -35,6 +38,7 @@ from conspectus.storage.settings import InputSettings
 if TYPE_CHECKING:
     from pypdf import PageObject, PdfReader
     from pypdf.generic import DictionaryObject
+    from pypdfium2 import PdfDocument
 
 MAX_OPERATIONS = 5_000_000
 """Drawing operations of all pages together: a page of prose has some hundreds, a detailed map a million."""
@@ -47,7 +51,12 @@ _OPERATIONS_A_FAILURE = 200_000
 _BYTES_AN_OPERATION = 10
 _OPERATIONS_A_FONT = 10
 _MOST_ENTRIES = 200_000  # of a font; pypdf gives up before
-_MOST_FORMS = 1_000
+_DEEPEST_FORM = 20
+_DRAWS = re.compile(rb"/([^\s/<>\[\](){}%]+)\s+Do\b")
+_DIVIDES = "\ufffe"
+"""What PDFium writes for the hyphen of a word that a line's end divides; the line goes on behind it."""
+_PDFIUM = Lock()
+"""PDFium may be called by one thread at a time."""
 _LIMITS = {
     "zlib_maximum_output_length": 30_000_000,
     "lzw_maximum_output_length": 30_000_000,
@@ -91,7 +100,8 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
             raise Unreadable("not a readable PDF", _line(error)) from error
         if not n_pages:
             raise Unreadable("not a readable PDF", "it has no pages")
-        pages = _read_pages(reader, n_pages, settings)
+        with _PDFIUM:
+            pages = _read_pages(path, reader, n_pages, settings)
         labels = _labels(reader, n_pages)
         outline = bookmarks(reader, errors)
         information = _information(reader)
@@ -149,30 +159,52 @@ def _errors() -> tuple[type[Exception], ...]:
     )
 
 
-def _read_pages(reader: "PdfReader", n_pages: int, settings: InputSettings) -> _Pages:
+def _read_pages(path: Path, reader: "PdfReader", n_pages: int, settings: InputSettings) -> _Pages:
+    from pypdfium2 import PdfDocument, PdfiumError
+
     found = _Pages()
     characters = 0
     budget = _Budget()
-    for number in range(n_pages):
-        lines: list[str] = []
-        try:
-            page = reader.pages[number]
-            lines = lines_of(clean(_text(page, budget)))
-            if not lines and _has_image(page):
-                found.images.append(number)
-        except _TooMuch:
-            rest = f"page {number + 1}" if number + 1 == n_pages else f"pages {number + 1} to {n_pages}"
-            found.lost.append(Lost(None, f"{rest} not read", "what comes before takes too much work"))
-            found.lines += [[] for _ in range(number, n_pages)]
-            return found
-        except _errors() as error:
-            budget.left -= _OPERATIONS_A_FAILURE
-            found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
-        found.lines.append(lines)
-        characters += sum(map(len, lines)) + len(lines)
-        if characters > settings.max_characters + 1:
-            raise too_long(settings)
+    try:
+        document = PdfDocument(path)
+    except PdfiumError as error:
+        raise Unreadable("not a readable PDF", _line(error)) from error
+    try:
+        for number in range(n_pages):
+            lines: list[str] = []
+            try:
+                page = reader.pages[number]
+                budget.spend(budget.of_page(page))
+                lines = lines_of(clean(_text(document, number)))
+                if not lines and _has_image(page):
+                    found.images.append(number)
+            except _TooMuch:
+                rest = f"page {number + 1}" if number + 1 == n_pages else f"pages {number + 1} to {n_pages}"
+                found.lost.append(Lost(None, f"{rest} not read", "what comes before takes too much work"))
+                found.lines += [[] for _ in range(number, n_pages)]
+                return found
+            except (*_errors(), PdfiumError) as error:
+                budget.left -= _OPERATIONS_A_FAILURE
+                found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
+            found.lines.append(lines)
+            characters += sum(map(len, lines)) + len(lines)
+            if characters > settings.max_characters + 1:
+                raise too_long(settings)
+    finally:
+        document.close()
     return found
+
+
+def _text(document: "PdfDocument", number: int) -> str:
+    page = document[number]
+    try:
+        text = page.get_textpage()
+        try:
+            return text.get_text_range().replace(_DIVIDES, "-\n")
+        finally:
+            text.close()
+    finally:
+        page.close()
 
 
 class _Budget:
@@ -181,9 +213,29 @@ class _Budget:
     def __init__(self) -> None:
         self.left = MAX_OPERATIONS
         self._fonts: dict[int, tuple[object, int]] = {}  # by identity, which holds as long as the font is kept
+        self._forms: dict[int, tuple[object, int]] = {}
+
+    def of_page(self, page: "PageObject") -> int:
+        """Return the cost of drawing a page, with all that it draws."""
+        contents = page.get_contents()
+        return self._of(page, contents.get_data() if contents is not None else b"", _DEEPEST_FORM)
+
+    def _of(self, holder: Any, content: bytes, deep: int) -> int:  # noqa: ANN401  (a page or a form)
+        """Return the cost of a page's or a form's content: a form counts as often as it is drawn."""
+        cost = _OPERATIONS_A_PAGE + len(content) // _BYTES_AN_OPERATION + self.of_fonts(holder)
+        drawn = dict(_drawn(holder)) if (times := Counter(_DRAWS.findall(content))) and deep else {}
+        for name, form in drawn.items():
+            number = times[name.removeprefix("/").encode("latin-1", "replace")]
+            if not number or form.get("/Subtype") != "/Form":
+                continue
+            if id(form) not in self._forms:
+                self._forms[id(form)] = (form, 0)  # while it is looked at: it may draw itself
+                self._forms[id(form)] = (form, self._of(form, form.get_data(), deep - 1))
+            cost += number * (_OPERATIONS_A_FORM + self._forms[id(form)][1])
+        return cost
 
     def of_fonts(self, holder: Any) -> int:  # noqa: ANN401  (a page or a form)
-        """Return the cost of the fonts of a page or form: pypdf reads them anew for every page and form."""
+        """Return the cost of the fonts of a page or form: they may be read anew for every page and form."""
         cost = 0
         for font in _resources(holder, "/Font").values():
             resolved = font.get_object()
@@ -197,36 +249,6 @@ class _Budget:
         self.left -= cost
         if self.left < 0:
             raise _TooMuch
-
-
-def _text(page: "PageObject", budget: _Budget) -> str:
-    contents = page.get_contents()
-    budget.spend(_OPERATIONS_A_PAGE + (len(contents.get_data()) // _BYTES_AN_OPERATION if contents is not None else 0))
-    budget.spend(budget.of_fonts(page))
-    forms = _forms(page, budget)
-
-    def count(operator: bytes, operands: Sequence[object], *_: object) -> None:
-        if operator == b"Do" and operands:
-            budget.spend(_OPERATIONS_A_FORM + forms.get(str(operands[0]), 0))
-        shown = operands[0] if operator == b"TJ" and operands else ()
-        budget.spend(1 + (len(shown) if isinstance(shown, list) else 0))
-
-    return page.extract_text(visitor_operand_before=count)
-
-
-def _forms(page: "PageObject", budget: _Budget) -> dict[str, int]:
-    """Return the cost of drawing the forms of a page, by name; of forms with one name the highest."""
-    costs: dict[str, int] = {}
-    seen: set[int] = set()
-    waiting: list[Any] = [page]
-    while waiting and len(seen) < _MOST_FORMS:
-        for name, item in _drawn(waiting.pop()):
-            if id(item) not in seen and item.get("/Subtype") == "/Form":
-                seen.add(id(item))
-                cost = len(item.get_data()) // _BYTES_AN_OPERATION + budget.of_fonts(item)
-                costs[name] = max(costs.get(name, 0), cost)
-                waiting.append(item)
-    return costs
 
 
 def _drawn(holder: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401  (a page or a form)

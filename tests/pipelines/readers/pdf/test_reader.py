@@ -151,8 +151,21 @@ def by_hand(**changed: bytes) -> bytes:
     return content + b"xref\n%btrailer<</Root 1 0 R/Size 40>>\nstartxref\n%d\n%%%%EOF" % (table, len(content))
 
 
+def drawing(number: int) -> bytes:
+    """Return a form that draws the form of a number nine times."""
+    number = 30 if number == 9 else number
+    return stream(b"/X Do " * 9, b"/Type/XObject/Subtype/Form/Resources<</XObject<</X %d 0 R>>>>" % number)
+
+
 def test_a_file_by_hand(path: Path) -> None:
     assert only_row(read_pdf, written(path, by_hand())).text == "Hello world."
+    assert refusal(read_pdf, written(path, by_hand(o4=stream(b"[" * 1_000_000)))).reason == "no text"
+
+
+def test_words_that_only_their_places_set_apart_and_divided_words(path: Path) -> None:
+    text = b"(The) Tj 25 0 Td (keeper) Tj 45 0 Td (of the light-) Tj -70 -14 Td (house sleeps.) Tj"
+    content = stream(b"BT /F 12 Tf 10 700 Td " + text + b" ET")
+    assert only_row(read_pdf, written(path, by_hand(o4=content))).text == "The keeper of the lighthouse sleeps."
 
 
 @pytest.mark.parametrize(
@@ -160,12 +173,12 @@ def test_a_file_by_hand(path: Path) -> None:
     [
         by_hand(o4=stream(bytes(200_000_000))),
         by_hand(o2=b"<</Type/Pages/Kids[2 0 R]/Count 1>>"),
-        by_hand(o4=stream(b"[" * 1_000_000)),
         by_hand(o4=stream(b"/X Do " * 100_000)),
+        by_hand(o4=stream(b"/X Do " * 9), **{f"o{n}": drawing(n + 1) for n in (8, *range(30, 38))}),
         by_hand(o4=stream(b"/X Do " * 5_000), o8=stream(b" " * 29_000_000, b"/Type/XObject/Subtype/Form")),
         by_hand(o3=b"[" * 100_000),
     ],
-    ids=["inflated", "page tree", "nested", "forms", "large forms", "open"],
+    ids=["inflated", "page tree", "forms", "forms in forms", "large forms", "open"],
 )
 def test_what_would_take_all_time_or_memory(content: bytes, path: Path) -> None:
     assert refusal(read_pdf, written(path, content)).reason == "not a readable PDF"
