@@ -20,12 +20,16 @@ _SUFFIXES = (
     "|toml|ts|tsv|txt|xlsx?|xml|xz|ya?ml|zip"
 )
 _LEFT = r"(?<![\p{L}\p{N}_$/.:@&=%+#~\\-])"
+_FILE = rf"{_LEFT}(?!\p{{L}}\.\p{{L}}\b)"  # "d.h." and "e.g." are no files
 _FORMS = (
     # No piece of an address is a name.
     ("", r"(?:\b[a-z][a-z0-9+.-]{1,9}://|\bwww\.|\bmailto:)\S+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
     (OPTION, rf"{_LEFT}--[A-Za-z][A-Za-z0-9]+(?:-[A-Za-z0-9]+)*+(?![\w/])"),
     (FILE, rf"{_LEFT}(?:~|\.{{1,2}})?(?:/[\w.+-]*[\p{{L}}\p{{N}}_][\w.+-]*){{2,}}/?"),
-    (FILE, rf"{_LEFT}(?:~/)?\.?[\p{{L}}\p{{N}}_][\w+-]*(?:\.[\w+-]+)*\.(?:{_SUFFIXES})(?![\w(-]|\.\w)"),
+    (
+        FILE,
+        rf"{_LEFT}(?!\p{{L}}\.\p{{L}}\b)(?:~/)?\.?[\p{{L}}\p{{N}}_][\w+-]*(?:\.[\w+-]+)*\.(?:{_SUFFIXES})(?![\w(-]|\.\w)",
+    ),
     (FUNCTION, rf"{_LEFT}[A-Za-z_][\w:]*\w(?=\(\))"),
     (VARIABLE, rf"(?:(?<![\p{{L}}\p{{N}}_])\$\{{?|{_LEFT})[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![\w(-])"),
     (VARIABLE, r"(?<![\p{L}\p{N}_])\$\{?[A-Z]{2,}(?![\w(-])"),

@@ -21,7 +21,10 @@ RULES = "4"
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A name or noun phrase: characters [start, end) of the text, and its type."""
+    """A name or noun phrase: characters [start, end) of a text, and its type.
+
+    `text` is what stands there, or once terms are chosen the usual form of it ("hash key" for "hash keys").
+    """
 
     start: int
     end: int

@@ -7,16 +7,21 @@ markup and code, and words that only join others are left out.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import regex
 from conspectus.storage.text.identifiers import identifiers
 from conspectus.storage.text.language import function_words
 from conspectus.storage.text.names import Word, words
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
-from conspectus.storage.text.words import NUMBER_WORDS, PARTICLES
+from conspectus.storage.text.words import FUNCTION_WORDS, NUMBER_WORDS, PARTICLES
 
 _MOST_WORDS = 8
 _MOST_WORDS_OF_CONCEPT = 4
+_MOST_COMMAS = 1
+"""In a name, as in "Paris, Texas"; what has more is a list."""
+_POINTING = frozenset("following same other another several various certain many different above-mentioned".split())
+"""Words that point at a thing and are no part of what it is called."""
 _ENGLISH = frozenset({"", "en"})
 _MARKUP = regex.compile(r"[|{}\[\]<>=\\\"#@;*^~`$%?]|://|\.{2,}|\n\s*\n|^[^(]*\)|\([^)]*$")
 _LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
@@ -51,15 +56,24 @@ def candidates(text: str, annotation: Annotation, language: str, foreign: frozen
         foreign: Function words of the corpus's other languages, which begin and end no name either.
     """
     coded = list(identifiers(text))
-    small = function_words(language or "en") | PARTICLES
+    if language not in _ENGLISH:
+        foreign |= FUNCTION_WORDS
+    small, idle = _idle_words(language or "en", foreign)
     stands_for: dict[Phrase, Phrase | None] = {}
     for phrase in annotation.phrases:
         inside = [item for item in coded if item.start < phrase.end and phrase.start < item.end]
         if not inside:
-            stands_for[phrase] = _trimmed(phrase, small, foreign)
+            stands_for[phrase] = _trimmed(phrase, small, foreign, idle)
         elif len(inside) == 1 and inside[0].type and phrase.start <= inside[0].start and inside[0].end <= phrase.end:
             stands_for[phrase] = inside[0]
     return with_phrases(annotation, stands_for, [item for item in coded if item.type])
+
+
+@lru_cache(maxsize=100)
+def _idle_words(language: str, foreign: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words that names, and those that noun phrases neither begin nor end with; English ones anywhere."""
+    small = function_words(language) | FUNCTION_WORDS | PARTICLES
+    return small, small | foreign | _POINTING | NUMBER_WORDS.keys()
 
 
 def with_phrases(
@@ -81,7 +95,7 @@ def with_phrases(
     return Annotation(tuple(phrases[span] for span in sorted(phrases)), tuple(triples))
 
 
-def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str]) -> Phrase | None:
+def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str], idle: frozenset[str]) -> Phrase | None:
     """Return a phrase without function words and numbers at its ends; None where nothing worth a name is left."""
     text = phrase.text
     concept = phrase.type == CONCEPT or text == text.lower() != text.upper()
@@ -89,9 +103,9 @@ def _trimmed(phrase: Phrase, small: frozenset[str], foreign: frozenset[str]) -> 
     first, last = 0, len(found) - 1
     if phrase.type == "DATE":
         return phrase if _is_sound(text, found, "DATE") else None
-    while first <= last and _is_idle(text, found[first], small, foreign, concept, first=True):
+    while first <= last and _is_idle(text, found[first], idle if concept else small, foreign, concept, first=True):
         first += 1
-    while first <= last and _is_idle(text, found[last], small, foreign, concept, first=False):
+    while first <= last and _is_idle(text, found[last], idle if concept else small, foreign, concept, first=False):
         last -= 1
     kept = found[first : last + 1]
     if not kept or len(kept) > (_MOST_WORDS_OF_CONCEPT if concept else _MOST_WORDS):
@@ -113,7 +127,7 @@ def _is_idle(
     """Return whether a word at the end of a phrase is no part of a name."""
     written = text[word.start : word.end]
     if concept:
-        return word.key in small or word.key in NUMBER_WORDS or written.isdigit() or len(written) == 1
+        return word.key in small or written.isdigit() or len(written) == 1
     if first and written.isdigit():  # the number of a section before its heading; but "10 Downing Street" and dates
         return text[word.end : word.end + 1] in {".", ")"} or len(written) < 3
     return word.key in foreign or (word.key in small and written == written.lower())
@@ -121,7 +135,7 @@ def _is_idle(
 
 def _is_sound(text: str, found: Sequence[Word], kind: str) -> bool:
     """Return whether a phrase may be a name: it has letters, and is no markup, number or reference to a section."""
-    if _MARKUP.search(text) or not _LETTERS.search(text):
+    if _MARKUP.search(text) or not _LETTERS.search(text) or text.count(",") > _MOST_COMMAS:
         return False
     if kind == "DATE":
         return _DATE.search(text) is not None

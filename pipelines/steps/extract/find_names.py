@@ -85,7 +85,8 @@ def see(chunk: Chunk, annotation: Annotation, matcher: "NameMatcher[KnownName]")
         if cover is None or cover[:2] == (phrase.start, phrase.end):
             start, end = chunk.start + phrase.start, chunk.start + phrase.end
             key = entity_key(phrase.text)
-            sightings.append(Sighting(chunk, key, phrase.text, phrase.type, start, end, "exact"))
+            surface = chunk.text[phrase.start : phrase.end]
+            sightings.append(Sighting(chunk, key, surface, phrase.type, start, end, "exact"))
     return ChunkSightings(chunk, tuple(sightings), stands_for)
 
 

@@ -25,7 +25,8 @@ _SHARE_UNDER_HEADING = 0.6
 """Share of a community's sentences that stand under one heading where this heading speaks for the community."""
 _MOST_CHARACTERS = 60
 _LONG_NAME = 30
-"""Characters of a name that a title would rather not hold; a path it would not either."""
+"""Characters of a name that a title would rather not hold; a path or a date it would not either."""
+_POOR = frozenset({FILE, "DATE"})
 _LETTERS = regex.compile(r"\p{L}{2}|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]")
 _NUMBER = regex.compile(r"^[\p{N}.\s–—-]+|[\s.]+\p{N}+$")
 
@@ -60,7 +61,7 @@ class Titles:
             own = rows_of[each.id]
             together = len(np.intersect1d(own, shared))
             worth = log(1.5 + together) * log((1 + n_sentences) / (1 + len(own)))
-            worth *= 1 if len(each.name) <= _LONG_NAME and each.type != FILE else 0.5
+            worth *= 1 if len(each.name) <= _LONG_NAME and each.type not in _POOR else 0.5
             small = each.type == CONCEPT or each.name[:1].islower()
             return (-round(worth, 9), small, each.name, each.id)
 

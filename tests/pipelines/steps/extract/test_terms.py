@@ -1,7 +1,8 @@
 """Which phrases of a corpus are terms."""
 
 from conspectus.pipelines.steps.extract.candidates import candidates
-from conspectus.pipelines.steps.extract.terms import c_values_of, choose_terms
+from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of
+from conspectus.pipelines.steps.extract.terms import choose_terms
 from conspectus.storage.records import Chunk, Document, Place
 from conspectus.storage.text.identifiers import identifiers
 from conspectus.storage.text.nlp import CONCEPT, NAME, Annotation, Phrase, Triple
@@ -55,6 +56,42 @@ def test_a_name_has_one_type_by_majority() -> None:
     annotations = [seen(text, ("Merle", kind)) for text, kind in zip(texts, kinds, strict=True)]
     found = choose_terms(chunks, annotations, ["en"] * 3)
     assert {phrase.type for annotation in found for phrase in annotation.phrases} == {"PERSON"}
+
+
+def test_plural_and_singular_are_one_term_in_each_language() -> None:
+    texts = ["The sluice gates leak. A sluice gate leaks.", "Sluice gates are painted.", "The sluice gate."]
+    phrases = (("sluice gates", CONCEPT), ("Sluice gates", CONCEPT), ("sluice gate", CONCEPT))
+    assert set(chosen(texts, *phrases)) == {"sluice gate"}
+    german = ["Die Schleuse leckt. Schleusen lecken.", "Der Wärter streicht die Schleuse."]
+    chunks = [chunk(str(number), text) for number, text in enumerate(german)]
+    annotations = [seen(text, ("Schleusen", CONCEPT), ("Schleuse", CONCEPT)) for text in german]
+    found = choose_terms(chunks, annotations, ["de"] * 2)
+    assert {phrase.text.casefold() for each in found for phrase in each.phrases} == {"schleuse"}
+
+
+def test_words_of_form_are_no_terms_not_even_as_headings() -> None:
+    texts = ["The default value of a section stands in this section. See section 2."] * 4
+    page = Document("0", "", "0", texts[0], {}, len(texts[0]), "", (Place(0, "heading", "Default value", 1),))
+    assert chosen(texts, ("section", CONCEPT), ("default value", CONCEPT), documents=(page,)) == {}
+
+
+def test_a_common_word_that_is_spread_evenly_is_not_what_a_corpus_is_about() -> None:
+    even = [f"The boat number {at} has a rope." for at in range(40)]
+    uneven = ["The barge tows a barge, and that barge a barge." if at < 12 else "Nothing was seen." for at in range(40)]
+    texts = [f"{one} {other}" for one, other in zip(even, uneven, strict=True)]
+    assert chosen(texts, ("rope", CONCEPT), ("barge", CONCEPT)) == {"barge": CONCEPT}
+    words = WordStatistics([chunk(str(at), text) for at, text in enumerate(texts)], ["en"] * 40)
+    assert words.unevenness("rope", "en") == 0
+
+
+def test_in_a_technical_corpus_a_person_needs_evidence() -> None:
+    texts = [
+        "The tool Winch runs winch_start() and winch_stop(). Sluice waits.",
+        "Merle Osk wrote Winch. Merle maintains it. Sluice and sluice are one.",
+        "Then Winch reads winch_config(). Sluice stops.",
+    ]
+    kinds = chosen(texts, ("Winch", "PERSON"), ("Sluice", "ORG"), ("Merle Osk", "PERSON"), ("Merle", "PERSON"))
+    assert (kinds["Winch"], kinds["Sluice"], kinds["Merle Osk"]) == (NAME, NAME, "PERSON")
 
 
 def test_c_value_counts_a_part_of_a_longer_phrase_less() -> None:

@@ -1,0 +1,210 @@
+"""Measures of termhood: how much the evidence of a corpus speaks for a phrase being a term of its subject.
+
+- *C-value* (Frantzi, Ananiadou and Mima 2000, "Automatic recognition of multi-word terms"): how often a phrase is
+  said, less how often it is only a part of a longer one, times the logarithm of its length; with one more word, so
+  that single words count too (Barron-Cedeno et al. 2009);
+- *weirdness* (Ahmad, Gillam and Tostevin 1999, TREC-8): how much more often a word is said than in the language at
+  large, by the word lists of wordfreq (Speer 2022), its small ones: words said once in a million and more;
+- *residual IDF* (Church and Gale 1995, "Inverse document frequency: a measure of deviations from Poisson"): how much
+  fewer passages say a word than if its occurrences fell at random. Words of form ("default", "section") fall so;
+  what a passage is about is said again in it.
+
+Words count by their stems: "nodes" is "node".
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from importlib.resources import files
+from math import exp, log2
+
+import regex
+from conspectus.storage.errors import MissingPart
+from conspectus.storage.records import Chunk
+from conspectus.storage.text.analysis import stem_in_language
+from conspectus.storage.text.language import function_words
+from conspectus.storage.text.names import words
+from conspectus.storage.text.words import stem
+
+LEAST_WEIRDNESS = 8.0
+"""A word said so many times more often than in the language at large is one of the subject's own."""
+LEAST_OF_A_LONE_WORD = 20.0
+"""A phrase of one word must show more: "value" and "line" are said ten times more often in any manual."""
+LEAST_OF_EACH = 2.0
+"""A phrase is no term where one of its words is said about as often everywhere ("new alias", "first line")."""
+WIDESPREAD, FEWEST_WIDESPREAD = 0.05, 10
+"""Share and number of passages from which on a lone common word must not be said evenly over all."""
+LEAST_UNEVEN = 3.3
+"""Least residual IDF, times the logarithm of the weirdness, of such a word. Of the manuals of a shell: "value" 2.5,
+"input" 3, "section" 2.9, "argument" 5.2, "node" 10; of a handbook: "Abschnitt" .8, "Paket" 3.7, "Kernel" 6.4."""
+_UNSEEN = 1e-7
+"""Share of a word in a language whose list lacks it."""
+_BEGINS = regex.compile(r"[.!?:\n\"“„«]")
+_ENGLISH = frozenset({"", "en"})
+
+
+def folded(key: str, language: str) -> str:
+    """Return a word without the ending of its number and case.
+
+    >>> folded("directories", "en"), folded("Paketen".casefold(), "de")
+    ('directory', 'paket')
+    """
+    return stem(key) if language in _ENGLISH else stem_in_language(key, language)
+
+
+def folded_phrase(key: str, language: str) -> str:
+    """Return a phrase whose last word is folded: "hash keys" and "hash key" are one term.
+
+    >>> folded_phrase("hash keys", "en")
+    'hash key'
+    """
+    head, _, last = key.rpartition(" ")
+    return f"{head} {folded(last, language)}".lstrip()
+
+
+def c_values_of(frequency: Mapping[str, int]) -> dict[str, float]:
+    """Return the C-value of each phrase, given how often each is said where no longer one of them is.
+
+    log2(words + 1) * (f - the mean f of the longer phrases that it is part of), where f counts it within those too.
+
+    >>> {key: round(value, 1) for key, value in c_values_of({"key": 2, "hash key": 3, "primary key": 1}).items()}
+    {'key': 4.0, 'hash key': 4.8, 'primary key': 1.6}
+    """
+    parts = {key: tuple(key.split()) for key in frequency}
+    key_of = {words_: key for key, words_ in parts.items()}
+    longer: defaultdict[str, list[str]] = defaultdict(list)
+    for key, own in parts.items():
+        spans = {own[i:j] for i in range(len(own)) for j in range(i + 1, len(own) + 1)} - {own}
+        for span in spans & key_of.keys():
+            longer[key_of[span]].append(key)
+    values = {}
+    for key, own in parts.items():
+        around = [frequency[item] for item in longer[key]]
+        said = frequency[key] + sum(around) - (sum(around) / len(around) if around else 0)
+        values[key] = log2(len(own) + 1) * said
+    return values
+
+
+class WordStatistics:
+    """How often each word is said in a corpus and how evenly, and how often it would be in texts about anything.
+
+    Args:
+        chunks: All passages.
+        languages: The language of each, "" where it is not known.
+    """
+
+    def __init__(self, chunks: Sequence[Chunk], languages: Sequence[str]) -> None:
+        self._said: Counter[str] = Counter()
+        self._named: Counter[str] = Counter()
+        self._small: Counter[str] = Counter()
+        self._stems: Counter[tuple[str, str]] = Counter()
+        self._passages: Counter[tuple[str, str]] = Counter()
+        self._size: Counter[str] = Counter()
+        self._n_passages = len(chunks)
+        forms: defaultdict[str, set[str]] = defaultdict(set)
+        for chunk, language in zip(chunks, languages, strict=True):
+            end = 0
+            here: Counter[str] = Counter()
+            for word in words(chunk.text):
+                here[word.key] += 1
+                if chunk.text[word.start].isupper():
+                    self._named[word.key] += not (end == 0 or _BEGINS.search(chunk.text, end, word.start))
+                else:
+                    self._small[word.key] += 1
+                end = word.end
+            self._said.update(here)
+            self._size[language] += here.total()
+            forms[language] |= here.keys()
+            for key, count in here.items():
+                self._stems[_stem(key, language)] += count
+            self._passages.update({_stem(key, language) for key in here})
+        self._shares: defaultdict[tuple[str, str], float] = defaultdict(float)
+        for language, own in forms.items():
+            shares = _shares(language)
+            for key in own & shares.keys():
+                self._shares[_stem(key, language)] += shares[key]
+
+    def weirdness(self, word: str, language: str) -> float:
+        """Return how many times more often a word is said, in the forms it has here, than in texts about anything."""
+        place = _stem(word, language)
+        return self._stems[place] / (self._size[language] * max(self._shares.get(place, 0.0), _UNSEEN) or 1.0)
+
+    def is_common(self, word: str, language: str) -> bool:
+        """Return whether the language at large knows a word."""
+        return _stem(word, language) in self._shares
+
+    def unevenness(self, word: str, language: str) -> float | None:
+        """Return the residual IDF of a word, times the logarithm of its weirdness; None where few passages say it."""
+        place = _stem(word, language)
+        passages = self._passages[place]
+        if passages < max(FEWEST_WIDESPREAD, WIDESPREAD * self._n_passages):
+            return None
+        expected = self._n_passages * (1 - exp(-self._stems[place] / self._n_passages))
+        return log2(max(expected / passages, 1.0)) * log2(max(self.weirdness(word, language), 1.0))
+
+    def is_about(self, key: str, language: str, *, listed: bool = False) -> bool:
+        """Return whether the words of a phrase show that the corpus is about it.
+
+        Args:
+            key: The phrase.
+            language: The language of most passages that say it.
+            listed: Whether a heading or an index has it: then less evidence is enough.
+        """
+        found = [word.key for word in words(key) if not word.key.isdigit()]
+        telling = [word for word in found if not is_form_word(word, language)]
+        if not telling:
+            return False
+        of_each = [self.weirdness(word, language) for word in found]
+        if len(found) > 1:
+            return max(of_each) >= LEAST_WEIRDNESS and (listed or min(of_each) >= LEAST_OF_EACH)
+        if of_each[0] < (LEAST_WEIRDNESS if listed else LEAST_OF_A_LONE_WORD):
+            return False
+        uneven = self.unevenness(found[0], language) if self.is_common(found[0], language) else None
+        return uneven is None or uneven >= LEAST_UNEVEN
+
+    def named(self, word: str) -> float:
+        """Return the share of a word's occurrences with a capital that no sentence or line begins with."""
+        return self._named[word] / self._said[word] if self._said[word] else 0.0
+
+    def small(self, word: str) -> float:
+        """Return the share of a word's occurrences that are written small."""
+        return self._small[word] / self._said[word] if self._said[word] else 0.0
+
+    def is_known(self, word: str) -> bool:
+        """Return whether a language of the corpus knows a word."""
+        return any(self.is_common(word, language) for language in self._size)
+
+
+@lru_cache(maxsize=100_000)
+def is_form_word(word: str, language: str) -> bool:
+    """Return whether a word is one that documents say of themselves ("section") or of anything ("value").
+
+    >>> is_form_word("sections", "en"), is_form_word("shell", "en"), is_form_word("abschnitts", "de")
+    (True, False, True)
+    """
+    language = language or "en"
+    return folded(word, language) in _form_words(language) or word in function_words(language)
+
+
+@cache
+def _form_words(language: str) -> frozenset[str]:
+    lines = files("conspectus.storage").joinpath("text/form_words.txt").read_text(encoding="utf-8").splitlines()
+    own = next((line.split()[1:] for line in lines if line.split()[:1] == [language]), [])
+    return frozenset(folded(word, language) for word in own)
+
+
+@lru_cache(maxsize=200_000)
+def _stem(word: str, language: str) -> tuple[str, str]:
+    return language, folded(word, language)
+
+
+@cache
+def _shares(language: str) -> Mapping[str, float]:
+    """Return how large a share of a language each common word is; an unknown language counts as English."""
+    try:
+        import wordfreq
+    except ImportError as error:
+        raise MissingPart("the word lists of wordfreq are not installed: pip install wordfreq") from error
+    known = wordfreq.available_languages("small")
+    code = language or "en"
+    return wordfreq.get_frequency_dict(code, "small") if code in known else {}
