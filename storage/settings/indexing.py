@@ -145,8 +145,8 @@ class EmbeddingSettings(Section):
     )
     model: str = Field(
         "all-MiniLM-L6-v2",
-        description="local: the built-in model or the path of a sentence-transformers model; endpoint: its name on the "
-        "server",
+        description="local: the built-in model or the path of a sentence-transformers model (extra `torch`); "
+        "endpoint: its name on the server",
     )
     dimensions: int | None = Field(
         None, ge=1, description="endpoint: size of the vectors, for models that can shorten them; null: the model's"

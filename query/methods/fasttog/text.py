@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from conspectus.prompts.embedding.local import offline
+from conspectus.prompts.embedding.torch_model import need_torch, offline
 from conspectus.query.methods.fasttog.local_search import Candidate
 from conspectus.query.walk.graph import KnowledgeGraph, predicate_words, sentence, spoken
 from conspectus.storage.errors import MissingPart, SettingsError
@@ -169,8 +169,9 @@ def read_model(folder: Path) -> tuple[Any, Any]:
     """Return the tokenizer and the model of a local folder.
 
     Raises:
-        MissingPart: The folder contains no sequence-to-sequence model in safetensors format.
+        MissingPart: The folder contains no sequence-to-sequence model in safetensors format, or PyTorch is missing.
     """
+    need_torch(f"the model {folder}")
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
     if not (folder / "config.json").is_file() or not list(folder.glob("*.safetensors")):

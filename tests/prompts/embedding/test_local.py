@@ -3,7 +3,8 @@ import json
 import random
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -57,26 +58,43 @@ def test_bits_depend_on_the_text_only() -> None:
     np.testing.assert_array_equal(minilm().embed(texts[:13]), together[:13])
 
 
-def test_bits_do_not_depend_on_the_threads_of_the_caller() -> None:
-    import torch
-
+def test_bits_do_not_depend_on_the_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = texts_of_many_lengths(10, seed=3)
     alone = minilm().embed(texts)
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    one = SentenceTransformerEmbedder().embed(texts)
-    torch.set_num_threads(before)
-    np.testing.assert_array_equal(one, alone)
-    found: list[np.ndarray] = []
-    threads = [threading.Thread(target=lambda: found.append(minilm().embed(texts))) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 3
-    for vectors in found:
-        np.testing.assert_array_equal(vectors, alone)
-    assert torch.get_num_threads() == before
+    for threads in ("1", "3"):
+        monkeypatch.setenv("OMP_NUM_THREADS", threads)
+        np.testing.assert_array_equal(SentenceTransformerEmbedder().embed(texts), alone)
+    with ThreadPoolExecutor(3) as callers:
+        for vectors in callers.map(minilm().embed, [texts] * 3):
+            np.testing.assert_array_equal(vectors, alone)
+
+
+def test_bits_do_not_depend_on_how_many_texts_share_a_pass() -> None:
+    model = minilm()._model()
+    for length in (3, 8, 21, 64, 130, 256):
+        tokens = np.random.default_rng(length).integers(1000, 30000, (7, length)).tolist()
+        alone = np.concatenate([model.run([each]) for each in tokens])
+        for size in (2, 3, 7):
+            together = np.concatenate([model.run(tokens[i : i + size]) for i in range(0, 7, size)])
+            np.testing.assert_array_equal(together, alone)
+
+
+def test_a_question_is_embedded_as_a_document_is() -> None:
+    np.testing.assert_array_equal(minilm().embed_query(SENTENCES[1]), minilm().embed(SENTENCES)[1])
+
+
+def test_equal_texts_are_embedded_once() -> None:
+    passes: list[int] = []
+    model = minilm()._model()
+
+    def counted(ids: list[list[int]]) -> np.ndarray:
+        passes.append(len(ids))
+        return model.run(ids)
+
+    ids = [model.ids(text) for text in [*SENTENCES, *SENTENCES, SENTENCES[0]]]
+    vectors = replace(model, run=counted).embed_ids(ids)
+    assert sum(passes) == len(SENTENCES)
+    np.testing.assert_array_equal(vectors[: len(SENTENCES)], vectors[len(SENTENCES) : -1])
 
 
 def test_values_are_those_of_sentence_transformers() -> None:
@@ -153,10 +171,10 @@ def test_windows_cover_the_text_in_order_and_fit(words: list[str], between: str)
 def test_nothing_is_written_to_the_terminal_and_import_is_light() -> None:
     program = (
         "import sys, conspectus.prompts.embedding.local as e\n"
-        "assert not {'torch', 'transformers', 'sentence_transformers'} & set(sys.modules)\n"
         "m = e.SentenceTransformerEmbedder()\n"
-        "assert 'torch' not in sys.modules\n"
+        "assert 'onnxruntime' not in sys.modules\n"
         "assert len(m.embed(m.windows('a long story ' * 2000))) > 20\n"
+        "assert not {'torch', 'transformers', 'sentence_transformers', 'onnx'} & set(sys.modules)\n"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
@@ -197,6 +215,13 @@ def small_model(folder: Path, pooling: str, prompts: dict[str, str]) -> Path:
     )
     model.save(str(folder / "small"))
     return folder / "small"
+
+
+def test_another_model_without_pytorch_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(MissingPart, match=r"pip install 'conspectus\[torch\]'"):
+        SentenceTransformerEmbedder(str(tmp_path)).embed(["x"])
 
 
 @pytest.mark.parametrize("pooling", ["cls", "max"])

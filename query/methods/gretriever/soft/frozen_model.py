@@ -5,7 +5,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
-from conspectus.prompts.embedding.local import offline
+from conspectus.prompts.embedding.torch_model import need_torch, offline
 from conspectus.storage.errors import MissingPart, SettingsError
 from conspectus.storage.hashing import digest
 
@@ -62,13 +62,14 @@ def open_frozen(name: str, precision: Precision = "auto", device: Device = "auto
 
     Raises:
         SettingsError: No model is named, or CUDA is requested and not available.
-        MissingPart: The model is missing or cannot be read.
+        MissingPart: The model is missing or cannot be read, or PyTorch is missing.
     """
+    if not name:
+        raise SettingsError("no language model is set: give a folder or a name in this machine's Hugging Face cache")
+    need_torch(f"the language model {name}")
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    if not name:
-        raise SettingsError("no language model is set: give a folder or a name in this machine's Hugging Face cache")
     if device == "cuda" and not torch.cuda.is_available():
         raise SettingsError("device is cuda, and torch sees no such device on this machine")
     cuda = device != "cpu" and torch.cuda.is_available()

@@ -1,0 +1,104 @@
+"""Passes of texts through a model on this machine.
+
+A vector must depend on its own text only, so that adding a document changes no other document's vectors. The last bits
+of a vector depend on the shape of the pass and on the number of threads that share it. So every pass holds texts with
+the same number of tokens (no padding, hence no mask) and runs on a single thread; as many passes run at once as there
+are processors. Measured on MiniLM this is as fast as padded batches on all cores.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from conspectus.prompts.embedding.windows import cut_windows, without_surrogates
+from conspectus.storage.arrays import Vectors
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_OVERLAP_TOKENS = 32
+# 128 tokens per pass reach 95 % of the rate of 1,024 and waste less if few texts have the same length.
+_TOKENS_PER_PASS = 128
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model in memory.
+
+    Attributes:
+        tokenizer: Its tokenizer, without truncation and padding.
+        run: Returns the unit vectors (n, d) of the token ids of n texts that have the same number of tokens.
+        threads: Run the passes.
+        dimension: The length of a vector.
+        max_tokens: Most tokens in a text, special tokens included.
+        document_prompt: Stands before every document.
+        query_prompt: Stands before every question.
+        fill: Whether the bits of a vector depend on the number of texts in its pass: then every pass is filled up.
+    """
+
+    tokenizer: "Tokenizer"
+    run: Callable[[list[list[int]]], Vectors]
+    threads: ThreadPoolExecutor
+    dimension: int
+    max_tokens: int
+    document_prompt: str = ""
+    query_prompt: str = ""
+    fill: bool = False
+
+    def ids(self, text: str) -> list[int]:
+        """Return the token ids of a text, special tokens included."""
+        found: list[int] = self.tokenizer.encode(without_surrogates(text)).ids
+        return found
+
+    def windows(self, text: str, prompt: str) -> list[str]:
+        """Return the windows of a text behind a prompt."""
+        if len(self.ids(prompt + text)) <= self.max_tokens:
+            return [text]
+        room = self.max_tokens - len(self.ids(prompt))
+        tokens = self.tokenizer.encode(without_surrogates(text), add_special_tokens=False)
+        return cut_windows(
+            text,
+            [start for start, _ in tokens.offsets],
+            tokens.word_ids,
+            room=room,
+            overlap=min(_OVERLAP_TOKENS, room // 4),
+            fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
+        )
+
+    def embed_apart(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the vectors of texts that fit, equal to those of each by itself."""
+        ids = [self.ids(text) for text in texts]
+        if not self.fill:
+            return list(self.embed_ids(ids))
+        return [found[0] for found in self.threads.map(self.run, ([tokens] for tokens in ids))]
+
+    def embed_ids(self, ids: Sequence[list[int]]) -> Vectors:
+        """Return the vectors of tokenized texts; those of equal tokens are computed once."""
+        rows_of: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for row, tokens in enumerate(ids):
+            rows_of[tuple(tokens)].append(row)
+        of_length: dict[int, list[list[int]]] = defaultdict(list)
+        for key, rows in rows_of.items():
+            of_length[len(key)].append(rows)
+        passes = [
+            same[i : i + size]
+            for length, same in sorted(of_length.items(), reverse=True)  # long ones first
+            for size in [max(1, _TOKENS_PER_PASS // length)]
+            for i in range(0, len(same), size)
+        ]
+        vectors = np.empty((len(ids), self.dimension), dtype=np.float32)
+        for each, found in zip(passes, self.threads.map(self.run, self._inputs(ids, passes)), strict=True):
+            for rows, vector in zip(each, found, strict=False):  # a filled pass has more vectors than texts
+                vectors[rows] = vector
+        return vectors
+
+    def _inputs(self, ids: Sequence[list[int]], passes: Iterable[list[list[int]]]) -> Iterable[list[list[int]]]:
+        """Yield the tokens of each pass; where bits depend on its shape, it is filled up with its last text."""
+        for each in passes:
+            tokens = [ids[rows[0]] for rows in each]
+            if self.fill:
+                tokens += tokens[-1:] * (max(1, _TOKENS_PER_PASS // len(tokens[0])) - len(tokens))
+            yield tokens
