@@ -2,8 +2,8 @@
 
 Nothing is invented: the answer is made of the documents' own sentences, list items, table rows and code, or says that
 it does not know. The page from top to bottom: the excerpts of the passages (`excerpts`) are scored with the question,
-those that together answer it are chosen within a bound of words, what they are not understood without is added, and
-everything is shown in reading order, each with its citation.
+those that together answer it are chosen within a bound of words, what they are not understood without is added, the
+best also go on with the next sentence, and everything is shown in reading order, each with its citation.
 
 The score of an excerpt is
 
@@ -16,6 +16,7 @@ where the context is the document's title, the headings above it, its label and 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import ceil, fsum, log2
 
 from conspectus.query.answering import Assembly, assembling
@@ -48,8 +49,14 @@ _COVERED = 0.3
 """The share of its weight that a word of the question loses once a chosen quote holds it."""
 _WORTH_ADDING = 0.5
 """The least gain of a further excerpt, as a share of the gain of the first one."""
-_MOST_WORDS = 120
+_MOST_WORDS = 150
 """The most words of prose that an answer quotes; the best excerpt is quoted at any length."""
+_WITH_NEXT = 3
+"""The best excerpts that are quoted with the next of their paragraph: what a sentence announces, the next one tells."""
+_NEXT_WITHIN = 3
+"""The most characters between an excerpt and the next one."""
+_LEAST_WORDS = 3
+"""A sentence or item with fewer words is not quoted for its own sake ("Definitely.", "See below.")."""
 _OF_A_PART = 4
 """The passages that each part of a question adds, where it asks for several things."""
 _REPEATS = 0.7
@@ -67,6 +74,7 @@ class Quote:
         near: The stems of the question that only its context holds.
         score: Larger is better; comparable within one question only.
         by_part: The score with each part of the question alone, where it has several.
+        behind: The excerpt behind it in the same paragraph or list.
     """
 
     excerpt: Excerpt
@@ -75,6 +83,7 @@ class Quote:
     near: frozenset[str]
     score: float
     by_part: tuple[float, ...] = ()
+    behind: Excerpt | None = None
 
     @property
     def text(self) -> str:
@@ -153,7 +162,11 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     asked = open_question(context, question)
     weights = term_weights(context, question)
     found: list[tuple[float, int, Excerpt, frozenset[str], frozenset[str]]] = []
-    for excerpt in excerpts(context, passages):
+    every = excerpts(context, passages)
+    behind = {id(excerpt): after for excerpt, after in pairwise(every) if _adjoin(excerpt, after)}
+    for excerpt in every:
+        if excerpt.kind in ("sentence", "item") and len(excerpt.text.split()) < _LEAST_WORDS:
+            continue
         row = context.chunk_rows[excerpt.passage.chunk_id]
         own = _matches(weights, context.bm25.analysis.terms(excerpt.text, row))
         title = " ".join((excerpt.passage.title, *excerpt.context))
@@ -186,9 +199,17 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
                 + _CONTEXT * fsum(weight for term, weight in of_part.items() if term in near)
                 for cosine, of_part in zip(part_cosines, part_weights, strict=False)
             ),
+            behind.get(id(excerpt)),
         )
         for row, (held, _, excerpt, covers, near) in enumerate(found)
     ]
+
+
+def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
+    """Return whether one excerpt stands right behind another, with no blank line between them."""
+    passage = excerpt.passage
+    between = passage.text[excerpt.span.end - passage.start : after.span.start - passage.start]
+    return after.passage is passage and len(between) <= _NEXT_WITHIN and "\n\n" not in between
 
 
 def _matches(weights: dict[str, float], terms: Sequence[str]) -> dict[str, float]:
@@ -257,7 +278,23 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
         chosen.append(best)
         length += words_more
         covered |= best.covers
-    return chosen
+    return _with_next(chosen)
+
+
+def _with_next(chosen: Sequence[Quote]) -> list[Quote]:
+    """Return the quotes, best first, within `_MOST_WORDS`; the first `_WITH_NEXT` show what is behind them."""
+    taken: list[Quote] = []
+    length = 0
+    for place, quote in enumerate(chosen):
+        if taken and length + _length(quote) > _MOST_WORDS:
+            continue
+        after = quote.behind if place < _WITH_NEXT else None
+        if after is not None:
+            longer = replace(quote, excerpt=replace(quote.excerpt, shown=(*quote.excerpt.shown, *after.shown)))
+            quote = longer if length + _length(longer) <= _MOST_WORDS else quote
+        taken.append(quote)
+        length += _length(quote)
+    return taken
 
 
 def _is_bridge(quote: Quote, named: str, question: str) -> bool:

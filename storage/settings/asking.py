@@ -47,7 +47,7 @@ class AnswerSettings(Section):
     """Answers without a language model."""
 
     passages: int = Field(8, ge=1, description="number of best passages that an answer is read from")
-    sentences: int = Field(5, ge=1, description="maximum sentences, list items, rows and code blocks that are quoted")
+    sentences: int = Field(6, ge=1, description="maximum sentences, list items, rows and code blocks that are quoted")
 
 
 class ConversationSettings(Section):

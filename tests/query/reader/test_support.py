@@ -5,6 +5,7 @@ from conspectus.query.abstention import is_no_answer
 from conspectus.query.context import Context
 from conspectus.query.reader.extractive import choose, quotes_for
 from conspectus.query.reader.support import declined, unknown_names, unsupported
+from conspectus.query.types import Passage
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,15 @@ def test_each_part_of_a_question_has_its_quote(sample_context: Context) -> None:
     said = " ".join(quote.text for quote in choose(sample_context, question, quotes, 2))
     assert "2012" in said
     assert "Oxford" in said
+
+
+def test_a_sentence_is_quoted_with_the_next_of_its_paragraph_and_short_ones_are_not_quoted(
+    sample_context: Context,
+) -> None:
+    text = "The lamp needs a new wick each spring. Mara keeps them.\n\nThe lamp is oiled daily.\n\nOil, then!"
+    known = sample_context.passage(0, 1.0)
+    passage = Passage(known.document_id, known.chunk_id, 0, len(text), 1.0, text, "Keeper's notes")
+    quotes = quotes_for(sample_context, "Where do I find a wick for the lamp?", [passage])
+    assert "Oil, then!" not in {quote.text for quote in quotes}
+    first = choose(sample_context, "Where do I find a wick for the lamp?", quotes, 1)[0]
+    assert [part.text for part in first.excerpt.shown] == ["The lamp needs a new wick each spring.", "Mara keeps them."]
