@@ -21,42 +21,49 @@ _ANSWER = re.compile(r"^(?:\s*\[[^\]]{0,50}\])*\s*(?:re|aw|sv|antw|r|ref)\s*(?:\
 
 def replies(corpus: Corpus) -> Iterator[Found]:
     """Yield a link from each message to the one that it answers, if that is in the index."""
-    messages = [document for document in corpus.documents if "message_id" in document.metadata or _is_mail(document)]
+    messages = [document for document in corpus.documents if is_message(document)]
     by_id = {message.metadata["message_id"]: message for message in messages if "message_id" in message.metadata}
     by_subject: defaultdict[tuple[str, str], list[tuple[datetime, str, Document]]] = defaultdict(list)
     for message in messages:
-        sent = _sent(message)
+        sent = sent_at(message)
         if sent is not None:
-            by_subject[_thread(message)].append((sent, message.id, message))
+            by_subject[thread_of(message)[1]].append((sent, message.id, message))
     for group in by_subject.values():
         group.sort(key=lambda entry: entry[:2])
     for message in messages:
         named = [*message.metadata.get("in_reply_to", "").split(), *reversed(_references(message))]
         answered = next((by_id[id_] for id_ in named if id_ in by_id and by_id[id_].id != message.id), None)
         if answered is None and _ANSWER.match(message.title):
-            sent, group = _sent(message), by_subject[_thread(message)]
+            sent, group = sent_at(message), by_subject[thread_of(message)[1]]
             before = bisect_left(group, (sent, ""), key=lambda entry: entry[:2]) if sent else 0
             answered = group[before - 1][2] if before else None
         if answered is not None:
             yield Found("reply", corpus.chunks(message)[0], corpus.chunks(answered)[0], answered.title)
 
 
-def _is_mail(document: Document) -> bool:
-    return "from" in document.metadata and "date" in document.metadata and bool(document.title)
+def is_message(document: Document) -> bool:
+    """Return whether a document is a message: it has an id as such, or a sender, a date and a subject."""
+    known = document.metadata
+    return "message_id" in known or ("from" in known and "date" in known and bool(document.title))
 
 
 def _references(message: Document) -> list[str]:
     return message.metadata.get("references", "").split()
 
 
-def _thread(message: Document) -> tuple[str, str]:
-    """Return what messages of one conversation share: their folder or mailbox, and the subject without "Re:"."""
+def thread_of(message: Document) -> tuple[str, tuple[str, str]]:
+    """Return the subject of a message without "Re:", and what messages of its conversation share.
+
+    That is their folder or mailbox, and the subject.
+    """
     box = message.uri.partition("#")[0] if "#" in message.uri else folder_of(message)
     subject = _PREFIXES.sub("", message.title, count=1) if _PREFIXES.match(message.title) else message.title
-    return box, " ".join(subject.casefold().split())
+    subject = " ".join(subject.split())
+    return subject or message.title, (box, subject.casefold())
 
 
-def _sent(message: Document) -> datetime | None:
+def sent_at(message: Document) -> datetime | None:
+    """Return when a message was sent; None where it does not say so in a way that can be read."""
     try:
         sent = datetime.fromisoformat(message.metadata.get("date", ""))
     except ValueError:

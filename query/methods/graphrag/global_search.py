@@ -5,9 +5,10 @@
     3. reduce   drop points of score zero; the most helpful ones fill the window of the final answer, whose sentences
                 are cited (`reader/cited_answer.py`)
 
-Without a language model a question about the whole is answered from the documents' own structure, where they have one
-(`overview.py`). Otherwise the same stages are extractive: a report's score is its similarity to the question, weighted
-by its rating, and the answer quotes statements of the most helpful reports, chosen by maximal marginal relevance.
+Without a language model the documents' own structure answers, where they have one: a question about the whole with what
+each of its parts says, another with what the parts that speak of it say (`overview/`). Otherwise the same stages are
+extractive: a report's score is its similarity to the question, weighted by its rating, and the answer quotes statements
+of the most helpful reports, chosen by maximal marginal relevance.
 """
 
 from collections.abc import Sequence
@@ -22,8 +23,8 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.dynamic import DynamicReports, ModelRater, SimilarityRater
 from conspectus.query.methods.graphrag.map_input import EveryPassage, LevelReports, Selected, Selector
 from conspectus.query.methods.graphrag.map_step import Material, Notes, material_of, take_notes
-from conspectus.query.methods.graphrag.overview import Theme, themes
-from conspectus.query.question.kinds import kind_of
+from conspectus.query.methods.graphrag.overview.focus import focused_themes, has_parts, is_focused
+from conspectus.query.methods.graphrag.overview.themes import Theme, themes
 from conspectus.query.question.scope import closeness_to_whole, corpus_coverage, is_about_the_whole
 from conspectus.query.reader.cited_answer import Written, write
 from conspectus.query.reader.material import ScoredUnit, Statement, Unit, Window, evidence, pack, passage_unit, shuffled
@@ -146,19 +147,23 @@ class ExtractiveGlobalSearch:
             )
 
     def _overview(self, question: str) -> list[Theme]:
-        """Return the themes of the documents' own structure, where its words ask for the whole."""
-        if not isinstance(self._selector, LevelReports) or kind_of(question) != "global":
+        """Return the themes of the documents' own structure: of the whole, or of what it says about something."""
+        if not isinstance(self._selector, LevelReports):
             return []
-        return themes(self._context, question, self._selector.level)
+        if not is_focused(question):
+            return themes(self._context, question, self._selector.level)
+        if not has_parts(self._context) or not self._answerable(question)[1]:
+            return []
+        return focused_themes(self._context, question, self._selector.level)
 
     def _tell(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:
         """Return the overview: a line for each theme, with its citation."""
         citations = Citations(self._context)
-        lines = [citations.cite(theme.line(), theme.span) for theme in told]
-        text = "\n".join(f"- {line}" for line in lines if line)
+        text = "\n".join(_line(theme, citations) for theme in told)
         say(text)
         passages = [
-            ScoredUnit(passage_unit(self._context, row), 1.0) for row in dict.fromkeys(item.row for item in told)
+            ScoredUnit(passage_unit(self._context, row), 1.0)
+            for row in dict.fromkeys(statement.row for theme in told for statement in theme.statements)
         ]
         assembly.add(*selected.trace, Step("overview", f"{len(told)} parts of the documents' own structure"))
         assembly.over(len(passages), sum(item.unit.n_tokens for item in passages))
@@ -207,6 +212,13 @@ class ExtractiveGlobalSearch:
             texts = [embedder.windows(statement.text)[0] for statement in unit.statements()]
             vectors[unit.id] = embedder.embed(texts) if texts else np.zeros((0, embedder.dimension), np.float32)
         return vectors[unit.id]
+
+
+def _line(theme: Theme, citations: Citations) -> str:
+    """Return a theme, and below its heading what sentences say of it, each with its citation."""
+    said = (citations.cite(statement.text, statement.span) for statement in theme.statements)
+    heading = theme.heading if theme.heading.endswith((".", "?", "!")) else f"{theme.heading}."
+    return f"- {heading}\n  {' '.join(line for line in said if line)}"
 
 
 @per_index

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
+from conspectus.query.methods.graphrag import global_search
 from conspectus.query.methods.graphrag.global_search import _statement_vectors
 from conspectus.query.types import Answer
 from conspectus.storage.index import Index
@@ -15,6 +16,12 @@ from conspectus.storage.text.names import words
 from tests.conftest import Build
 
 QUESTION = "Which films are based on novels?"
+
+
+@pytest.fixture(autouse=True)
+def without_structure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have reports read: they are where the documents' own structure does not answer (test_overview.py)."""
+    monkeypatch.setattr(global_search, "has_parts", lambda _: False)
 
 
 def ask(context: Context, method: str, question: str = QUESTION) -> Answer:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from conspectus.query.context import Context
-from conspectus.query.methods.graphrag.overview import themes
+from conspectus.query.methods.graphrag.overview.focus import focused_themes, is_focused
+from conspectus.query.methods.graphrag.overview.themes import themes
 from conspectus.query.reader.full_sentence import is_well_formed
 
 from conspectus import build, load_settings
@@ -30,12 +31,13 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Context:
 def test_the_chapters_of_a_document_are_told_in_order_with_their_sentences(manual: Context) -> None:
     told = themes(manual, "What is this manual about?", 1)
     assert [theme.title for theme in told] == ["Lamps", "Tides", "Boats"]
-    assert [theme.text for theme in told] == [
+    (*said,) = (statement for theme in told for statement in theme.statements)
+    assert [statement.text for statement in said] == [
         CHAPTERS[name].split(".")[0] + "." for name in ("Lamps", "Tides", "Boats")
     ]
-    for theme in told:
-        chunk = manual.chunks[theme.row]
-        assert chunk.text[theme.span.start - chunk.start : theme.span.end - chunk.start] == theme.text
+    for statement in said:
+        chunk, span = manual.chunks[statement.row], statement.span
+        assert chunk.text[span.start - chunk.start : span.end - chunk.start] == statement.text
 
 
 def test_a_question_may_ask_for_less(manual: Context) -> None:
@@ -46,9 +48,9 @@ def test_every_theme_of_the_answer_is_cited(manual: Context) -> None:
     from conspectus.query.menu import find_method
 
     answer = asyncio.run(find_method("global").answerer(manual).answer("What is this manual about?", lambda _: None))
-    assert answer.text.startswith("- Lamps: The lamp of the tower is a burner with five wicks. [1]\n- Tides")
+    assert answer.text.startswith("- Lamps.\n  The lamp of the tower is a burner with five wicks. [1]\n- Tides.\n")
     assert [citation.quote for citation in answer.citations] == [
-        line.split(": ", 1)[1][:-4] for line in answer.text.split("\n")
+        line.strip()[:-4] for line in answer.text.split("\n")[1::2]
     ]
 
 
@@ -66,6 +68,49 @@ def test_documents_are_grouped_where_there_are_many(tmp_path: Path) -> None:
     assert {theme.title.split()[0] for theme in told} == set(subjects)
     for theme in told:
         assert {part.split()[0] for part in theme.parts if part[0] != "+"} <= {theme.title.split()[0]}
+
+
+MAILS = {
+    "1": ("Rope in the shed", "Ida Osk <ida@quay.example>", "", "Hello all,\n\nWhich rope shall we buy for the shed?"),
+    "2": ("Re: Rope in the shed", "Per Varn <per@quay.example>", "1", "Hemp is too heavy for the boat when it is wet."),
+    "3": ("Re: Rope in the shed", "Ida Osk <ida@quay.example>", "2", "We decided to buy forty metres of cotton rope."),
+    "4": ("Paint", "Per Varn <per@quay.example>", "", "The tower should be painted white before the winter comes."),
+}
+
+
+@pytest.fixture(scope="module")
+def quay(tmp_path_factory: pytest.TempPathFactory) -> Context:
+    folder = tmp_path_factory.mktemp("quay")
+    for number, (subject, sender, answered, text) in MAILS.items():
+        head = f"From: {sender}\nTo: all@quay.example\nSubject: {subject}\nMessage-ID: <{number}@quay.example>\n"
+        head += f"Date: Tue, {number} Mar 2022 10:00:00 +0000\n"
+        head += f"In-Reply-To: <{answered}@quay.example>\n" if answered else ""
+        (folder / f"{number}.eml").write_text(f"{head}\n{text}\n", encoding="utf-8")
+    for year in range(1901, 1915):
+        text = (
+            f"The log of {year} is a list of the {year - 1900} ships that the keeper saw. The lamp burned each night."
+        )
+        (folder / f"log {year}.txt").write_text(text, encoding="utf-8")
+    return build(folder, folder / "index", load_settings()).context
+
+
+def test_messages_are_told_by_what_their_conversation_asks_and_decides_and_a_series_as_one(quay: Context) -> None:
+    told = {theme.title: theme for theme in themes(quay, "What are these documents about?", 0)}
+    assert list(told) == ["log 1901 to log 1914", "Rope in the shed", "Paint"]
+    rope = told["Rope in the shed"]
+    assert rope.parts == ("3 messages of Ida Osk, Per Varn",)
+    assert [each.text for each in rope.statements] == [
+        "Which rope shall we buy for the shed?", "We decided to buy forty metres of cotton rope."
+    ]  # fmt: skip
+
+
+def test_a_question_about_something_is_answered_by_the_parts_that_speak_of_it(quay: Context) -> None:
+    assert is_focused("What do the documents say about rope?")
+    assert not is_focused("What are the documents about?")
+    told = focused_themes(quay, "What do the documents say about rope?", 0)
+    assert told[0].title == "Rope in the shed"
+    assert "rope" in told[0].statements[0].text
+    assert len({theme.heading for theme in told}) == len(told)
 
 
 @pytest.mark.parametrize(
