@@ -12,12 +12,12 @@ import typer
 
 from conspectus.pipelines.readers.filenames import UNSEEN, visible
 from conspectus.storage.errors import NeedsModel, UsageError
-from conspectus.storage.settings import Settings, load_settings, parse_override
 
 if TYPE_CHECKING:
     from conspectus.api import Index
     from conspectus.prompts.model import LanguageModel
     from conspectus.query.context import Context
+    from conspectus.storage.settings import Settings
 
 DEFAULT_INDEX = Path(".conspectus/index")
 
@@ -159,8 +159,10 @@ def chosen_settings(
     openie: Path | None = None,
     kg: list[Path] | None = None,
     kg_labels: list[Path] | None = None,
-) -> Settings:
+) -> "Settings":
     """Return the settings: options first, then the environment, then the file (./settings.yaml if none is named)."""
+    from conspectus.storage.settings import load_settings, parse_override
+
     if file is None and Path("settings.yaml").is_file():
         file = Path("settings.yaml")
     sections: dict[str, dict[str, object]] = {}

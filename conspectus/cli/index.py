@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +25,9 @@ from conspectus.cli.app import (
 from conspectus.progress import progress
 from conspectus.render.builds import build_text, estimate_text, lost_text
 from conspectus.storage.errors import FAILURES_PAST_THRESHOLD, UsageError
-from conspectus.storage.settings import Settings
+
+if TYPE_CHECKING:
+    from conspectus.storage.settings import Settings
 
 _LONGEST_CALL = 86_400.0
 """Seconds. A bound, because JSON has no infinity."""
@@ -144,7 +146,7 @@ def index(
     end(done, chosen, as_json=as_json)
 
 
-def end(done: dict[str, Any], chosen: Settings, *, as_json: bool) -> None:
+def end(done: dict[str, Any], chosen: "Settings", *, as_json: bool) -> None:
     """Print what a build did; exit with status 5 if it lost too much."""
     if as_json:
         print_json(done)
@@ -153,7 +155,7 @@ def end(done: dict[str, Any], chosen: Settings, *, as_json: bool) -> None:
     check_lost(done, chosen)
 
 
-def check_lost(done: dict[str, Any], chosen: Settings) -> None:
+def check_lost(done: dict[str, Any], chosen: "Settings") -> None:
     """Exit with status 5 if a build lost too much."""
     threshold = chosen.build.failure_threshold
     if done["failed_share"] > threshold:
@@ -163,7 +165,7 @@ def check_lost(done: dict[str, Any], chosen: Settings) -> None:
 
 
 def _estimate(
-    inputs: list[str], index: Path, chosen: Settings, latency: float | None, *, retry_failed: bool, as_json: bool
+    inputs: list[str], index: Path, chosen: "Settings", latency: float | None, *, retry_failed: bool, as_json: bool
 ) -> None:
     from conspectus.pipelines.estimation.estimate import estimate, summary
 

@@ -9,7 +9,6 @@ from conspectus.cli.app import QuietOption, SetOption, SettingsOption, app, chos
 from conspectus.progress import progress
 from conspectus.render.builds import tuning_text
 from conspectus.storage.errors import UsageError
-from conspectus.storage.settings import as_yaml
 
 
 @app.command(
@@ -45,6 +44,8 @@ def init(
     in FOLDER/prompts that you can edit. It starts from FOLDER's settings.yaml if there is one (--force overwrites it)
     and keeps the settings of that file and of --set.
     """
+    from conspectus.storage.settings import as_yaml
+
     target = directory / "settings.yaml"
     if not tune and (settings or overrides or sample):
         raise UsageError("--settings, --set and --sample need --tune; without it settings.yaml holds the defaults")

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,7 +25,9 @@ from conspectus.cli.app import (
 )
 from conspectus.render.builds import check_text, preview_text, status_text
 from conspectus.storage.errors import UsageError
-from conspectus.storage.settings import Settings
+
+if TYPE_CHECKING:
+    from conspectus.storage.settings import Settings
 
 
 @app.command(
@@ -74,7 +76,7 @@ def status(
         typer.echo(status_text(opened, failures))
 
 
-def _preview(inputs: list[str], index: Path, chosen: Settings, *, as_json: bool) -> None:
+def _preview(inputs: list[str], index: Path, chosen: "Settings", *, as_json: bool) -> None:
     from conspectus.pipelines.diff import preview, summary
 
     made = summary(preview(inputs, index, chosen))

@@ -1,4 +1,4 @@
-"""What asking returns, as text for people and as JSON for programs: answers, passages, explanations, walks."""
+"""What asking returns, as text for people and as JSON for programs: answers, passages, explanations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -6,8 +6,6 @@ from typing import Any
 
 from conspectus.query.explain.types import Explained, Explanation, Path, PathNode, path_graph
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
-from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
-from conspectus.query.walk.graph import KnowledgeGraph, spoken
 from conspectus.render.terminal import count, one_line, visible
 
 _LONG_QUOTE = 900
@@ -187,83 +185,3 @@ def _node(node: PathNode) -> str:
 
 def _share(share: float) -> str:
     return "all" if share >= _WHOLE_SHARE else f"{share:.1%}"
-
-
-# Walks over a knowledge graph
-
-
-def walk_text(walk: WalkTrace, graph: KnowledgeGraph) -> str:
-    """Return a walk decision by decision (considered, kept, pruned, and why), then its chains."""
-    blocks = ["\n".join(_decision(decision)) for decision in walk.decisions]
-    chains = [
-        visible(line) for number, chain in enumerate(walk.chains, start=1) for line in _chain(number, chain, graph)
-    ]
-    return "\n\n".join([*blocks, "\n".join(chains)] if chains else blocks)
-
-
-def walk_json(walk: WalkTrace, graph: KnowledgeGraph) -> dict[str, Any]:
-    """Return a walk as plain values, with the ids and names of its entities and relations."""
-    return {
-        "decisions": [
-            {
-                "stage": decision.stage,
-                "depth": decision.depth,
-                "at": decision.at,
-                "considered": [
-                    {"label": option.label, "kept": option.kept, "why": option.why, "score": option.score}
-                    for option in decision.considered
-                ],
-                "outcome": decision.outcome,
-                "seconds": decision.seconds,
-                "calls": decision.calls,
-            }
-            for decision in walk.decisions
-        ],
-        "chains": [
-            {
-                "communities": [
-                    [{"id": graph.entity_ids[row], "name": graph.names[row]} for row in community]
-                    for community in chain.communities
-                ],
-                "triples": [_triple_json(hop, graph) for hop in chain.hops],
-                "ended": chain.ended,
-            }
-            for chain in walk.chains
-        ],
-    }
-
-
-def _decision(decision: Decision) -> list[str]:
-    calls = f", {count(decision.calls, 'calls')}" if decision.calls else ""
-    head = f"round {decision.depth}, {decision.stage} at {decision.at} ({decision.seconds * 1000:.0f} ms{calls})"
-    lines = [visible(head), *(visible(_option(option)) for option in decision.considered)]
-    return [*lines, visible(f"  {decision.outcome}")] if decision.outcome else lines
-
-
-def _option(option: Considered) -> str:
-    score = "" if option.score is None else f"{option.score:.3f} "
-    return f"  {'+' if option.kept else '-'} {score}{option.label}: {option.why}"
-
-
-def _chain(number: int, chain: Chain, graph: KnowledgeGraph) -> list[str]:
-    steps = " -> ".join(
-        f"[{', '.join(spoken(graph.names[row]) for row in community)}]" for community in chain.communities
-    )
-    ended = f" (ended: {chain.ended})" if chain.ended else ""
-    return [f"chain {number}: {steps}{ended}", *(f"    {_hop(hop, graph)}" for hop in chain.hops)]
-
-
-def _hop(hop: Hop, graph: KnowledgeGraph) -> str:
-    triple = _triple_json(hop, graph)
-    return f"{spoken(triple['source'])} | {triple['predicate']} | {spoken(triple['target'])}"
-
-
-def _triple_json(hop: Hop, graph: KnowledgeGraph) -> dict[str, Any]:
-    source, target = (hop.start, hop.end) if hop.outgoing else (hop.end, hop.start)
-    return {
-        "relation_id": graph.relation_ids[hop.relation],
-        "source": graph.names[source],
-        "predicate": graph.predicates[graph.stated[hop.relation]],
-        "target": graph.names[target],
-        "outgoing": hop.outgoing,
-    }

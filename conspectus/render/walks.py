@@ -3,15 +3,15 @@
 from typing import TYPE_CHECKING, Any, Literal
 
 from conspectus.query.types import Answer
-from conspectus.query.walk.graph import open_graph
-from conspectus.render.answers import walk_json, walk_text
+from conspectus.query.types.trace import Chain, Considered, Decision, Hop, WalkTrace
+from conspectus.query.walk.graph import KnowledgeGraph, open_graph, spoken
 from conspectus.render.subgraph_svg import subgraph_html, subgraph_svg
+from conspectus.render.terminal import count, visible
 from conspectus.render.walk_svg import walk_svg
 from conspectus.storage.errors import UsageError
 
 if TYPE_CHECKING:
     from conspectus.query.context import Context
-    from conspectus.query.types.trace import WalkTrace
 
 
 def draw(answer: Answer, context: "Context", form: Literal["svg", "html"]) -> str:
@@ -45,7 +45,84 @@ def json_of(answer: Answer, context: "Context") -> dict[str, Any]:
     return walk_json(_walk_of(answer), open_graph(context))
 
 
-def _walk_of(answer: Answer) -> "WalkTrace":
+def _walk_of(answer: Answer) -> WalkTrace:
     if answer.evidence.walk is None:
         raise UsageError(f"method {answer.method!r} does not walk over the graph; tog2 and fasttog do")
     return answer.evidence.walk
+
+
+def walk_text(walk: WalkTrace, graph: KnowledgeGraph) -> str:
+    """Return a walk decision by decision (considered, kept, pruned, and why), then its chains."""
+    blocks = ["\n".join(_decision(decision)) for decision in walk.decisions]
+    chains = [
+        visible(line) for number, chain in enumerate(walk.chains, start=1) for line in _chain(number, chain, graph)
+    ]
+    return "\n\n".join([*blocks, "\n".join(chains)] if chains else blocks)
+
+
+def walk_json(walk: WalkTrace, graph: KnowledgeGraph) -> dict[str, Any]:
+    """Return a walk as plain values, with the ids and names of its entities and relations."""
+    return {
+        "decisions": [
+            {
+                "stage": decision.stage,
+                "depth": decision.depth,
+                "at": decision.at,
+                "considered": [
+                    {"label": option.label, "kept": option.kept, "why": option.why, "score": option.score}
+                    for option in decision.considered
+                ],
+                "outcome": decision.outcome,
+                "seconds": decision.seconds,
+                "calls": decision.calls,
+            }
+            for decision in walk.decisions
+        ],
+        "chains": [
+            {
+                "communities": [
+                    [{"id": graph.entity_ids[row], "name": graph.names[row]} for row in community]
+                    for community in chain.communities
+                ],
+                "triples": [_triple_json(hop, graph) for hop in chain.hops],
+                "ended": chain.ended,
+            }
+            for chain in walk.chains
+        ],
+    }
+
+
+def _decision(decision: Decision) -> list[str]:
+    calls = f", {count(decision.calls, 'calls')}" if decision.calls else ""
+    head = f"round {decision.depth}, {decision.stage} at {decision.at} ({decision.seconds * 1000:.0f} ms{calls})"
+    lines = [visible(head), *(visible(_option(option)) for option in decision.considered)]
+    return [*lines, visible(f"  {decision.outcome}")] if decision.outcome else lines
+
+
+def _option(option: Considered) -> str:
+    score = "" if option.score is None else f"{option.score:.3f} "
+    return f"  {'+' if option.kept else '-'} {score}{option.label}: {option.why}"
+
+
+def _chain(number: int, chain: Chain, graph: KnowledgeGraph) -> list[str]:
+    steps = " -> ".join(
+        f"[{', '.join(spoken(graph.names[row]) for row in community)}]" for community in chain.communities
+    )
+    ended = f" (ended: {chain.ended})" if chain.ended else ""
+    return [f"chain {number}: {steps}{ended}", *(f"    {_hop(hop, graph)}" for hop in chain.hops)]
+
+
+def _hop(hop: Hop, graph: KnowledgeGraph) -> str:
+    triple = _triple_json(hop, graph)
+    return f"{spoken(triple['source'])} | {triple['predicate']} | {spoken(triple['target'])}"
+
+
+def _triple_json(hop: Hop, graph: KnowledgeGraph) -> dict[str, Any]:
+    source, target = (hop.start, hop.end) if hop.outgoing else (hop.end, hop.start)
+    return {
+        "relation_id": graph.relation_ids[hop.relation],
+        "source": graph.names[source],
+        "predicate": graph.predicates[graph.stated[hop.relation]],
+        "target": graph.names[target],
+        "outgoing": hop.outgoing,
+    }
