@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from conspectus.prompts.client.client import open_client
 from conspectus.prompts.embedding.embedder import Embedder, open_embedder
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.types import Passage
@@ -50,6 +49,8 @@ class Context:
         """The language model of the settings, or None; its replies are cached with the index."""
         if not self.settings.llm.model:
             return None
+        from conspectus.prompts.client.client import open_client
+
         return open_client(self.settings.llm, self.index.root / "cache" / "memo.sqlite")
 
     @property

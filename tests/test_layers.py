@@ -87,6 +87,20 @@ def test_asking_a_view_loads_nothing_of_pipelines(sample_root: Path) -> None:
     assert ran.stdout.strip() == "[]", ran.stdout + ran.stderr
 
 
+def test_asking_imports_only_what_it_uses(sample_root: Path) -> None:
+    unused = ["torch", "transformers", "spacy", "prefect", "igraph", "openai", "sklearn"]
+    code = (
+        "import sys, conspectus\n"
+        "index = conspectus.open(sys.argv[1])\n"
+        "assert index.retrieve('Where does Oxford lie?', 'bm25').passages\n"
+        "encoders = [name for name in ('onnxruntime', 'tokenizers') if name in sys.modules]\n"
+        "assert index.ask('Where does Oxford lie?').evidence.passages\n"
+        f"print(encoders, [name for name in {unused!r} if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, str(sample_root)], capture_output=True, text=True, check=False)
+    assert ran.stdout.strip() == "[] []", ran.stdout + ran.stderr
+
+
 def test_the_front_door_opens_without_heavy_libraries() -> None:
     heavy = [
         "torch",

@@ -43,7 +43,7 @@ COMMANDS = [
     "questions",
     "judge",
 ]
-HEAVY = ["torch", "transformers", "spacy", "faiss", "igraph", "prefect", "pyarrow", "scipy"]
+HEAVY = ["torch", "onnxruntime", "spacy", "faiss", "igraph", "prefect", "pyarrow", "scipy", "numpy"]
 
 
 @pytest.fixture
