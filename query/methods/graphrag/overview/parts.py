@@ -16,7 +16,6 @@ from conspectus.storage.arrays import Floats
 from conspectus.storage.index import per_index
 from conspectus.storage.structure.corpus import numbered
 from conspectus.storage.structure.outline import DocumentOutline, Section
-from scipy.cluster.hierarchy import fcluster, linkage
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -160,6 +159,8 @@ def _grouped(context: Context, parts: Sequence[Part], most: int) -> list[Part]:
     The latter are clusters of Ward (1963), "Hierarchical grouping to optimize an objective function", over the unit
     vectors of the documents' BM25 weights; the largest group comes first.
     """
+    from scipy.cluster.hierarchy import fcluster, linkage
+
     chapters = [numbered(part.title)[0].split(".")[0] for part in parts]
     if sum(map(bool, chapters)) >= _NUMBERED * len(parts):
         return _by_chapter(parts, chapters)
