@@ -33,8 +33,9 @@ class Hyperlink:
 
     `target` is the `uri` of another document of the input (or of none, where the link leads out of it), the document's
     own for a link within it, or an address with a scheme (https://...). `kind` is text; contents for an entry of a
-    table of contents; next, previous, up, index or glossary where the page says that of the target. Links whose text
-    is not part of the document are spans of length 0.
+    table of contents; definition for a term that is defined there, and index for one that a back-of-book index leads
+    to, both with the document itself as target; next, previous, up, index or glossary where the page says that of the
+    target. Links whose text is not part of the document are spans of length 0.
     """
 
     start: int

@@ -1,9 +1,9 @@
 """Links from passages that use a term to the section that explains it.
 
 A heading that reads like a name is one ("Write-Ahead Logging"): the section below it says what the term means. So does
-a quoted term that a sentence defines ("“heap” means ..."), and a term at the place that a back-of-book index gives for
-it. A term with more than a few such places ("Options", "Examples") explains none. Titles of documents are left out:
-they are names already (walk_graph.py).
+a quoted term that a sentence defines ("“heap” means ..."), a term of a definition list, and a term at the place that
+a back-of-book index gives for it. A term with more than a few such places ("Options", "Examples") explains none. Titles
+of documents are left out: they are names already (walk_graph.py).
 """
 
 import re
@@ -15,6 +15,8 @@ from conspectus.storage.structure.corpus import Corpus, Found, numbered
 from conspectus.storage.text.names import NameMatcher, is_capitalised, is_other_word, is_worth_looking_for, words
 from conspectus.storage.text.normalise import entity_key
 
+EXPLAINED = frozenset({"index", "definition"})
+"""Kinds of hyperlinks that mark a term where it is explained: where a back-of-book index leads to, or is defined."""
 _MOST_WORDS = 6
 """Words of a heading that is a term; a longer one is a sentence or a question."""
 _SHORTEST = 4
@@ -73,9 +75,10 @@ def _terms(corpus: Corpus, document: Document) -> Iterator[tuple[str, int]]:
             and not surface.endswith("?")
         ):
             yield surface, span.place.start
-    for link in document.hyperlinks:  # of the kind index: what a back-of-book index leads to, at its own place
+    for link in document.hyperlinks:
         surface = document.text[link.start : link.end]
-        if link.kind == "index" and link.target == document.uri and is_worth_looking_for(surface, _SHORTEST):
+        told = link.kind in EXPLAINED and link.target == document.uri and len(words(surface)) <= _MOST_WORDS
+        if told and is_worth_looking_for(surface, _SHORTEST):
             yield surface, link.start
     for match in _DEFINED.finditer(document.text):
         if is_worth_looking_for(match["term"], _SHORTEST):

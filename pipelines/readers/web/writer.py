@@ -2,7 +2,7 @@
 
 Paragraphs are separated by blank lines, items of lists begin with "- " or a number, a term of a definition list stands
 before its definition ("term: definition"), rows of tables are Markdown rows ("| a | b |"), and preformatted text is
-fenced (three backquotes), with its lines as they are.
+fenced (three backquotes), with its lines as they are. Such a term, and what <dfn> holds, is a link of kind definition.
 """
 
 from typing import TYPE_CHECKING
@@ -26,6 +26,8 @@ _TITLES = ("div", "p", "center", "td", "th", "caption")
 """Blocks that can be the title of a page that has no h1 of these words."""
 
 _LONGEST_TERM = 300
+HERE, DEFINITION = "#", "definition"
+"""Address and kind of the link that a term is at the place of its definition."""
 
 
 class Writer:
@@ -48,6 +50,7 @@ class Writer:
         self._lists: list[int] = []  # of each open list, the next number; 0 for a list without numbers
         self._pre = 0
         self._link = ""  # the mark of the open link
+        self._defined = ""  # the mark of the open term of a definition
 
     def open(self, name: str, element: "_Element") -> None:
         """Begin an element. An anchor stands in the block that the element begins."""
@@ -58,11 +61,17 @@ class Writer:
             self._end_link()
             self._link = self._draft.opening(element.get("href") or "")
             self._pending.append(self._link)
+        elif name == "dfn" and not self._defined:
+            self._defined = self._draft.opening(HERE, DEFINITION)
+            self._pending.append(self._defined)
 
     def close(self, name: str) -> None:
         """End an element."""
         if name == "a":
             self._end_link()
+        elif name == "dfn" and self._defined:
+            self._pending.append(self._draft.closing(self._defined))
+            self._defined = ""
         elif name == "table" and self._row is None and self._tables:
             self._end_rows()
             self.end_block()
@@ -221,6 +230,8 @@ class Writer:
             self._joint = "\n"
             return
         before = f"{self._term.rstrip(': ')}, " if self._term else ""
+        mark = self._draft.opening(HERE, DEFINITION)
+        text = f"{mark}{text}{self._draft.closing(mark)}"
         self._term = before + text.replace("\n", " ") + (" " if seen.endswith((":", "?", "!", "—", "-")) else ": ")
 
     def _flush_term(self) -> None:

@@ -19,6 +19,7 @@ from conspectus.pipelines.steps.extract.candidates import candidates, common_for
 from conspectus.pipelines.steps.extract.name_types import Mentioned, types_of
 from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of, folded_phrase, is_form_word
 from conspectus.storage.records import Chunk, Document
+from conspectus.storage.structure.terms import EXPLAINED
 from conspectus.storage.text.identifiers import IDENTIFIERS
 from conspectus.storage.text.names import words
 from conspectus.storage.text.nlp import CONCEPT, Annotation, Phrase
@@ -34,7 +35,7 @@ a list. (Articles of an encyclopedia name one thing in ten words.)"""
 _FEWEST_CONCEPTS, _FEWEST_NAMES = 4, 12
 """Of a short passage: a sentence or two may well introduce a dozen people."""
 _NUMBERING = regex.compile(r"^[\d.\s]+")
-_HEADING, _INDEX = "heading", "index"
+_HEADING = "heading"
 
 
 def choose_terms(
@@ -72,13 +73,13 @@ class _Term:
 
 
 def listed_terms(documents: Sequence[Document]) -> frozenset[str]:
-    """Return the keys of what documents list themselves: their headings, and the entries of their indexes."""
+    """Return the keys of what documents list themselves: headings, entries of indexes, and terms of definitions."""
     headings = (place.label for document in documents for place in document.places if place.kind == _HEADING)
     entries = (
         document.text[link.start : link.end]
         for document in documents
         for link in document.hyperlinks
-        if link.kind == _INDEX
+        if link.kind in EXPLAINED
     )
     return frozenset(entity_key(_NUMBERING.sub("", each)) for each in (*headings, *entries))
 

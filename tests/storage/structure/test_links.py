@@ -189,6 +189,14 @@ def test_a_passage_that_uses_a_term_leads_to_the_section_that_explains_it() -> N
     assert ends(found, "definition") == {("b.md:0", "a.md:1", "slack water")}
 
 
+def test_a_term_of_a_definition_list_is_explained_there() -> None:
+    defined, chunks = document("a.md", "neap tide: the lowest tide of the month")
+    defined = replace(defined, hyperlinks=(Hyperlink(0, 9, "a.md", kind="definition"),))
+    found = links((defined, chunks), document("b.md", "Leave at neap tide."))
+    assert ends(found, "definition") == {("b.md:0", "a.md:0", "neap tide")}
+    assert not ends(found, "hyperlink")
+
+
 texts = st.text('ab #.12§()[]"“”:/&\n', max_size=60)
 targets = st.sampled_from(
     ["a.md", "../../etc/passwd", "javascript:alert(1)", "b.md", "x" * 3000, "", "//host/a", "%00"]

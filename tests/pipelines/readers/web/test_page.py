@@ -81,6 +81,15 @@ def test_markup(markup: str, text: str) -> None:
     assert text_of(markup) == text
 
 
+def test_terms_of_definitions_are_marked_at_their_place(path: Path) -> None:
+    path.write_text("<h1>Quay</h1><dl><dt>bollard<dd>a post</dl><p>A <dfn>hawser</dfn> is a thick rope.", "utf-8")
+    row = only_row(read_html, path)
+    assert [(row.text[link.start : link.end], link.target, link.kind) for link in row.hyperlinks] == [
+        ("bollard", "#", "definition"),
+        ("hawser", "#", "definition"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [
