@@ -1,9 +1,12 @@
 """Names, noun phrases and dependency triples of a spaCy pipeline."""
 
+import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import regex
@@ -79,15 +82,38 @@ class SpacyAnnotator:
 
 @cache
 def _load(pipeline: str) -> "Language":
-    import spacy
+    with _without_torch():
+        import spacy
+    from thinc.api import NumpyOps
 
     try:
-        return spacy.load(pipeline)
+        loaded = spacy.load(pipeline)
     except OSError as error:
         raise MissingPart(
             f"the spaCy pipeline {pipeline!r} is not installed; install its package, "
             f"or set extraction.pipeline to another one or to `regex`"
         ) from error
+    # numpy's matrix products are a fifth faster here than those of BLIS, thinc's default.
+    numpy_products = NumpyOps(use_blis=False)
+    for _, component in loaded.pipeline:
+        model = getattr(component, "model", None)
+        for layer in model.walk() if model is not None else ():
+            if isinstance(layer.ops, NumpyOps):
+                layer.ops = numpy_products
+    return loaded
+
+
+@contextmanager
+def _without_torch() -> Iterator[None]:
+    """Hide PyTorch, which thinc imports (2.5 s) wherever it is installed; only pipelines of transformers need it."""
+    if "torch" in sys.modules or any(map(find_spec, ("spacy_transformers", "spacy_curated_transformers"))):
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]  # what makes an import fail
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]
 
 
 def _names(doc: "Doc", text: str) -> list[Phrase]:

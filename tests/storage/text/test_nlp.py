@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from itertools import pairwise
 
 import pytest
@@ -110,3 +112,15 @@ def test_a_pipeline_that_is_not_installed_is_named() -> None:
 
 def test_regex_by_name() -> None:
     assert isinstance(open_annotator("regex"), RegexAnnotator)
+
+
+def test_tagging_leaves_pytorch_alone() -> None:
+    program = (
+        "import sys\n"
+        "from conspectus.storage.text.nlp import open_annotator\n"
+        f"assert open_annotator({PIPELINE!r}).annotate({TEXT!r}).triples\n"
+        "assert 'torch' not in sys.modules\n"
+        "import torch\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
