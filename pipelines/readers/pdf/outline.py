@@ -97,7 +97,7 @@ def listed_headings(lists: Lists) -> list[Bookmark]:
 
 def heading_places(flowing: Flow, outline: Sequence[Bookmark]) -> Iterator[Place]:
     """Yield the bookmarks at their titles on the page or, if the title is not found, at the beginning of the page."""
-    ends = _ends(flowing)
+    ends = flowing.ends
     text, starts = flowing.text, flowing.starts
     reached: dict[int, int] = {}
     left = _MOST_SEARCHED
@@ -121,7 +121,7 @@ def _title_pattern(title: str) -> re.Pattern[str]:
 
 def index_links(flowing: Flow, terms: Sequence[tuple[str, str]], numbers: Mapping[str, int]) -> Iterator[Hyperlink]:
     """Yield a link "index" for each term of the index, at its first occurrence on the page that the index names."""
-    ends = _ends(flowing)
+    ends = flowing.ends
     folded = flowing.text.casefold()
     if len(folded) != len(flowing.text):  # of a few letters the case-folded form is longer
         folded = flowing.text.lower() if len(flowing.text.lower()) == len(flowing.text) else flowing.text
@@ -136,14 +136,3 @@ def index_links(flowing: Flow, terms: Sequence[tuple[str, str]], numbers: Mappin
             if at >= 0:
                 yield Hyperlink(at, at + len(words), "#", kind="index")
                 break
-
-
-def _ends(flowing: Flow) -> list[int]:
-    """Return where each page ends: at the beginning of the next one with text."""
-    ends = [0] * len(flowing.starts)
-    following = len(flowing.text)
-    for at in range(len(flowing.starts) - 1, -1, -1):
-        ends[at] = following
-        start = flowing.starts[at]
-        following = following if start is None else start
-    return ends

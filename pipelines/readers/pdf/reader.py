@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.pdf.extras import embedded_files, filled_fields
+from conspectus.pipelines.readers.pdf.fonts import PageFonts
+from conspectus.pipelines.readers.pdf.links import PageLink, lines_at, links_on, placed
 from conspectus.pipelines.readers.pdf.lists import without_lists
 from conspectus.pipelines.readers.pdf.outline import (
     Bookmark,
@@ -112,7 +114,7 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
         raise Unreadable(
             "no text", f"{n_pages} {'page' if n_pages == 1 else 'pages'} without a text layer; run OCR first"
         )
-    row = _row(pages.lines, labels, outline, information, n_pages)
+    row = _row(pages, labels, outline, information)
     if fields:
         row = replace(row, text="\n\n".join([row.text, "\n".join(fields)]))
         if len(row.text) > settings.max_characters:
@@ -128,11 +130,25 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 @dataclass(slots=True)
 class _Pages:
-    """The lines of the pages (none for a page that failed), and what was lost."""
+    """The lines of the pages (none for a page that failed), their lines of code, the printed title, and what was lost.
+
+    `code` has for each page the lines of listings as they are printed, by what they are among its lines; `links` has
+    the links on each page, and `lines_led_to` the lines at the pages and heights that they lead to.
+    """
 
     lines: list[list[str]] = field(default_factory=list)
+    code: list[dict[str, str]] = field(default_factory=list)
+    links: list[list[PageLink]] = field(default_factory=list)
+    lines_led_to: dict[tuple[int, float], str] = field(default_factory=dict)
+    title: str = ""
     lost: list[Lost] = field(default_factory=list)
     images: list[int] = field(default_factory=list)
+
+    @property
+    def listings(self) -> list[dict[str, str]] | None:
+        """The lines of code, by page; None where most of the text is in such a font: it was typed, and is no code."""
+        is_typed = 2 * sum(map(len, self.code)) > sum(map(len, self.lines))
+        return None if is_typed else self.code
 
 
 class _TooMuch(MemoryError):
@@ -172,16 +188,20 @@ def _read_pages(path: Path, reader: "PdfReader", n_pages: int, settings: InputSe
     try:
         for number in range(n_pages):
             lines: list[str] = []
+            found.code.append({})
+            found.links.append([])
             try:
                 page = reader.pages[number]
                 budget.spend(budget.of_page(page))
-                lines = lines_of(clean(_text(document, number)))
+                lines = lines_of(clean(_text(document, number, found)))
                 if not lines and _has_image(page):
                     found.images.append(number)
             except _TooMuch:
                 rest = f"page {number + 1}" if number + 1 == n_pages else f"pages {number + 1} to {n_pages}"
                 found.lost.append(Lost(None, f"{rest} not read", "what comes before takes too much work"))
                 found.lines += [[] for _ in range(number, n_pages)]
+                found.code += [{} for _ in range(number + 1, n_pages)]
+                found.links += [[] for _ in range(number + 1, n_pages)]
                 return found
             except (*_errors(), PdfiumError) as error:
                 budget.left -= _OPERATIONS_A_FAILURE
@@ -190,17 +210,39 @@ def _read_pages(path: Path, reader: "PdfReader", n_pages: int, settings: InputSe
             characters += sum(map(len, lines)) + len(lines)
             if characters > settings.max_characters + 1:
                 raise too_long(settings)
+        _note_lines_led_to(document, found)
     finally:
         document.close()
     return found
 
 
-def _text(document: "PdfDocument", number: int) -> str:
+def _note_lines_led_to(document: "PdfDocument", pages: _Pages) -> None:
+    """Note the lines that links lead to; a page that cannot be read has none, and its links lead to its beginning."""
+    heights: dict[int, set[float]] = {}
+    for link in (link for on_page in pages.links for link in on_page):
+        if link.top is not None and link.page < len(pages.lines) and pages.lines[link.page]:
+            heights.setdefault(link.page, set()).add(link.top)
+    for number, tops in heights.items():
+        page = document[number]
+        text = page.get_textpage()
+        pages.lines_led_to |= {(number, top): lines_at(text, top) for top in tops}
+        text.close()
+        page.close()
+
+
+def _text(document: "PdfDocument", number: int, pages: _Pages) -> str:
+    """Return the text of a page, and note its lines of code and, of the first page, the title."""
     page = document[number]
     try:
         text = page.get_textpage()
         try:
-            return text.get_text_range().replace(_DIVIDES, "-\n")
+            said: str = text.get_text_range()
+            fonts = PageFonts(text, said)
+            pages.code[number] = fonts.code()
+            pages.links[number] = links_on(document, page, text)
+            if number == 0:
+                pages.title = fonts.title()
+            return said.replace(_DIVIDES, "-\n")
         finally:
             text.close()
     finally:
@@ -349,28 +391,28 @@ def _date(value: str) -> str:
     return f"{day}T{time}" if time else day
 
 
-def _row(
-    pages: Sequence[Sequence[str]],
-    labels: Sequence[str],
-    outline: Sequence[Bookmark],
-    information: Mapping[str, str],
-    n_pages: int,
-) -> Row:
-    numbers = page_numbers(pages, labels)
-    lists = without_lists(without_furniture(pages, labels, title_lines(pages, outline)))
+def _row(pages: _Pages, labels: Sequence[str], outline: Sequence[Bookmark], information: Mapping[str, str]) -> Row:
+    numbers = page_numbers(pages.lines, labels)
+    lists = without_lists(without_furniture(pages.lines, labels, title_lines(pages.lines, outline)))
     outline = outline or listed_headings(lists)
-    flowing = flow(lists.pages, title_lines(lists.pages, outline))
+    flowing = flow(lists.pages, title_lines(lists.pages, outline), pages.listings)
     starts = flowing.starts
     places = [Place(start, "page", labels[at], 0) for at, start in enumerate(starts) if start is not None]
     places += heading_places(flowing, outline)
+    links, anchors = placed(pages.links, pages.lines_led_to, flowing)
+    links += index_links(flowing, lists.terms, numbers)
     return Row(
         None,
         None,
-        sensible_title(information.get("title")),
+        sensible_title(information.get("title")) or pages.title or None,
         flowing.text,
-        {**{name: value for name, value in information.items() if name != "title"}, "pages": str(n_pages)},
+        {
+            **{name: value for name, value in information.items() if name != "title"},
+            "pages": str(len(pages.lines)),
+        },
         tuple(sorted(places, key=lambda place: (place.start, place.kind != "page", place.level))),
-        hyperlinks=tuple(sorted(set(index_links(flowing, lists.terms, numbers)), key=lambda link: link.start)),
+        hyperlinks=tuple(sorted(set(links), key=lambda link: (link.start, link.end, link.target, link.kind))),
+        anchors=tuple(anchors),
     )
 
 

@@ -5,7 +5,7 @@ needs the page's geometry: only the lines, in reading order.
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import median
@@ -14,6 +14,7 @@ import regex
 from conspectus.pipelines.readers.pdf.characters import mended
 from conspectus.pipelines.readers.pdf.page_headers import Page
 
+FENCE = "```"
 _NARROWEST = 30
 _NEIGHBOURS = 4
 _FILLED = 0.85
@@ -46,6 +47,17 @@ class Flow:
     text: str
     starts: tuple[int | None, ...]
 
+    @property
+    def ends(self) -> list[int]:
+        """Where each page ends: at the beginning of the next one with text."""
+        ends = [0] * len(self.starts)
+        following = len(self.text)
+        for at in range(len(self.starts) - 1, -1, -1):
+            ends[at] = following
+            start = self.starts[at]
+            following = following if start is None else start
+        return ends
+
 
 def lines_of(text: str) -> list[str]:
     """Return the lines of a page, without empty lines, extra blanks, dot leaders, and characters that are not text."""
@@ -54,12 +66,15 @@ def lines_of(text: str) -> list[str]:
     return [line for line in (_SPACES.sub(" ", line).strip() for line in lines) if line]
 
 
-def flow(pages: Sequence[Page], apart: Sequence[Container[str]]) -> Flow:
+def flow(
+    pages: Sequence[Page], apart: Sequence[Container[str]], code: Sequence[Mapping[str, str]] | None = None
+) -> Flow:
     """Return the pages as one text, with one line per paragraph and a blank line where a page begins a new sentence.
 
     Lines are joined where the first is filled (the next word would not have fitted), or where the second goes on
     with a small letter. A word divided at a line's end is joined without its hyphen, unless the document has it
-    with a hyphen elsewhere, or has both its halves as words. `apart` holds, by page, lines that stand alone.
+    with a hyphen elsewhere, or has both its halves as words. `apart` holds, by page, lines that stand alone, and `code`
+    those of listings, as they are printed: a listing is fenced, with its lines as they are.
     """
     words = _vocabulary(pages)
     usual = _USUAL * median(map(len, chain.from_iterable(pages))) if any(pages) else 0
@@ -68,15 +83,17 @@ def flow(pages: Sequence[Page], apart: Sequence[Container[str]]) -> Flow:
     length = 0
     last = ""
     last_filled = last_half = last_alone = False
-    for page, alone in zip(pages, apart, strict=True):
+    last_coded = False
+    for page, alone, listed in zip(pages, apart, code or [{}] * len(pages), strict=True):
         starts.append(None)
         for at, line in enumerate(page):
+            coded = line in listed
             width = max(usual, *map(len, page[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]))
             new_page = at == 0
-            joint = "\n\n" if new_page else "\n"
+            joint = "\n\n" if new_page or coded != last_coded else "\n"
             if (
                 parts
-                and not last_alone
+                and not (last_alone or coded or last_coded)
                 and line not in alone
                 and _goes_on(last, line, last_filled, last_half, new_page)
             ):
@@ -88,13 +105,21 @@ def flow(pages: Sequence[Page], apart: Sequence[Container[str]]) -> Flow:
             length += len(joint)
             if new_page:
                 starts[-1] = length
-            parts += (joint, line)
-            length += len(line)
+            written = _in_listing(line, at, page, listed) if coded else line
+            parts += (joint, written)
+            length += len(written)
             following = page[at + 1].split(" ", 1)[0] if at + 1 < len(page) else ""
-            last, last_alone = line, line in alone
+            last, last_alone, last_coded = line, line in alone, coded
             last_filled = width >= _NARROWEST and len(line) + 1 + min(len(following), 20) >= _FILLED * width
             last_half = len(line) >= max(_NARROWEST / 2, _HALF * width)
     return Flow("".join(parts), tuple(starts))
+
+
+def _in_listing(line: str, at: int, page: Page, listed: Mapping[str, str]) -> str:
+    """Return a line of a listing as it is printed, with the fence that the first and the last line have."""
+    before = "" if at and page[at - 1] in listed else f"{FENCE}\n"
+    after = "" if at + 1 < len(page) and page[at + 1] in listed else f"\n{FENCE}"
+    return f"{before}{listed[line]}{after}"
 
 
 def _goes_on(last: str, line: str, filled: bool, half: bool, new_page: bool) -> bool:

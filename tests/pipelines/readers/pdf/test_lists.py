@@ -2,7 +2,7 @@
 
 import pytest
 from conspectus.pipelines.readers.pdf.lists import Entry, numbered_headings, without_lists
-from conspectus.pipelines.readers.pdf.reader import _row
+from conspectus.pipelines.readers.pdf.reader import _Pages, _row
 from conspectus.pipelines.readers.pdf.unwrap import lines_of
 
 CONTENTS = """Contents
@@ -30,7 +30,8 @@ def test_contents_and_index_are_no_text_but_headings_and_terms() -> None:
         Entry("2 Valves that open when the pressure is too high", 1), Entry("A Tables", 1),
     ]  # fmt: skip
     assert found.terms[:4] == [("barrel", "2"), ("hand pump", "2"), ("hand pump", "3"), ("piston", "2")]
-    row = _row(pages, [str(number + 1) for number in range(5)], [], {}, 5)
+    read = _Pages(pages, [{}] * 5, [[]] * 5)
+    row = _row(read, [str(number + 1) for number in range(5)], [], {})
     headings = [(place.label, place.level) for place in row.places if place.kind == "heading"]
     assert headings == [(entry.title, entry.level) for entry in found.contents]
     terms = [row.text[link.start : link.end] for link in row.hyperlinks]

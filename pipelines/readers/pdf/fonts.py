@@ -1,0 +1,145 @@
+"""What the fonts of a page tell: which line is the title, by its height, and which lines are code, by their font.
+
+PDFium gives the font of each character. A few characters of each line are asked for, not all.
+"""
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING
+
+import regex
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.readers.pdf.unwrap import lines_of
+from conspectus.pipelines.readers.rows import as_title
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfTextPage
+
+_BREAK = "\r\n"
+_NO_SIGN = " \t\r\n\0\xa0"
+_ASKED = 5
+"""Characters of a line whose fonts are asked for."""
+_FEWEST_OF_CODE = 2
+"""Lines that make a listing; a lone one may be a term, or a name in running text."""
+_MONOSPACED = regex.compile(
+    r"mono|nimbusmon|courier|typewriter|consol|menlo|fixed|lettergothic|teletype|inconsolata|andale|code"
+    r"|(?:cm|lm|sf|ec)(?:sl|it)?tt",
+    regex.I,
+)
+_FIXED_PITCH = 1
+_MOST_BLANKS = 40
+_LARGER = 1.2
+"""How many times higher than most lines of its page the title is."""
+_FIRST_LINES = 8
+"""Lines among which the title begins."""
+_LONGEST_TITLE = 150
+_LETTERS = regex.compile(r"\p{L}{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a page, and the position of its first character among those of the page."""
+
+    text: str
+    start: int
+
+    def asked(self) -> list[int]:
+        """Return the positions of some of its characters, from the first to the last."""
+        seen = [at for at, sign in enumerate(self.text) if sign not in _NO_SIGN]
+        steps = min(_ASKED, len(seen))
+        return [self.start + seen[round(step * (len(seen) - 1) / max(steps - 1, 1))] for step in range(steps)]
+
+
+class PageFonts:
+    """The fonts of the lines of a page.
+
+    Args:
+        page: The text of a page, open.
+        text: What it says, with line breaks as PDFium writes them.
+    """
+
+    def __init__(self, page: "PdfTextPage", text: str) -> None:
+        self._page = page
+        self._lines: list[_Line] = []
+        start = 0
+        for line in _by_position(page, text).split(_BREAK):
+            if line.strip(_NO_SIGN):
+                self._lines.append(_Line(line, start))
+            start += len(line) + len(_BREAK)
+
+    def code(self) -> dict[str, str]:
+        """Return the lines of listings, indented as printed, by what is left of them as lines of text (`lines_of`)."""
+        found: dict[str, str] = {}
+        run: list[_Line] = []
+        for line in (*self._lines, None):
+            if line is not None and self._is_code(line):
+                run.append(line)
+                continue
+            if len(run) >= _FEWEST_OF_CODE:
+                found |= self._indented(run)
+            run = []
+        return found
+
+    def title(self) -> str:
+        """Return the largest lines at the top of the page; "" where none is larger than most."""
+        heights = [self._height(line) for line in self._lines]
+        if len(heights) < 2:
+            return ""
+        top = max(heights[:_FIRST_LINES])
+        if top < _LARGER * median(heights):
+            return ""
+        first = heights.index(top)
+        last = first
+        while last + 1 < len(heights) and heights[last + 1] >= 0.95 * top:
+            last += 1
+        said = " ".join(line.text.replace("\0", "").strip() for line in self._lines[first : last + 1])
+        title = as_title(" ".join(lines_of(clean(said)))) or ""
+        return title if _LETTERS.search(title) and len(title) <= _LONGEST_TITLE else ""
+
+    def _is_code(self, line: _Line) -> bool:
+        return all(self._is_monospaced(at) for at in line.asked())
+
+    def _is_monospaced(self, at: int) -> bool:
+        from pypdfium2 import raw
+
+        name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
+        raw.FPDFText_GetFontInfo(self._page, at, name, 128, ctypes.byref(flags))
+        return bool(flags.value & _FIXED_PITCH) or _MONOSPACED.search(name.value.decode("utf-8", "replace")) is not None
+
+    def _indented(self, run: Sequence[_Line]) -> dict[str, str]:
+        """Return the lines of a listing with the blanks that their distance from the leftmost one is wide."""
+        lefts = [self._box(line.asked()[0])[0] for line in run]
+        widths = [self._width(line) for line in run]
+        width = median(each for each in widths if each > 0) if any(each > 0 for each in widths) else 0.0
+        made = {}
+        for line, left in zip(run, lefts, strict=True):
+            said = clean(line.text.replace("\0", ""))
+            plain = lines_of(said)
+            blanks = round((left - min(lefts)) / width) if width else 0
+            if plain:
+                made[plain[0]] = " " * min(blanks, _MOST_BLANKS) + said.strip()
+        return made
+
+    def _width(self, line: _Line) -> float:
+        first, last = line.asked()[0], line.asked()[-1]
+        return (self._box(last)[0] - self._box(first)[0]) / (last - first) if last > first else 0.0
+
+    def _height(self, line: _Line) -> float:
+        return median(self._box(at)[1] for at in line.asked())
+
+    def _box(self, at: int) -> tuple[float, float]:
+        """Return the left edge and the height of a character, in points."""
+        left, bottom, _, top = self._page.get_charbox(at, loose=True)
+        return left, top - bottom
+
+
+def _by_position(page: "PdfTextPage", text: str) -> str:
+    """Return the text of a page with one character for each of its positions, NUL where there is none to read."""
+    from pypdfium2 import raw
+
+    count = page.count_chars()
+    if len(text) == count:
+        return text
+    return "".join(chr(raw.FPDFText_GetUnicode(page, at)) for at in range(count))

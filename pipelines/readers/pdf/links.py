@@ -1,0 +1,120 @@
+"""The links inside a PDF: from words on a page to a place on another, or to an address.
+
+PDFium gives the rectangle of each link and where it leads. The words are those within the rectangle; the place is the
+line that stands at the height the link leads to.
+"""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conspectus.pipelines.readers.encodings import clean
+from conspectus.pipelines.readers.pdf.unwrap import Flow, lines_of
+from conspectus.storage.records import Anchor, Hyperlink
+
+if TYPE_CHECKING:
+    from pypdfium2 import PdfDocument, PdfPage, PdfTextPage
+
+_MOST_ON_A_PAGE = 1_000
+_MOST = 20_000
+_MOST_SEARCHED = 50_000_000
+"""Characters that are searched for the words of links, a page once for every link."""
+_LONGEST_ADDRESS = 2_000
+_BELOW = 30.0
+"""Points below the height that a link leads to within which its line begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """A link on a page: its words, and the page (from 0) and height that it leads to, or an address."""
+
+    text: str
+    page: int
+    top: float | None
+    address: str
+
+
+def links_on(document: "PdfDocument", page: "PdfPage", text: "PdfTextPage") -> list[PageLink]:
+    """Return the links of a page whose words can be read."""
+    from pypdfium2 import raw
+
+    found: list[PageLink] = []
+    position, link, rectangle = ctypes.c_int(0), raw.FPDF_LINK(), raw.FS_RECTF()
+    while len(found) < _MOST_ON_A_PAGE and raw.FPDFLink_Enumerate(page, ctypes.byref(position), ctypes.byref(link)):
+        if not raw.FPDFLink_GetAnnotRect(link, ctypes.byref(rectangle)):
+            continue
+        said = text.get_text_bounded(rectangle.left, rectangle.bottom, rectangle.right, rectangle.top)
+        words = " ".join(lines_of(clean(said)))
+        led = _leads_to(document, link) if words else None
+        if led is not None:
+            found.append(PageLink(words, *led))
+    return found
+
+
+def _leads_to(document: "PdfDocument", link: Any) -> tuple[int, float | None, str] | None:  # noqa: ANN401  (PDFium's)
+    """Return the page and height that a link leads to, or -1, None and an address; None where it leads nowhere."""
+    from pypdfium2 import raw
+
+    action = raw.FPDFLink_GetAction(link)
+    place = raw.FPDFLink_GetDest(document, link) or (action and raw.FPDFAction_GetDest(document, action))
+    if place:
+        page = raw.FPDFDest_GetDestPageIndex(document, place)
+        has = [ctypes.c_int() for _ in range(3)]
+        at = [ctypes.c_float() for _ in range(3)]
+        told = raw.FPDFDest_GetLocationInPage(place, *map(ctypes.byref, (*has, *at)))
+        return (page, at[1].value if told and has[1].value else None, "") if page >= 0 else None
+    length = raw.FPDFAction_GetURIPath(document, action, None, 0) if action else 0
+    if not 1 < length <= _LONGEST_ADDRESS:
+        return None
+    address = ctypes.create_string_buffer(length)
+    raw.FPDFAction_GetURIPath(document, action, address, length)
+    return -1, None, clean(address.value.decode("utf-8", "replace"))
+
+
+def lines_at(text: "PdfTextPage", height: float) -> str:
+    """Return the line of a page that stands at a height, or below it; "" where none does."""
+    said = text.get_text_bounded(None, height - _BELOW, None, height)
+    return next(iter(lines_of(clean(said))), "")
+
+
+def placed(
+    links: Sequence[Sequence[PageLink]], lines: Mapping[tuple[int, float], str], flowing: Flow
+) -> tuple[list[Hyperlink], list[Anchor]]:
+    """Return the links at their words in the text of all pages, and the anchors that they lead to.
+
+    Args:
+        links: The links of each page.
+        lines: The line at each page and height that links lead to.
+        flowing: The text of all pages.
+    """
+    ends = flowing.ends
+    made: list[Hyperlink] = []
+    anchors: dict[str, Anchor] = {}
+    left = _MOST_SEARCHED
+    for number, on_page in enumerate(links):
+        start = flowing.starts[number]
+        for link in on_page if start is not None else ():
+            left -= ends[number] - (start or 0)
+            if left < 0 or len(made) == _MOST:
+                return made, sorted(anchors.values(), key=lambda anchor: (anchor.start, anchor.id))
+            at = flowing.text.find(link.text, start, ends[number])
+            if at < 0:
+                continue
+            target = link.address or _anchor(link, lines, flowing, anchors)
+            if target:
+                made.append(Hyperlink(at, at + len(link.text), target))
+                start = at + len(link.text)
+    return made, sorted(anchors.values(), key=lambda anchor: (anchor.start, anchor.id))
+
+
+def _anchor(link: PageLink, lines: Mapping[tuple[int, float], str], flowing: Flow, anchors: dict[str, Anchor]) -> str:
+    """Return the address of the place within the text that a link leads to, and note its anchor; "" without a place."""
+    start = flowing.starts[link.page] if link.page < len(flowing.starts) else None
+    if start is None:
+        return ""
+    line = lines.get((link.page, link.top), "") if link.top is not None else ""
+    at = flowing.text.find(line, start, flowing.ends[link.page]) if line else -1
+    at = at if at >= 0 else start
+    anchors[f"at-{at}"] = Anchor(at, f"at-{at}")
+    return f"#at-{at}"
