@@ -4,7 +4,7 @@ PDFium gives the font of each character. A few characters of each line are asked
 """
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -69,16 +69,20 @@ class PageFonts:
                 self._lines.append(_Line(line, start))
             start += len(line) + len(_BREAK)
 
-    def code(self) -> dict[str, str]:
-        """Return the lines of listings, indented as printed, by what is left of them as lines of text (`lines_of`)."""
-        found: dict[str, str] = {}
+    def code(self) -> dict[str, list[str]]:
+        """Return the lines of listings, indented as printed, by what is left of them as lines of text (`lines_of`).
+
+        A line that is printed several times is there as often, in order.
+        """
+        found: dict[str, list[str]] = {}
         run: list[_Line] = []
         for line in (*self._lines, None):
             if line is not None and self._is_code(line):
                 run.append(line)
                 continue
             if len(run) >= _FEWEST_OF_CODE:
-                found |= self._indented(run)
+                for line_of_text, printed in self._indented(run):
+                    found.setdefault(line_of_text, []).append(printed)
             run = []
         return found
 
@@ -108,19 +112,17 @@ class PageFonts:
         raw.FPDFText_GetFontInfo(self._page, at, name, 128, ctypes.byref(flags))
         return bool(flags.value & _FIXED_PITCH) or _MONOSPACED.search(name.value.decode("utf-8", "replace")) is not None
 
-    def _indented(self, run: Sequence[_Line]) -> dict[str, str]:
-        """Return the lines of a listing with the blanks that their distance from the leftmost one is wide."""
+    def _indented(self, run: Sequence[_Line]) -> Iterator[tuple[str, str]]:
+        """Yield the lines of a listing with the blanks that their distance from the leftmost one is wide."""
         lefts = [self._box(line.asked()[0])[0] for line in run]
         widths = [self._width(line) for line in run]
         width = median(each for each in widths if each > 0) if any(each > 0 for each in widths) else 0.0
-        made = {}
         for line, left in zip(run, lefts, strict=True):
             said = clean(line.text.replace("\0", ""))
             plain = lines_of(said)
             blanks = round((left - min(lefts)) / width) if width else 0
             if plain:
-                made[plain[0]] = " " * min(blanks, _MOST_BLANKS) + said.strip()
-        return made
+                yield plain[0], " " * min(blanks, _MOST_BLANKS) + said.strip()
 
     def _width(self, line: _Line) -> float:
         first, last = line.asked()[0], line.asked()[-1]

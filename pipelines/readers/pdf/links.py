@@ -60,10 +60,10 @@ def _leads_to(document: "PdfDocument", link: Any) -> tuple[int, float | None, st
     place = raw.FPDFLink_GetDest(document, link) or (action and raw.FPDFAction_GetDest(document, action))
     if place:
         page = raw.FPDFDest_GetDestPageIndex(document, place)
-        has = [ctypes.c_int() for _ in range(3)]
-        at = [ctypes.c_float() for _ in range(3)]
-        told = raw.FPDFDest_GetLocationInPage(place, *map(ctypes.byref, (*has, *at)))
-        return (page, at[1].value if told and has[1].value else None, "") if page >= 0 else None
+        has = [ctypes.pointer(ctypes.c_int()) for _ in range(3)]
+        at = [ctypes.pointer(ctypes.c_float()) for _ in range(3)]
+        told = raw.FPDFDest_GetLocationInPage(place, *has, *at)
+        return (page, at[1].contents.value if told and has[1].contents.value else None, "") if page >= 0 else None
     length = raw.FPDFAction_GetURIPath(document, action, None, 0) if action else 0
     if not 1 < length <= _LONGEST_ADDRESS:
         return None

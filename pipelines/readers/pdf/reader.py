@@ -137,7 +137,7 @@ class _Pages:
     """
 
     lines: list[list[str]] = field(default_factory=list)
-    code: list[dict[str, str]] = field(default_factory=list)
+    code: list[dict[str, list[str]]] = field(default_factory=list)
     links: list[list[PageLink]] = field(default_factory=list)
     lines_led_to: dict[tuple[int, float], str] = field(default_factory=dict)
     title: str = ""
@@ -145,9 +145,10 @@ class _Pages:
     images: list[int] = field(default_factory=list)
 
     @property
-    def listings(self) -> list[dict[str, str]] | None:
+    def listings(self) -> list[dict[str, list[str]]] | None:
         """The lines of code, by page; None where most of the text is in such a font: it was typed, and is no code."""
-        is_typed = 2 * sum(map(len, self.code)) > sum(map(len, self.lines))
+        coded = sum(len(printed) for page in self.code for printed in page.values())
+        is_typed = 2 * coded > sum(map(len, self.lines))
         return None if is_typed else self.code
 
 

@@ -5,6 +5,7 @@ needs the page's geometry: only the lines, in reading order.
 """
 
 import re
+from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -67,7 +68,7 @@ def lines_of(text: str) -> list[str]:
 
 
 def flow(
-    pages: Sequence[Page], apart: Sequence[Container[str]], code: Sequence[Mapping[str, str]] | None = None
+    pages: Sequence[Page], apart: Sequence[Container[str]], code: Sequence[Mapping[str, Sequence[str]]] | None = None
 ) -> Flow:
     """Return the pages as one text, with one line per paragraph and a blank line where a page begins a new sentence.
 
@@ -86,6 +87,7 @@ def flow(
     last_coded = False
     for page, alone, listed in zip(pages, apart, code or [{}] * len(pages), strict=True):
         starts.append(None)
+        printed: Counter[str] = Counter()
         for at, line in enumerate(page):
             coded = line in listed
             width = max(usual, *map(len, page[max(0, at - _NEIGHBOURS) : at + _NEIGHBOURS + 1]))
@@ -105,7 +107,8 @@ def flow(
             length += len(joint)
             if new_page:
                 starts[-1] = length
-            written = _in_listing(line, at, page, listed) if coded else line
+            written = _in_listing(line, at, page, listed, printed[line]) if coded else line
+            printed[line] += 1
             parts += (joint, written)
             length += len(written)
             following = page[at + 1].split(" ", 1)[0] if at + 1 < len(page) else ""
@@ -115,11 +118,15 @@ def flow(
     return Flow("".join(parts), tuple(starts))
 
 
-def _in_listing(line: str, at: int, page: Page, listed: Mapping[str, str]) -> str:
-    """Return a line of a listing as it is printed, with the fence that the first and the last line have."""
+def _in_listing(line: str, at: int, page: Page, listed: Mapping[str, Sequence[str]], before_it: int) -> str:
+    """Return a line of a listing as it is printed, with the fence that the first and the last line have.
+
+    `before_it` says how often its page had the line before.
+    """
     before = "" if at and page[at - 1] in listed else f"{FENCE}\n"
     after = "" if at + 1 < len(page) and page[at + 1] in listed else f"\n{FENCE}"
-    return f"{before}{listed[line]}{after}"
+    ways = listed[line]
+    return f"{before}{ways[min(before_it, len(ways) - 1)]}{after}"
 
 
 def _goes_on(last: str, line: str, filled: bool, half: bool, new_page: bool) -> bool:

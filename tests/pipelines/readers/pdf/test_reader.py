@@ -269,3 +269,54 @@ def test_forms_and_lists_of_files_that_go_in_circles(path: Path) -> None:
     assert isinstance(row, Row)
     assert isinstance(lost, Lost)
     assert (row.text, lost.detail) == ("Hello world.\n\na: filled", "x.txt, y.txt")
+
+
+def typeset(*lines: tuple[str, str, int], title: str = "") -> bytes:
+    """Return a PDF whose lines have the given fonts and sizes; a line "-> n" is a link to page n, from 1."""
+    content = io.BytesIO()
+    sheet = canvas.Canvas(content, pagesize=A4, invariant=1)
+    sheet.setTitle(title)
+    height, number = 800, 1
+    sheet.bookmarkHorizontal("page 1", 0, 810)
+    for text, font, size in lines:
+        if text == "\f":
+            sheet.showPage()
+            number, height = number + 1, 800
+            sheet.bookmarkHorizontal(f"page {number}", 0, 810)
+            continue
+        sheet.setFont(font, size)
+        sheet.drawString(50 + 6 * (len(text) - len(text.lstrip())), height, text.lstrip())
+        if text.startswith("-> "):
+            sheet.linkAbsolute("", f"page {text[3:]}", (50, height - 2, 120, height + size))
+        height -= 2 * size
+    sheet.save()
+    return content.getvalue()
+
+
+PROSE = ("The keeper opens the gate with a winch, and writes it down.", "Helvetica", 10)
+
+
+def test_the_largest_line_of_the_first_page_is_the_title_of_a_file_that_names_none(path: Path) -> None:
+    lines = (("Quay Almanac 7", "Helvetica", 9), ("Gates and Winches", "Helvetica", 20), *[PROSE] * 3)
+    assert only_row(read_pdf, written(path, typeset(*lines))).title == "Gates and Winches"
+    assert only_row(read_pdf, written(path, typeset(*lines, title="The Gate Book"))).title == "The Gate Book"
+    assert only_row(read_pdf, written(path, typeset(*[PROSE] * 3))).title is None
+
+
+def test_a_listing_is_fenced_with_its_indentation_and_a_typed_letter_is_none(path: Path) -> None:
+    listing = [(line, "Courier", 10) for line in ("winch {", "  turns: 4", "}")]
+    row = only_row(read_pdf, written(path, typeset(*[PROSE] * 5, *listing, PROSE)))
+    assert f"\n\n```\nwinch {{\n  turns: 4\n}}\n```\n\n{PROSE[0]}" in row.text
+    assert row.text.count("```") == 2
+    typed = [(PROSE[0], "Courier", 10)] * 4
+    assert "```" not in only_row(read_pdf, written(path, typeset(*typed))).text
+
+
+def test_a_link_leads_from_its_words_to_the_line_at_its_height(path: Path) -> None:
+    lines = (PROSE, ("-> 2", "Helvetica", 10), ("\f", "", 0), ("Winches are oiled in spring.", "Helvetica", 10))
+    row = only_row(read_pdf, written(path, typeset(*lines)))
+    (link,) = row.hyperlinks
+    (anchor,) = row.anchors
+    assert row.text[link.start : link.end] == "-> 2"
+    assert link.target == f"#{anchor.id}"
+    assert row.text[anchor.start :].startswith("Winches are oiled")
