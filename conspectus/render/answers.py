@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from conspectus.query.explain.types import Explained, Explanation, Path, PathNode, path_graph
+from conspectus.query.question.spelling import SPELLING
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
 from conspectus.render.terminal import count, one_line, visible
 
@@ -21,6 +22,7 @@ def support_text(answer: Answer, trace: bool) -> str:
     sources += [(citation.number, citation_lines([citation])) for citation in answer.citations]
     lines += [line for _, source in sorted(sources, key=lambda source: source[0]) for line in source]
     lines += ["", f"method {answer.method}, {_cost(answer.usage)}"]
+    lines += [one_line(step.detail) for step in answer.trace if step.name == SPELLING]
     if answer.dropped_citations:
         verb = "was" if answer.dropped_citations == 1 else "were"
         lines.append(f"{count(answer.dropped_citations, 'citations')} did not resolve and {verb} dropped")

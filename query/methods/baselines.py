@@ -10,6 +10,7 @@ from conspectus.prompts.embedding.reranker import open_reranker
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
 from conspectus.query.question.question import open_question
+from conspectus.query.question.spelling import spelling_steps
 from conspectus.query.types import Evidence, Passage, Retriever, Step
 from conspectus.storage.errors import SettingsError
 
@@ -30,7 +31,8 @@ class Bm25Retriever:
         asked = open_question(self._context, question)
         scores = self._context.bm25.scores(asked.content_words, asked.language)
         passages = self._context.best(scores, k)
-        return Evidence(passages, trace=(Step("bm25", f"{len(passages)} passages share words with the question"),))
+        step = Step("bm25", f"{len(passages)} passages share words with the question")
+        return Evidence(passages, trace=(*spelling_steps(asked.mended), step))
 
 
 class DenseRetriever:
@@ -41,13 +43,14 @@ class DenseRetriever:
 
     async def retrieve(self, question: str, k: int) -> Evidence:
         """Return the `k` nearest passages; their scores are cosines."""
-        vector = open_question(self._context, question).vector
-        cosines, rows = self._context.chunk_vectors.search(vector[np.newaxis], k)
+        asked = open_question(self._context, question)
+        cosines, rows = self._context.chunk_vectors.search(asked.vector[np.newaxis], k)
         passages = tuple(
             self._context.passage(int(row), float(cosine)) for row, cosine in zip(rows[0], cosines[0], strict=True)
         )
         best = f", the best at cosine {passages[0].score:.2f}" if passages else ""
-        return Evidence(passages, trace=(Step("dense", f"{len(passages)} nearest passages{best}"),))
+        step = Step("dense", f"{len(passages)} nearest passages{best}")
+        return Evidence(passages, trace=(*spelling_steps(asked.mended), step))
 
 
 class HybridRetriever:
@@ -66,7 +69,8 @@ class HybridRetriever:
         rankings = await asyncio.gather(*(ranking.retrieve(question, depth) for ranking in self._rankings))
         passages = fuse([ranking.passages for ranking in rankings])[:k]
         step = Step("hybrid", f"{len(passages)} passages by reciprocal rank fusion")
-        return Evidence(passages, trace=(*(step for ranking in rankings for step in ranking.trace), step))
+        steps = dict.fromkeys(step for ranking in rankings for step in ranking.trace)  # both tell what was mended
+        return Evidence(passages, trace=(*steps, step))
 
 
 def fuse(rankings: Sequence[Sequence[Passage]]) -> tuple[Passage, ...]:

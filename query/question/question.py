@@ -20,6 +20,7 @@ from conspectus.prompts.embedding.embedder import Embedder
 from conspectus.prompts.embedding.vector_cache import VectorCache
 from conspectus.query.context import Context
 from conspectus.query.question.linking import Linker, Links, NamedSpan, open_linker
+from conspectus.query.question.spelling import mended
 from conspectus.query.question.terms import Phrases, Terms, content_words, question_phrases, question_terms
 from conspectus.storage.arrays import Floats, Vectors
 from conspectus.storage.index import Index, per_index
@@ -38,24 +39,21 @@ class Question:
     """A question and what is derived from it; every property is computed on first use and then remembered.
 
     Attributes:
-        text: The question as it was asked.
+        language: Its language among English and those of the documents; where it does not show, theirs.
+        text: The question, with misspelled words mended (question/spelling.py).
+        mended: The words that were mended, each with what it was read as.
     """
 
     def __init__(self, index: Index, embedder: Embedder, text: str) -> None:
-        self.text = text
         self._index = index
         self._embedder = embedder
+        self.language = _language(index, text)
+        self.text, self.mended = mended(index, text, list(words(text)), self.language)
 
     @cached_property
     def words(self) -> tuple[Word, ...]:
         """The words of the question, in order."""
         return tuple(words(self.text))
-
-    @cached_property
-    def language(self) -> str:
-        """The language of the question among English and those of the documents; where it does not show, theirs."""
-        held = self._index.lexical().analysis.known
-        return language_of_question(self.text, tuple(dict.fromkeys((*held, "en")))) or (held[0] if held else "en")
 
     @cached_property
     def stems(self) -> tuple[str, ...]:
@@ -104,6 +102,11 @@ class Question:
     def linker(self) -> Linker:
         """The linker of the index."""
         return open_linker(self._index)
+
+
+def _language(index: Index, text: str) -> str:
+    held = index.lexical().analysis.known
+    return language_of_question(text, tuple(dict.fromkeys((*held, "en")))) or (held[0] if held else "en")
 
 
 def open_question(context: Context, text: str) -> Question:

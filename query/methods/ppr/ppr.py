@@ -32,6 +32,7 @@ from conspectus.query.methods.ppr.seeds import (
     text_scores,
 )
 from conspectus.query.question.question import Question, open_question
+from conspectus.query.question.spelling import spelling_steps
 from conspectus.query.types import Evidence, Step
 from conspectus.storage.arrays import Floats, Rows
 from conspectus.storage.graph.pagerank import PageRank, personalized_pagerank
@@ -138,6 +139,7 @@ class PprRanking:
         links, walk, n_candidates = self.question.links, self.walk, len(self.candidates.rows)
         titles = ", ".join(name.name for name in links.names) or "no title"
         return (
+            *spelling_steps(self.question.mended),
             Step("link", f"the question names {titles}, and {len(links.entity_rows)} entities"),
             Step("seed", f"{min(len(self.near.rows), self.text_seeds)} passages near in words and meaning"),
             Step("walk", f"{walk.solver}: {len(walk.nodes)} nodes reached, residual {walk.residual:.1e}"),
