@@ -12,6 +12,7 @@ from typing import Any
 from conspectus.map.layout import laid_out
 from conspectus.map.packing import Circle
 from conspectus.map.reports import Shelf, aliases_of, documents_of, told_reports
+from conspectus.map.structure import KINDS, structure_links
 from conspectus.map.text_limits import Teller, line, rounded, shortened
 from conspectus.map.tree import ALONE, Tree, tree_of
 from conspectus.storage.index import Index
@@ -53,6 +54,7 @@ def content_of(index: Index, title: str, limits: MapLimits) -> Content:
     row_of = {entity.id: row for row, entity in enumerate(tree.entities)}
     inside = [relation for relation in relations if relation.source_id in row_of and relation.target_id in row_of]
     shown = sorted(inside, key=lambda item: (-rounded(item.weight, 3), item.id))[: limits.relations]
+    linked = structure_links(index, row_of)
     reporting = Teller(int(limits.text * _REPORTS))
     shelf = Shelf({document.id: document for document in index.rows(Document)})
     reports = told_reports([report_of.get(region.id) for region in tree.regions], shelf, reporting)
@@ -116,6 +118,13 @@ def content_of(index: Index, title: str, limits: MapLimits) -> Content:
             "target": [row_of[item.target_id] for item in shown],
             "predicate": [predicates[item.predicate] for item in shown],
             "weight": [rounded(item.weight, 3) for item in shown],
+        },
+        "linkKinds": list(KINDS),
+        "links": {
+            "source": [item.source for item in linked],
+            "target": [item.target for item in linked],
+            "kind": [item.kind for item in linked],
+            "weight": [item.weight for item in linked],
         },
     }
     return Content(drawing, texts, rows, (*notes, *cuts))

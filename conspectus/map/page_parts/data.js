@@ -55,6 +55,15 @@ const touching = (() => {
 const relationsOf = (e) => Array.from(touching.rows.subarray(touching.from[e], touching.from[e + 1]));
 const otherEnd = (i, e) => (relations.source[i] === e ? relations.target[i] : relations.source[i]);
 
+/** The links of each entity that the documents' structure makes: rows of `data.links`. */
+const { links } = data;
+const linking = Array.from({ length: nEntities }, () => []);
+links.source.forEach((e, i) => {
+  linking[e].push(i);
+  linking[links.target[i]].push(i);
+});
+const linkedEnd = (i, e) => (links.source[i] === e ? links.target[i] : links.source[i]);
+
 /** The region of an entity on a level: of a community that is not divided that far, itself. */
 function regionOn(e, level) {
   let r = regionOf[e];

@@ -7,7 +7,7 @@ const state = {
   level: "auto", // or the number of a level
   type: -1, // the type that is told apart, -1 for none
   near: new Set(), // entities that the selected one has relations with
-  lines: [], // lines of the selection: {from, to, weight}, each end a circle {x, y, r}
+  lines: [], // lines of the selection: {from, to, weight, dashed}, each end a circle {x, y, r}
 };
 const frame = { regions: [], dots: [], drawn: 0 };
 
@@ -100,7 +100,7 @@ function drawLines() {
   const most = state.lines.reduce((found, each) => Math.max(found, each.weight), 1);
   pen.strokeStyle = state.entity >= 0 ? theme.ink : theme.mark;
   pen.lineCap = "round";
-  for (const { from, to, weight } of state.lines) {
+  for (const { from, to, weight, dashed } of state.lines) {
     const x1 = screenX(from.x), y1 = screenY(from.y), x2 = screenX(to.x), y2 = screenY(to.y);
     const away = Math.hypot(x2 - x1, y2 - y1) || 1;
     const ux = (x2 - x1) / away, uy = (y2 - y1) / away;
@@ -108,11 +108,13 @@ function drawLines() {
     const a = from.r * camera.k, b = to.r * camera.k * (state.entity >= 0 ? 1 : 0.6), bend = Math.max(away - a - b, 0) * 0.16;
     pen.globalAlpha = state.entity >= 0 ? 0.34 : 0.5;
     pen.lineWidth = state.entity >= 0 ? 0.8 + (1.6 * weight) / most : 1 + (5 * weight) / most;
+    pen.setLineDash(dashed ? [2, 5] : []); // what the documents' structure links
     pen.beginPath();
     pen.moveTo(x1 + ux * a, y1 + uy * a);
     pen.quadraticCurveTo((x1 + ux * a + x2 - ux * b) / 2 - uy * bend, (y1 + uy * a + y2 - uy * b) / 2 + ux * bend, x2 - ux * b, y2 - uy * b);
     pen.stroke();
   }
+  pen.setLineDash([]);
   pen.globalAlpha = 1;
 }
 

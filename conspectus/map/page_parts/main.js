@@ -14,6 +14,19 @@ function neighbours(r) {
   }
   return [...weights].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
 }
+/** How much the documents link a region's entities with those of other regions of its level, most first. */
+function linkedRegions(r) {
+  const level = regions.level[r], weights = new Map();
+  for (let e = regions.first[r]; e < regions.last[r]; e++) {
+    for (const i of linking[e]) {
+      const other = linkedEnd(i, e);
+      if (other >= regions.first[r] && other < regions.last[r]) continue;
+      const there = regionOn(other, level);
+      weights.set(there, (weights.get(there) ?? 0) + 1);
+    }
+  }
+  return [...weights].sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+}
 const place = (table, row) => ({ x: table.x[row], y: table.y[row], r: table.r[row] });
 
 /** Select a region, an entity or ({}) nothing; tell it, and fly there if asked to. */
@@ -27,10 +40,19 @@ function select({ region = -1, entity = -1 }, fly = false) {
     }
     state.near = new Set(weights.keys());
     state.lines = [...weights].sort((a, b) => b[1] - a[1]).slice(0, 400).map(([other, weight]) => ({ from: place(entities, entity), to: place(entities, other), weight }));
+    for (const i of linking[entity]) {
+      const other = linkedEnd(i, entity);
+      if (weights.has(other)) continue;
+      state.near.add(other);
+      state.lines.push({ from: place(entities, entity), to: place(entities, other), weight: 0, dashed: true });
+    }
     tellEntity(entity);
     if (fly) flyToEntity(entity);
   } else if (region >= 0) {
     state.lines = neighbours(region).slice(0, 12).map(([other, weight]) => ({ from: place(regions, region), to: place(regions, other), weight }));
+    const related = new Set(neighbours(region).slice(0, 12).map(([other]) => other));
+    for (const [other] of linkedRegions(region).filter(([other]) => !related.has(other)).slice(0, 8))
+      state.lines.push({ from: place(regions, region), to: place(regions, other), weight: 0, dashed: true });
     tellRegion(region);
     if (fly) flyToRegion(region);
   } else {

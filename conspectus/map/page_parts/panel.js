@@ -35,8 +35,8 @@ function listed(items, most, item) {
 const section = (title, ...inside) => [make("h2", {}, title), ...inside.flat()];
 const regionRow = (r, note) =>
   make("li", {}, make("button", { onclick: () => select({ region: r }, true) }, dot(rootColour(r)), spoken(regions.title[r]), make("small", {}, note ?? counted(regions.size[r], "entity", "entities"))));
-const entityRow = (e) =>
-  make("li", {}, make("button", { onclick: () => select({ entity: e }, true) }, dot(dotColour(e)), spoken(entities.name[e]), make("small", {}, counted(entities.degree[e], "neighbour"))));
+const entityRow = (e, note) =>
+  make("li", {}, make("button", { onclick: () => select({ entity: e }, true) }, dot(dotColour(e)), spoken(entities.name[e]), make("small", {}, note ?? counted(entities.degree[e], "neighbour"))));
 const fact = (n, one, many) => make("span", {}, make("b", {}, n.toLocaleString("en")), ` ${n === 1 ? one : many ?? `${one}s`}`);
 
 function show(...inside) {
@@ -56,7 +56,7 @@ function tellOverview() {
     nEntities ? paragraph("Click a community for its report, a dot for what is known of it. Scroll to zoom, or search by name.") : null,
     data.notes.map(noted),
     large.length ? section("Largest communities", listed(large, 15, (r) => regionRow(r))) : null,
-    nEntities ? section("Entities with most neighbours", listed(byDegree().slice(0, 60), 12, entityRow)) : null,
+    nEntities ? section("Entities with most neighbours", listed(byDegree().slice(0, 60), 12, (e) => entityRow(e))) : null,
     data.cuts.map(noted),
   );
 }
@@ -86,7 +86,7 @@ function tellFinding(finding) {
 function tellRegion(r) {
   const report = texts().reports[r], alone = regions.id[r] === ALONE, drawn = regions.last[r] - regions.first[r];
   const within = Array.from({ length: drawn }, (_, i) => regions.first[r] + i).sort((a, b) => entities.degree[b] - entities.degree[a] || a - b);
-  const beside = neighbours(r);
+  const beside = neighbours(r), linked = linkedRegions(r);
   show(
     make("p", { class: "kicker" }, dot(rootColour(r)), alone ? "Entities" : `Community · level ${levelName(regions.level[r])}`),
     make("h1", {}, spoken(regions.title[r])),
@@ -96,9 +96,10 @@ function tellRegion(r) {
     report?.findings.length ? section("Findings", report.findings.flatMap(tellFinding)) : null,
     report?.more ? make("p", { class: "source" }, `and ${counted(report.more, "more finding")}`) : null,
     children[r].length ? section("Parts", listed(children[r], 12, (c) => regionRow(c))) : null,
-    within.length ? section("Entities", listed(within, 12, entityRow)) : null,
+    within.length ? section("Entities", listed(within, 12, (e) => entityRow(e))) : null,
     drawn < regions.size[r] ? make("p", { class: "note" }, `${drawn.toLocaleString("en")} of its ${counted(regions.size[r], "entity", "entities")} are on the map.`) : null,
     beside.length ? section("Related communities", listed(beside, 8, ([other, weight]) => regionRow(other, counted(weight, "relation")))) : null,
+    linked.length ? section("Linked by the documents", listed(linked, 8, ([other, count]) => regionRow(other, counted(count, "link")))) : null,
   );
 }
 
@@ -121,6 +122,7 @@ function tellEntity(e) {
     descriptions[e] ? paragraph(descriptions[e], { class: "lead" }) : null,
     section("Communities", make("ul", {}, ...pathTo(regionOf[e]).map((r) => regionRow(r, regions.id[r] === ALONE ? undefined : levelName(regions.level[r]))))),
     found.length ? section("Relations", listed(found, 25, (i) => tellRelation(i, e))) : null,
+    linking[e].length ? section("Linked by the documents", listed(linking[e], 8, (i) => entityRow(linkedEnd(i, e), data.linkKinds[links.kind[i]]))) : null,
     named.length ? section("Documents", make("ul", {}, ...named.map((d) => make("li", { title: documents.uri[d] }, spoken(documents.title[d])))), more ? make("p", { class: "source" }, `and ${counted(more, "more document")}`) : null) : null,
   );
 }

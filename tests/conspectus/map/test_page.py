@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conspectus.storage.index import Index
-from conspectus.storage.records import Chunk, Document, Entity, Finding, Mention, Merge, Relation, Report, Span
+from conspectus.storage.records import Chunk, Document, Entity, Finding, Link, Mention, Merge, Relation, Report, Span
 from conspectus.storage.settings import load_settings
 
 from conspectus import open as open_index
@@ -230,3 +230,25 @@ def test_only_what_is_permitted_is_on_the_page(sample_root: Path, tmp_path: Path
     assert "Stroustrup" not in text
     opened.export("html", tmp_path / "map.html", force=True)
     assert "Stroustrup" in (tmp_path / "map.html").read_text("utf-8")
+
+
+def test_links_of_the_documents_join_what_their_words_name_with_what_tells_the_passage_apart(tmp_path: Path) -> None:
+    names = ("Winch", "Gate", "Quay")
+    passages = [Chunk(id_, "d", at, at, at + 1, "x", 1) for at, id_ in enumerate(("a", "b"))]
+    mentions = [
+        Mention(f"{chunk}{name}", chunk, name, None, None, None, "chunk", name, "")
+        for chunk, name in (("a", "Winch"), ("a", "Quay"), ("b", "Gate"))
+    ]
+    links = [
+        Link("1", "hyperlink", "a", "b", "winch", 0, 1),
+        Link("2", "next", "a", "b", "", None, None),
+        Link("3", "reply", "b", "b", "", None, None),
+    ]
+    _, drawn, _ = written(
+        index_of(*map(entity, names), Document("d", "", "d", "xy", {}, 2, ""), *passages, *mentions, *links),
+        tmp_path / "map.html",
+    )
+    named = drawn["entities"]["name"]
+    (pair,) = zip(drawn["links"]["source"], drawn["links"]["target"], strict=True)
+    assert {named[row] for row in pair} == {"Winch", "Gate"}
+    assert [drawn["linkKinds"][kind] for kind in drawn["links"]["kind"]] == ["hyperlink"]
