@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import NoReturn, TypeVar
 
 from conspectus.prompts.replies.json_lexer import Lexed, Token, lex
+from conspectus.prompts.replies.thinking import ANY_MARK, after_thinking
 
 Decoded = TypeVar("Decoded")
 
@@ -17,13 +18,6 @@ LONGEST_REPAIRED = 500_000
 MOST_VALUES = 200
 """A reply with more values than this is not an answer."""
 
-_TAGS = "think|thinking|thought|reasoning|reasoning_content"
-_OPENS = rf"<(?:{_TAGS})>|\[THINK\]|◁think▷|<\|channel\|>\s*+(?:analysis|commentary)"
-_CLOSES = rf"</(?:{_TAGS})>|\[/THINK\]|◁/think▷|<\|channel\|>\s*+final(?:[^<]|<\|constrain\|>)*+<\|message\|>"
-_TOP = re.compile(rf"\s*(?:(?:<\|start\|>)?assistant)?(?:{_OPENS})", re.IGNORECASE)
-_TAIL = re.compile(_CLOSES, re.IGNORECASE)
-_THINKING = re.compile(f"{_OPENS}|{_CLOSES}", re.IGNORECASE)
-_END_OF_TURN = re.compile(r"<\|(?:end|return|call|start)\|>")
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _START = re.compile(
     r"\{(?=\s*+(?:\Z|```|~~~|[\"'“”‘’}]|/[/*]|[A-Za-z_]\w*+\s*+:))"
@@ -98,7 +92,7 @@ def read_values(reply: str) -> JsonReading:
         pass
     except _UnreadableError as unreadable:
         return JsonReading(flaw=str(unreadable))
-    answer = _without_thinking(text)
+    answer = after_thinking(text)
     if answer is None:
         return JsonReading(cut=Cut())
     if _HTML.match(answer):
@@ -112,30 +106,13 @@ def _without_lone_surrogates(text: str) -> str:
     return _SURROGATE.sub(lambda match: r"\ufffd" if match["lone"] else match[0], text)
 
 
-def without_thinking(reply: str) -> str:
-    """Return what follows the thinking of a reasoning model; nothing where the thinking does not end."""
-    return _without_thinking(reply) or ""
-
-
-def _without_thinking(text: str) -> str | None:
-    opened = _TOP.match(text)
-    if not opened and text.lstrip().startswith(("{", "[", "```", "~~~")):
-        return text  # a closing tag further on is part of the answer
-    end = None
-    for match in _TAIL.finditer(text):
-        end = match.end()
-    if end is None:
-        return None if opened else text
-    return _END_OF_TURN.split(text[end:], maxsplit=1)[0]
-
-
 def _read_all(text: str) -> JsonReading:
     found: list[tuple[int, int, object]] = []
     flaw = ""
     at = 0
     while (match := _START.search(text, at)) is not None:
         start = match.start()
-        if _THINKING.search(text, at, start):
+        if ANY_MARK.search(text, at, start):
             return JsonReading(flaw=_ASTRAY)
         if len(found) == MOST_VALUES:
             return JsonReading(flaw=f"more than {MOST_VALUES} JSON values")
@@ -150,7 +127,7 @@ def _read_all(text: str) -> JsonReading:
             return JsonReading(_placed(text, found), _cut(text, start, value))
         content, at = value
         found.append((start, at, content))
-    if found and _THINKING.search(text, at):
+    if found and ANY_MARK.search(text, at):
         return JsonReading(flaw=_ASTRAY)
     return JsonReading(_placed(text, found), flaw="" if found else flaw)
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from conspectus.prompts.replies.json_repair import without_thinking
+from conspectus.prompts.replies.thinking import without_thinking
 
 FIELD = "<|>"
 RECORD = "##"

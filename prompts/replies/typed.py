@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from types import UnionType
 from typing import TypeVar, Union, get_args, get_origin
 
-from conspectus.prompts.replies.json_repair import Cut, JsonReading, Value, read_values, without_thinking
+from conspectus.prompts.replies.json_repair import Cut, JsonReading, Value, read_values
+from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.storage.errors import BadAnswer
 from pydantic import AliasChoices, BaseModel, RootModel, ValidationError
 

@@ -1,20 +1,16 @@
-"""Citation marks in the text of an answer: [1], [1][2] or [1, 2]. Everything that reads, writes or removes them.
+"""Citation marks in the text of a finished answer: [1], [1][2] or [1, 2]. Everything that reads, writes or removes them.
 
-What counts as a mark is decided here alone, by the two expressions below.
+The forms in which models write them are read by `forms.py`; they are all [1][2] once an answer is finished.
 """
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import regex
 from conspectus.storage.text.sentences import sentence_spans
 
 _NUMBERS = r"\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]"
 """One mark: its numbers are the first group."""
-_UNFINISHED = regex.compile(r"\s*+(?:\[[\d\s,;]*+)?$")
-"""An end of a text that may turn out to be, or to precede, a mark."""
-
 _MARK = regex.compile(rf"(\s*){_NUMBERS}")
 _GROUP = regex.compile(rf"(?:\s*{_NUMBERS})+")
 _SENTENCE_ENDS = regex.compile(r"[.!?。！？…]*+")
@@ -25,15 +21,6 @@ UNVERIFIED = "[unverified]"
 """Follows the marks of a sentence that its sources do not support (`citations.unsupported: mark`)."""
 NOTHING_SUPPORTED = "Nothing that this answer cites supports it."
 """The last line of an answer none of whose cited sentences is supported."""
-
-
-class CitationMark(NamedTuple):
-    """A mark at [start, end) of a text with the white space before it, and its numbers, each once."""
-
-    start: int
-    end: int
-    space: str
-    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +49,6 @@ def written(numbers: Iterable[int]) -> str:
     '[1][3]'
     """
     return "".join(f"[{number}]" for number in numbers)
-
-
-def first_mark(text: str) -> CitationMark | None:
-    """Return the first mark in a text, None where there is none.
-
-    >>> first_mark("So [1, 3].")
-    CitationMark(start=2, end=9, space=' ', numbers=(1, 3))
-    """
-    found = _MARK.search(text)
-    return CitationMark(found.start(), found.end(), found[1], _numbers(found[2])) if found else None
-
-
-def unfinished_mark(text: str) -> int:
-    """Return where the end of a text begins that may become a mark, or precede one, with what follows.
-
-    >>> unfinished_mark("It is so [1"), unfinished_mark("It is so")
-    (8, 8)
-    """
-    found = _UNFINISHED.search(text)
-    return found.start() if found else len(text)
 
 
 def cited_sentences(answer: str) -> Iterator[CitedSentence]:

@@ -1,13 +1,25 @@
-"""Streaming citations: source numbers in a streamed answer become citation numbers as the text arrives."""
+"""Streaming citations: a model's answer becomes text with citation numbers as it arrives.
 
+On its way an answer loses its thinking (`prompts/replies/thinking.py`), the word of an abstention, a label like
+"Answer:", and its list of sources (`reference_list.py`); its marks, in any form (`forms.py`), become those of citations.
+"""
+
+import re
 from collections.abc import Callable, Sequence
 
+from conspectus.prompts.replies.thinking import ThinkingStream
 from conspectus.query.abstention import SEPARATORS, abstention, may_abstain
-from conspectus.query.citations.marks import CitationMark, first_mark, unfinished_mark, written
+from conspectus.query.citations.forms import CitationMark, Forms
+from conspectus.query.citations.marks import written
+from conspectus.query.citations.reference_list import ReferenceList
 from conspectus.storage.text.sentences import sentence_spans
 
 Cite = Callable[[str, int], Sequence[int]]
 """Gets a sentence and the number of a source that it cites; returns the numbers of citations, none to drop it."""
+
+_LABELS = ("answer:", "final answer:", "response:", "reply:", "a:", "assistant:", "antwort:", "réponse:", "respuesta:")
+_LABEL = re.compile(rf"[*#_\s]*(?:{'|'.join(label[:-1] for label in _LABELS)})[*_]*\s*[:：][*_]*\s*", re.IGNORECASE)
+_MARKUP = "*#_ "
 
 
 class Citing:
@@ -16,11 +28,19 @@ class Citing:
     The sentence before a mark is aligned with its source; marks may precede or follow the full stop. A dropped citation
     leaves no empty mark. If a reply begins with the abstention word, the text after it is returned and `is_nothing` is
     set.
+
+    Args:
+        cite: Resolves a cited number.
+        shown: How many sources the model was shown (see `Forms`).
     """
 
-    def __init__(self, cite: Cite) -> None:
+    def __init__(self, cite: Cite, shown: int = 0) -> None:
         self._cite = cite
         self.is_nothing = False
+        self._thinking = ThinkingStream()
+        self._references = ReferenceList()
+        self._forms = Forms(shown)
+        self._beginning = ""
         self._waiting = ""
         self._passage = ""
         """What has come since the last mark."""
@@ -30,35 +50,50 @@ class Citing:
         self._begun = False
         self._told = False
 
+    @property
+    def listed(self) -> tuple[int, ...]:
+        """The numbers in the list of sources at the end of the answer."""
+        return self._references.listed
+
     def take(self, piece: str) -> str:
         """Return the text that is final after this piece."""
-        self._waiting += piece
-        if not self._begun:
-            self._waiting = self._waiting.lstrip()
-            if may_abstain(self._waiting):
-                return ""
-            self._begun = True
-            behind = abstention(self._waiting)
-            self.is_nothing = behind is not None
-            self._waiting = self._waiting if behind is None else behind
-        elif self.is_nothing and not self._told:
-            self._waiting = self._waiting.lstrip(SEPARATORS)
-        ready = []
-        while mark := first_mark(self._waiting):
-            ready += [self._text(self._waiting[: mark.start]), self._mark(mark)]
-            self._waiting = self._waiting[mark.end :]
-        end = unfinished_mark(self._waiting)
-        ready.append(self._text(self._waiting[:end]))
-        self._waiting = self._waiting[end:]
-        return "".join(ready)
+        return self._marked(self._body(self._thinking.take(piece), whole=False), whole=False)
 
     def end(self) -> str:
         """Return the rest of the text at the end of the stream."""
-        if not self._begun and abstention(self._waiting) is not None:
-            self.is_nothing = True
-            self._waiting = ""
-        rest, self._waiting = self._waiting.rstrip(), ""
-        return rest
+        body = self._body(self._thinking.take("", whole=True), whole=True)
+        return self._marked(body + self._references.take("", whole=True), whole=True)
+
+    def _body(self, piece: str, *, whole: bool) -> str:
+        """Return what belongs to the answer itself."""
+        if self._begun:
+            return self._references.take(piece)
+        self._beginning = (self._beginning + piece).lstrip()
+        if not whole and (may_abstain(self._beginning) or _may_be_label(self._beginning)):
+            return ""
+        self._begun = True
+        text = self._beginning
+        if label := _LABEL.match(text):
+            text = text[label.end() :]
+        behind = abstention(text)
+        self.is_nothing = behind is not None
+        return self._references.take(text if behind is None else behind)
+
+    def _marked(self, piece: str, *, whole: bool) -> str:
+        self._waiting += piece
+        if self.is_nothing and not self._told:
+            self._waiting = self._waiting.lstrip(SEPARATORS)
+        ready = []
+        at = 0
+        while True:
+            end, mark = self._forms.next(self._waiting, at, whole=whole)
+            ready.append(self._text(self._waiting[at:end]))
+            if mark is None:
+                break
+            ready.append(self._mark(mark))
+            at = mark.end
+        self._waiting = self._waiting[end:]
+        return "".join(ready).rstrip() if whole else "".join(ready)
 
     def _text(self, text: str) -> str:
         if text:
@@ -80,3 +115,10 @@ class Citing:
             self._space = self._space or mark.space
             return ""
         return (mark.space or self._space) + written(fresh)
+
+
+def _may_be_label(beginning: str) -> bool:
+    """Return whether the beginning of an answer may still become a label like "**Answer:**"."""
+    text = beginning.lstrip(_MARKUP).casefold()
+    named = any(label.startswith(text.rstrip("*_ ")) for label in _LABELS) if text else len(beginning) < 12
+    return named or any(text.startswith(label) and not text[len(label) :].strip("*_ \n") for label in _LABELS)

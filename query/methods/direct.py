@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.json_repair import without_thinking
+from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import is_unknown, no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
-from conspectus.prompts.replies.json_repair import without_thinking
+from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.context import Context
 from conspectus.query.menu import find_retriever
 from conspectus.query.reader.generative import ModelReader

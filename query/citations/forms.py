@@ -1,0 +1,251 @@
+"""The forms in which language models write citation marks, and the numbers in each.
+
+Asked for [1][3], models write [1, 3], [1-3], 【1†source】, [^1], \\[1\\], [[1]](https://...), [Passage 1], (Source 2),
+[Data: Reports (1, 2, +more)], superscripts, and (1, 3) at the end of a clause. They are read here alone, for streamed
+answers (`streaming.py`), for the replies of walks and for the numbers in JSON. What the project writes itself is [1][3]
+(`marks.py`).
+
+A mark holds numbers from 1 to 999, so that [1984] and [0, 1] are none. Text in code is never a mark. The work is linear
+in the length of the text: a form is looked for between a bracket and the next closing one, at most `LONGEST` further.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+LONGEST = 300
+"""Most characters between the brackets of a mark, and of an address behind it."""
+_MOST_OF_A_RANGE = 50
+"""A longer range names only its ends."""
+
+_LABELS = (
+    r"passages?|sources?|documents?|docs?|reports?|texts?|chunks?|notes?|records?|ref(?:erence)?s?|citations?|cit|contexts?|"
+    r"evidence|materials?|facts?|paths?|data|points?|entities|relationships?|relations?|claims?|see|"
+    r"passagen?|quellen?|dokumente?|berichte?|textstellen?|abschnitte?|siehe|extraits?|rapports?|voir|"
+    r"pasajes?|fuentes?|documentos?|informes?|v[ée]ase|fonti?|来源|来源：|出处|参考|文献|资料|引用|段落|文档|报告"
+)
+_LABEL = rf"(?:(?:{_LABELS})\b[\s:：#.]*(?:n[or°º]\.?\s*)?){{0,3}}"
+_LIST = (
+    rf"\^?#?\d{{1,3}}(?:\s*(?:[,;，；、&/–—‑-]|\band\b|\bund\b|\bet\b|\by\b|\bto\b|\bbis\b)+\s*(?:{_LABEL})\^?#?\d{{1,3}})*+"
+)
+_INSIDE = re.compile(
+    rf"\s*\^?\s*(?P<label>{_LABEL})(?P<numbers>{_LIST})(?:[,;]?\s*\+\s*more)?(?::\d{{1,3}})?(?:†[^†]*)?\s*", re.IGNORECASE
+)
+_GROUPS = re.compile(r"\(\s*(\d{1,6}(?:\s*[,;，、–-]\s*\d{1,6})*+)(?:\s*[,;]?\s*\+?\s*more)?\s*(?:\)|$)", re.IGNORECASE)
+_ONLY_LABELS = re.compile(rf"(?:(?:{_LABELS})\b|[\s:：;,.&]|\band\b)*+", re.IGNORECASE)
+_PART = re.compile(r"(\d{1,6})(?:\s*(?:[–—‑-]|\bto\b|\bbis\b)\s*(\d{1,6}))?")
+_OPENER = re.compile(r"\\?[\[【(]|[¹²³⁰⁴-⁹]|`")
+_CLOSES = {"[": "]", "【": "】", "(": ")"}
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_RAISED = re.compile(r"[¹²³⁴-⁹][⁰¹²³⁴-⁹]?(?:[⁻˒·,]{1,2}[¹²³⁴-⁹][⁰¹²³⁴-⁹]?)*+")
+_BEFORE_RAISED = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?)\]\"”’»。！？])$")
+_LOOKED_BACK = 4
+_FIRST_DIGIT = {"(": 24, "[": 48}
+"""Characters within which the first digit of a mark stands: what is longer is prose, and need not wait for its end."""
+_CLAUSE_ENDS = ".,;:!?。，；：！？"
+
+
+class CitationMark(NamedTuple):
+    """A mark at [start, end) of a text with the white space before it, and its numbers, each once."""
+
+    start: int
+    end: int
+    space: str
+    numbers: tuple[int, ...]
+
+
+class Forms:
+    """Finds the marks of one answer, in order, as it arrives.
+
+    Args:
+        shown: How many sources the model was shown; (1, 3) and superscripts are read only up to this number, and not
+            at all where it is not given.
+    """
+
+    def __init__(self, shown: int = 0) -> None:
+        self._shown = shown
+        self._brackets = False
+        self._code = ""
+        self._tail = ""
+
+    def next(self, text: str, start: int = 0, *, whole: bool) -> tuple[int, CitationMark | None]:
+        """Return how far a text is certain to hold no mark, and the mark that follows there, if one is complete.
+
+        Args:
+            text: What has arrived.
+            start: Where what was not yet read begins.
+            whole: Whether nothing follows.
+
+        Example:
+            >>> Forms().next("So【1†source】.", whole=True)
+            (2, CitationMark(start=2, end=12, space='', numbers=(1,)))
+            >>> Forms().next("So [1", whole=False)
+            (2, None)
+        """
+        end, mark = self._next(text, start, whole=whole)
+        read = mark.end if mark else end
+        self._tail = (self._tail + text[max(start, read - _LOOKED_BACK) : read])[-_LOOKED_BACK:]
+        return end, mark
+
+    def _next(self, text: str, begin: int, *, whole: bool) -> tuple[int, CitationMark | None]:
+        at = begin
+        while True:
+            if self._code:
+                end = self._end_of_code(text, at)
+                if end is None:
+                    return len(text) if len(self._code) == 1 or whole else max(at, len(text) - 2), None
+                at, self._code = end, ""
+            opener = _OPENER.search(text, at)
+            if opener is None:
+                return len(text) if whole else _before_space(text, begin, len(text), "\\"), None
+            start = opener.start()
+            if text[start] == "`":
+                if not whole and len(text) - start < 3:
+                    return _before_space(text, begin, start), None
+                self._code = "```" if text.startswith("```", start) else "`"
+                at = start + len(self._code)
+                continue
+            found = self._mark(text, begin, start, opener.group(), whole=whole)
+            if found is None:
+                return _before_space(text, begin, start), None
+            end, numbers = found
+            if numbers:
+                space = _before_space(text, begin, start)
+                return space, CitationMark(space, end, text[space:start], numbers)
+            at = end
+
+    def _end_of_code(self, text: str, at: int) -> int | None:
+        """Return where the code ends; a code span ends with its line at the latest."""
+        if len(self._code) == 3:
+            end = text.find(self._code, at)
+            return None if end < 0 else end + 3
+        ends = [end for end in (text.find("`", at), text.find("\n", at)) if end >= 0]
+        return min(ends) + 1 if ends else None
+
+    def _mark(
+        self, text: str, begin: int, start: int, opener: str, *, whole: bool
+    ) -> tuple[int, tuple[int, ...]] | None:
+        """Return where what opens here ends, and its numbers (none where it is no mark); None where more must come."""
+        if opener[-1] not in _CLOSES:
+            return self._raised(text, begin, start, whole=whole)
+        closing = ("\\" if opener[0] == "\\" else "") + _CLOSES[opener[-1]]
+        doubled = opener == "[" and text.startswith("[[", start)
+        inner = start + len(opener) + doubled
+        if opener == "[" and not whole and len(text) == start + 1:
+            return None
+        if doubled:
+            closing = "]]"
+        within = _FIRST_DIGIT["(" if opener == "(" else "["]
+        if not any(sign.isdigit() for sign in text[inner : inner + within]) and len(text) >= inner + within:
+            return start + len(opener), ()
+        end = text.find(closing, inner, inner + LONGEST)
+        line = text.find("\n", inner, inner + LONGEST)
+        if end < 0 or 0 <= line < end:
+            if not whole and line < 0 and len(text) < inner + LONGEST:
+                return None
+            return start + len(opener), ()
+        after = end + len(closing)
+        if not whole and after == len(text):
+            return None  # an address, or what ends a clause, may follow
+        numbers = self._parens(text, begin, start, end, after) if opener == "(" else _bracketed(text[inner:end])
+        if not numbers:
+            return start + len(opener), ()
+        if opener != "(":
+            self._brackets = True
+            link = _address(text, after, whole=whole)
+            return None if link is None else (link, numbers)
+        return after, numbers
+
+    def _parens(self, text: str, begin: int, start: int, end: int, after: int) -> tuple[int, ...]:
+        """Return the numbers of (1, 3) at the end of a clause; (Source 2) is read wherever it stands."""
+        found = _INSIDE.fullmatch(text, start + 1, end)
+        if not found:
+            return ()
+        numbers = _numbers(found["numbers"])
+        if found["label"].strip():
+            return numbers
+        ends = after == len(text) or text[after] in _CLAUSE_ENDS or text[after] == "\n"
+        space = text[_before_space(text, begin, start) : start]
+        stands = bool(space) and "\n" not in space
+        plausible = ends and stands and not self._brackets and all(number <= self._shown for number in numbers)
+        return numbers if plausible else ()
+
+    def _raised(self, text: str, begin: int, start: int, *, whole: bool) -> tuple[int, tuple[int, ...]] | None:
+        found = _RAISED.match(text, start)
+        if found is None:
+            return start + 1, ()
+        if not whole and len(text) - found.end() < 2:
+            return None
+        numbers = tuple(dict.fromkeys(int(part) for part in re.split(r"\D+", found[0].translate(_SUPERSCRIPTS)) if part))
+        follows = text[found.end() : found.end() + 1]
+        before = (self._tail + text[max(begin, start - _LOOKED_BACK) : start])[-_LOOKED_BACK:]
+        cited = _BEFORE_RAISED.search(before) and not follows.isalnum()
+        return found.end(), numbers if cited and all(number <= self._shown for number in numbers) else ()
+
+
+def numbers_in(text: str) -> tuple[int, ...]:
+    """Return the numbers that a short text cites: "[1, 3]", "Passages 1-2", "3", "Reports (1, 2)".
+
+    >>> numbers_in("[1][3-4]"), numbers_in("Passage 2"), numbers_in("in 1984")
+    ((1, 3, 4), (2,), ())
+    """
+    found = dict.fromkeys(number for mark in marks_in(text) for number in mark.numbers)
+    return tuple(found) or _bracketed(text[:LONGEST].strip().strip("()"))
+
+
+def marks_in(text: str, shown: int = 999) -> Iterator[CitationMark]:
+    """Yield the marks of a text, in order."""
+    forms, at = Forms(shown), 0
+    while True:
+        _, mark = forms.next(text, at, whole=True)
+        if mark is None:
+            return
+        yield mark
+        at = mark.end
+
+
+def _bracketed(inside: str) -> tuple[int, ...]:
+    """Return the numbers between two brackets, none where something else stands there too."""
+    found = _INSIDE.fullmatch(inside)
+    if found:
+        return _numbers(found["numbers"])
+    groups = _GROUPS.findall(inside)
+    if groups and _ONLY_LABELS.fullmatch(_GROUPS.sub("", inside)):
+        return _numbers(" , ".join(groups), most=999_999)
+    return ()
+
+
+def _numbers(text: str, most: int = 999) -> tuple[int, ...]:
+    """Return the numbers of a list with ranges, each once; none where one is 0 or too large."""
+    found: dict[int, None] = {}
+    for first, last in _PART.findall(text):
+        begin, end = int(first), int(last or first)
+        if not 0 < begin <= most or not 0 < end <= most:
+            return ()
+        named = range(begin, end + 1) if begin <= end < begin + _MOST_OF_A_RANGE else (begin, end)
+        found.update(dict.fromkeys(named))
+    return tuple(found)
+
+
+def _address(text: str, at: int, *, whole: bool) -> int | None:
+    """Return where the address behind a mark ends ("[1](https://...)"), `at` where there is none, None if undecided."""
+    if not text.startswith("(", at):
+        return at
+    head = text[at + 1 : at + 9]
+    if not any(head.startswith(scheme) or (not whole and scheme.startswith(head)) for scheme in ("http://", "https://")):
+        return at
+    depth = 0
+    for place in range(at, min(len(text), at + LONGEST)):
+        if text[place].isspace():
+            return at
+        depth += (text[place] == "(") - (text[place] == ")")
+        if depth == 0:
+            return place + 1
+    return at if whole or len(text) >= at + LONGEST else None
+
+
+def _before_space(text: str, begin: int, end: int, signs: str = "") -> int:
+    """Return where the white space (and signs) before a place begin, `begin` at the earliest."""
+    while end > begin and (text[end - 1].isspace() or text[end - 1] in signs):
+        end -= 1
+    return end
