@@ -28,11 +28,11 @@ from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.prompts.replies.json_repair import read_values
 from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.prompts.replies.records import read_records
+from conspectus.prompts.replies.scored import read_scores
 from conspectus.prompts.replies.typed import read_answer, read_choice
 from conspectus.query.citations.streaming import Citing
-from conspectus.query.methods.direct import final_answer
 from conspectus.query.methods.graphrag.map_step import Points
-from conspectus.query.methods.tog.policy_llm import RelationReply, in_braces, read_reasoning
+from conspectus.query.walk.replies import final_answer, in_braces, read_reasoning
 from conspectus.storage.errors import BadAnswer
 
 Hear = Callable[[Row], str]
@@ -69,7 +69,9 @@ def cited_answer(row: Row) -> str:
 def _same(read: tuple[str, ...], wanted: tuple[str, ...]) -> str:
     if read == wanted:
         return ""
-    place = next((at for at, (one, two) in enumerate(zip(read, wanted, strict=False)) if one != two), min(len(read), len(wanted)))
+    place = next(
+        (at for at, (one, two) in enumerate(zip(read, wanted, strict=False)) if one != two), min(len(read), len(wanted))
+    )
     return f"{len(wanted)} words, read {len(read)}; from word {place}: {' '.join(wanted[place : place + 6])!r}, read {' '.join(read[place : place + 6])!r}"
 
 
@@ -87,7 +89,7 @@ def _verdict(wanted: contents.YesOrNo, yes: bool, text: str) -> str:
         return f"the verdict is {'Yes' if wanted.yes else 'No'}, read the other"
     if yes and wanted.braced and words(text) != words(wanted.braced):
         return f"answers {wanted.braced[:60]!r}, read {text[:60]!r}"
-    if yes and wanted.gold and not contents._holds(text, wanted.gold):
+    if yes and wanted.gold and not wanted.braced and not contents._holds(text, wanted.gold):
         return f"names {wanted.gold!r}, read {text[:60]!r}"
     return ""
 
@@ -95,8 +97,16 @@ def _verdict(wanted: contents.YesOrNo, yes: bool, text: str) -> str:
 def relation_scores(row: Row) -> str:
     """Compare the scores of relations or entities."""
     wanted = contents.scores(row)
-    read_answer(row["reply"], RelationReply)
-    return f"{len(wanted)} scores, none read by name"
+    offered = contents.offered(row)
+    if "shortened" in (row.get("prompt") or "") or not set(wanted) & set(offered):
+        offered = list(dict.fromkeys([*wanted, *offered]))
+    read = {offered[place]: score for place, score in read_scores(row["reply"], offered).items()}
+    told = {name: score for name, score in wanted.items() if name in offered}
+    if read == told:
+        return ""
+    lost = {name: score for name, score in told.items() if read.get(name) != score}
+    more = {name: score for name, score in read.items() if name not in told}
+    return f"{len(lost)} of {len(told)} not read: {list(lost.items())[:2]}; others {list(more.items())[:2]}"
 
 
 def extraction_records(row: Row) -> str:
@@ -106,7 +116,11 @@ def extraction_records(row: Row) -> str:
     read = {(" ".join(words(entity.name)),) for entity in found.entities}
     read |= {(" ".join(words(one.source)), " ".join(words(one.target))) for one in found.relations}
     lost, more = wanted - read, read - wanted
-    return f"{len(lost)} of {len(wanted)} records not read: {sorted(lost)[:2]}; {len(more)} others {sorted(more)[:2]}" if lost or more else ""
+    return (
+        f"{len(lost)} of {len(wanted)} records not read: {sorted(lost)[:2]}; {len(more)} others {sorted(more)[:2]}"
+        if lost or more
+        else ""
+    )
 
 
 def points(row: Row) -> str:
@@ -122,7 +136,12 @@ def report(row: Row) -> str:
     """Compare title, summary, rating and findings of a report."""
     (wanted,) = contents.json_values(row)
     read = read_answer(row["reply"], ReportAnswer)
-    told = [wanted["title"], wanted["summary"], float(wanted["rating"]), *(one["summary"] for one in wanted["findings"])]
+    told = [
+        wanted["title"],
+        wanted["summary"],
+        float(wanted["rating"]),
+        *(one["summary"] for one in wanted["findings"]),
+    ]
     found = [read.title, read.summary, read.rating, *(finding.summary for finding in read.findings)]
     return "" if found == told else "its members differ"
 
@@ -147,7 +166,9 @@ def open_triples(row: Row) -> str:
         found = read_answer(row["reply"], Triples).triples
         read = {(" ".join(words(one[1])), " ".join(words(one[0])), " ".join(words(one[2]))) for one in found}
     lost, more = wanted - read, read - wanted
-    return f"{len(lost)} of {len(wanted)} not read: {sorted(lost)[:2]}; others {sorted(more)[:2]}" if lost or more else ""
+    return (
+        f"{len(lost)} of {len(wanted)} not read: {sorted(lost)[:2]}; others {sorted(more)[:2]}" if lost or more else ""
+    )
 
 
 def graph_answer(row: Row) -> str:
@@ -161,9 +182,14 @@ def chain_of_thought(row: Row) -> str:
 
 
 def _short(wanted: contents.Short, read: str) -> str:
+    if not wanted.known and wanted.text:
+        return f"does not know, read {read[:60]!r}" if read else ""
+    options = wanted.text.replace(" ", "").isupper() and all(len(word) == 1 for word in words(wanted.text))
+    if options and words(read)[: len(words(wanted.text))] == words(wanted.text):
+        return ""
     if wanted.text and words(read) != words(wanted.text):
         return f"answers {wanted.text[:60]!r}, read {read[:60]!r}"
-    if wanted.gold and not contents._holds(read, wanted.gold):
+    if wanted.gold and not wanted.text and not contents._holds(read, wanted.gold):
         return f"names {wanted.gold!r}, read {read[:60]!r}"
     return "" if words(read) or not wanted.known else "nothing is read"
 
@@ -197,7 +223,11 @@ def broken_json(row: Row) -> str:
     reading = read_values(row["reply"])
     if reading.flaw:
         return reading.flaw
-    return "" if [value.content for value in reading.values] == wanted else f"{len(wanted)} values, read {len(reading.values)}, or others"
+    return (
+        ""
+        if [value.content for value in reading.values] == wanted
+        else f"{len(wanted)} values, read {len(reading.values)}, or others"
+    )
 
 
 CATEGORIES: Mapping[str, Hear] = {
@@ -245,11 +275,18 @@ def hear(folder: Path) -> dict[str, Heard]:
 
 def as_json(found: Mapping[str, Heard]) -> dict[str, Any]:
     """Return the figures: `heard` over all categories, and by category."""
-    every = Heard(sum(one.heard for one in found.values()), {f"{name} {key}": why for name, one in found.items() for key, why in one.missed.items()})
+    every = Heard(
+        sum(one.heard for one in found.values()),
+        {f"{name} {key}": why for name, one in found.items() for key, why in one.missed.items()},
+    )
     return {
         "heard": round(every.share, 4),
         "by_category": {
-            name: {"heard": round(one.share, 4), "usable": one.heard + len(one.missed), "without_content": len(one.empty)}
+            name: {
+                "heard": round(one.share, 4),
+                "usable": one.heard + len(one.missed),
+                "without_content": len(one.empty),
+            }
             for name, one in found.items()
         },
         "not_heard": {name: one.missed for name, one in found.items() if one.missed},

@@ -31,7 +31,9 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+", text.casefold()))
 
 
-_BRACKETS = re.compile(r"[\[【]{1,2}([^\[\]【】\n]{1,200})[\]】]{1,2}(?:\((?:https?:[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\))?")
+_BRACKETS = re.compile(
+    r"[\[【]{1,2}([^\[\]【】\n]{1,200})[\]】]{1,2}(?:\((?:https?:[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\))?"
+)
 _CITED = re.compile(
     r"[\^#\s]*(?:(?:passages?|sources?|documents?|references?|notes?|data)[\s:#]*)?"
     r"(\d{1,3}(?:\s*(?:[-–—,;、&]|and)\s*\d{1,3})*)[\s]*(?:†.*)?",
@@ -55,7 +57,9 @@ def cited_text(row: Row) -> CitedText:
     def read(mark: re.Match[str]) -> str:
         inside = mark[1]
         if _RECORDS.fullmatch(inside):
-            numbers.extend(int(number) for group in re.findall(r"\(([^)]*)", inside) for number in re.findall(r"\d+", group))
+            numbers.extend(
+                int(number) for group in re.findall(r"\(([^)]*)", inside) for number in re.findall(r"\d+", group)
+            )
             return " "
         cited = _CITED.fullmatch(inside)
         if not cited or 0 in map(int, re.findall(r"\d+", cited[1])):
@@ -136,18 +140,31 @@ def scores(row: Row) -> dict[str, float]:
     """Return the score that a reply gives to each relation or entity, the first one where it gives several."""
     text = row["reply"].replace("*", "").replace("`", "")
     found: dict[str, float] = {}
-    for name, score in re.findall(r"([\w.]+\.\w+(?:\s*[;,]\s*[\w.]+\.\w+)*)\W{0,4}\(\s*(?:Score)?\s*:?\s*(\d?\.?\d+)\s*[);]", text):
+    for names, values in re.findall(r"([\w.;, ]+)\(Score:\s*(\d?\.\d+(?:;\s*\d?\.\d+)+)\)", text):
+        found |= zip(re.split(r"[;,]\s*", names.strip()), map(float, values.split(";")), strict=False)
+    for name, score in re.findall(
+        r"([\w.]+\.\w+(?:\s*[;,]\s*[\w.]+\.\w+)*)\W{0,4}\(\s*(?:Score)?\s*:?\s*(\d?\.?\d+)\s*[);]", text
+    ):
         for part in re.split(r"[;,]\s*", name):
             found.setdefault(part.strip(), float(score))
-    for name, score in re.findall(r"^\W*(?:Score for\s+)?([^\W\d][^:\n{}]{1,80}?)\s*:\s*(\d?\.\d+)\b", text, re.MULTILINE):
-        if not re.fullmatch(r"(?i)scores?|total.*|.*sum.*", name.strip()) and not found:
-            found.setdefault(name.strip(), float(score))
-    numbers = re.match(r"\s*(?:Scores?\s*:\s*)?(\d\.\d+(?:\s*,\s*\d\.\d+)*)", text)
-    if not found and numbers:
-        found = {f"#{place}": float(score) for place, score in enumerate(re.split(r"\s*,\s*", numbers[1]), start=1)}
+    if not found:
+        for name, score in re.findall(r"(?m)^\W*(?:Score for\s+)?([^\W\d][^:\n{}]{1,80}?)\s*:\s*(\d?\.\d+)\b", text):
+            if not re.fullmatch(r"(?i)scores?|total.*|.*sum.*", name.strip()):
+                found.setdefault(name.strip(), float(score))
+    listed = offered(row)
+    for line in text.splitlines() if not found else ():
+        numbers = re.findall(r"\d\.\d+", line)
+        if re.fullmatch(r"\W*(?:Scores?\W*)?[\d., ]+", line) and 1 < len(numbers) == len(listed):
+            found = {name: float(score) for name, score in zip(listed, numbers, strict=True)}
     if not found:
         raise NoContent("no score")
     return found
+
+
+def offered(row: Row) -> list[str]:
+    """Return the relations or entities at the end of the prompt of a reply."""
+    listed = re.findall(r"(?:Relations|Entit\w*):([^\n]*)", row.get("prompt") or "")
+    return [name.strip() for name in listed[-1].split(";") if name.strip()] if listed else []
 
 
 def records(row: Row) -> frozenset[tuple[str, ...]]:
@@ -198,7 +215,8 @@ def comparison(row: Row) -> str:
         return verdict[1].title()
     first = re.match(r"(\d+(?:\.\d+)?)[\s,/]+(\d+(?:\.\d+)?)\s*(?:\n|$)", text)
     pair = first or re.search(
-        r"Assistant 1\W*(?:score\W*)?:?\W*(\d+(?:\.\d+)?)(?![^\n]*=)[^\n]*\n+\W*Assistant 2\W*(?:score\W*)?:?\W*(\d+(?:\.\d+)?)", text
+        r"Assistant 1\W*(?:score\W*)?:?\W*(\d+(?:\.\d+)?)(?![^\n]*=)[^\n]*\n+\W*Assistant 2\W*(?:score\W*)?:?\W*(\d+(?:\.\d+)?)",
+        text,
     )
     better = re.findall(r"Assistant ([12])(?:'s \w+)? (?:performed|performs|did|is|was)(?: \w+)? better", text)
     if pair and (first or not better):
@@ -260,16 +278,18 @@ def graph_answer(row: Row) -> Short:
         return Short(braced, _gold_in(row) if known else "", known)
     if not words(text):
         raise NoContent("no text")
-    return Short("", _gold_in(row), not _UNKNOWING.search(text))
+    said = re.findall(r"(?i)answer to the question is:?\s+([^\n.{}]+)\.", text)
+    return Short(said[-1] if said else "", "" if said else _gold_in(row), bool(said) or not _UNKNOWING.search(text))
 
 
 def chain(row: Row) -> Short:
     """Return the final answer of a chain of thought."""
     text = row["reply"].strip()
-    told = re.split(r"\n\s*Q(?:uestion)?:", text)[0] if not re.search(r"(?i)^[^\n]*\n*\s*Q:", text) else text
-    ends = re.findall(r"(?i)\banswer (?:is|to [^\n]{1,80}? is)\W{0,6}\(?([A-J])\)(?:\s*(?:,|and)[^\n]*\([A-J]\))*", told)
-    if ends and "A." in (row.get("prompt") or "") + " A.":
-        return Short(ends[-1], "")
+    first = re.split(r"\n\s*Q(?:uestion)?:", text)[0]
+    told = first if re.search(r"(?i)answer is|\{", first) else text
+    ends = re.findall(r"(?i)\banswer is\W{0,6}(\([A-J]\)[^\n.]*|[A-J]\.)", told)
+    if ends:
+        return Short(" ".join(re.findall(r"\b[A-J]\b", ends[-1])), "")
     braced = _last_braced(told)
     if braced:
         return Short(braced, "", braced.casefold() not in ("unknown", "none", "n/a"))

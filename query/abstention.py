@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 
 from conspectus.storage.text.language import language_of_question
+from conspectus.storage.text.sentences import sentence_spans
 
 NO_ANSWER = "I do not know: nothing in the indexed documents supports an answer."
 """The text of an answer that rests on nothing. `Answer.known` is false then."""
@@ -35,7 +36,12 @@ ABSTENTION = "NOTHING"
 SEPARATORS = " \t\r\n:：*\"'`.!–—-"
 """Characters that may separate the word from the sentence behind it."""
 
-_UNKNOWN = "unknown"
+_UNKNOWN = frozenset(
+    ("", "unknown", "none", "n/a", "na", "null", "not known", "not available", "not specified", "not provided", "unclear",
+     "not mentioned", "i don't know", "i don’t know", "i do not know", "no answer", "insufficient information",
+     "unbekannt", "inconnu", "desconocido", "unname_entity", "unnamed entity")
+)  # fmt: skip
+_AROUND = " \t\r\n.!*\"'`{}[]()“”’‘"
 _QUOTING = " \t\r\n.!*\"'`"
 _OPENING = re.compile(rf"""[\s*"'`]*{ABSTENTION}[*"'`]*(?:\s*[:：.!–—-]|[ \t]*\n|\s*$)""")
 
@@ -72,13 +78,49 @@ def is_no_answer(text: str) -> bool:
     return text.startswith((NO_ANSWER, *_IN_OTHER_LANGUAGES.values()))
 
 
-def is_unknown(answer: str) -> bool:
-    """Return whether the short answer of a model is empty or the word "Unknown".
+_MATERIAL = (
+    r"(?:passages?|documents?|texts?|sources?|materials?|contexts?|reports?|notes?|records?|information|knowledge|data|triplets?|"
+    r"facts|excerpts?|content|evidence|it|they|this|which)"
+)
+_GIVEN = r"(?:the |this |these |any |all )?(?:[\w-]+ ){0,3}?"
+_ABSTAINS = re.compile(
+    rf"\bi(?:'m| am) (?:sorry|unable|not able|not sure)|\bi (?:do not|don't|cannot|can't|could not|couldn't) (?:know|have|find|answer|"
+    rf"determine|provide|locate)|\b{_GIVEN}{_MATERIAL} (?:provided |given |available |above )?(?:do|does|did)(?: not|n't) "
+    rf"(?:\w+ )?(?:contain|mention|provide|say|state|specify|include|answer|give|tell|have|address|discuss|identify|reveal|"
+    rf"describe|support|offer)|"
+    rf"\bthere (?:is|are|was|were|seems? to be) (?:no|not enough|insufficient|missing) |\b(?:is|are|was|were) not (?:\w+ )?(?:mentioned|"
+    rf"stated|provided|specified|given|found|known|included|available|sufficient|possible)\b|"
+    rf"\b(?:not enough|insufficient|no (?:specific |relevant |further )?)information|\b(?:cannot|can't) be (?:answered|determined|found)|"
+    rf"\bunable to (?:answer|find|determine|provide)|"
+    rf"\bich (?:weiß|kann) (?:\w+ )?nicht|\b(?:steht|stehen|findet|finden|enthalten|enthält|nennen|nennt|sagen|geht) (?:\w+ )*nicht|"
+    rf"\bkeine (?:\w+ )?(?:angaben?|informationen?|hinweise)|\bje ne (?:sais|peux|trouve)|\bne (?:contien\w+|mentionn\w+|précis\w+|"
+    rf"permet\w*|di\w+) pas|\baucune (?:information|mention)|\bno (?:lo )?(?:sé|puedo|encuentro|menciona\w*|contien\w+|dice\w*)|"
+    rf"\bno hay (?:información|datos|ninguna)|没有(?:提供|提到|提及|信息|相关|足够|说明)|未(?:提供|提到|提及|说明)|无法(?:回答|确定|得知)",
+    re.IGNORECASE,
+)
+_LONGEST_ABSTENTION = 600
 
-    >>> [is_unknown(answer) for answer in ("", "Unknown.", " unknown ", "The Unknown Soldier")]
+
+def abstains(reply: str) -> bool:
+    """Return whether a model says in its own words that it has no answer: in the first sentence of a short reply.
+
+    >>> abstains("The passages do not mention who built it."), abstains("Ivo built it.")
+    (True, False)
+    """
+    text = reply.strip()
+    if len(text) > _LONGEST_ABSTENTION:
+        return False
+    spans = sentence_spans(text)
+    return bool(spans) and _ABSTAINS.search(text[: spans[0][1]]) is not None
+
+
+def is_unknown(answer: str) -> bool:
+    """Return whether the short answer of a model is empty, or one of the words for "Unknown".
+
+    >>> [is_unknown(answer) for answer in ("", "Unknown.", "{N/A}", "The Unknown Soldier")]
     [True, True, True, False]
     """
-    return answer.strip().rstrip(".").casefold() in ("", _UNKNOWN)
+    return answer.strip(_AROUND).casefold() in _UNKNOWN
 
 
 def may_abstain(beginning: str) -> bool:

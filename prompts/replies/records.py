@@ -2,7 +2,8 @@
 
 A record is ("entity"<|>NAME<|>TYPE<|>DESCRIPTION), ("relationship"<|>SOURCE<|>TARGET<|>DESCRIPTION<|>STRENGTH) or
 ("claim"<|>SUBJECT<|>OBJECT<|>TYPE<|>STATUS<|>START<|>END<|>DESCRIPTION<|>QUOTE); records are separated by ##
-and <|COMPLETE|> follows the last. A malformed record is reported and harms no other. Replies are read one by one and
+and <|COMPLETE|> follows the last. LightRAG's form of it is read too: lines like entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION,
+relationships with keywords beside the description, and content_keywords, which say nothing here. A malformed record is reported and harms no other. Replies are read one by one and
 never joined: in joined replies the last record of one and the first of the next become one (a defect of Microsoft
 GraphRAG 3.1).
 
@@ -117,6 +118,8 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
     pieces = list(_pieces(text))
     for place, piece in enumerate(pieces):
         read = _read(piece, last=place == len(pieces) - 1, cut_off=cut_off)
+        if piece.kind == _KEYWORDS:
+            continue
         if isinstance(read, str):
             lost.append(LostRecord(text[piece.start : piece.start + _length(piece)].strip(), read))
         else:
@@ -137,11 +140,21 @@ def read_records(reply: str, *, cut_off: bool = False) -> Records:
 
 
 _NOT_CLOSED = "it is not closed"
+_KEYWORDS = "content_keywords"
+"""A record of LightRAG's about the whole text."""
+
+
+_LINE_RECORD = re.compile(r"^[\s\d.*`>(\"'-]*(entity|relationship|relation|claim)[\"']?\s*<\|#?\|>(.*)$", re.I | re.M)
 
 
 def _plain(reply: str) -> str:
-    """Return the reply without thinking, and without the JSON string that some models put it in."""
+    """Return the reply without thinking, and without the JSON string that some models put it in.
+
+    Records that stand on lines of their own without brackets get them, and <|#|> becomes <|>: LightRAG's form.
+    """
     text = without_thinking(reply).strip()
+    if "<|#|>" in text or (FIELD in text and not _OPENING.search(text)):
+        text = _LINE_RECORD.sub(lambda line: f'("{line[1]}"{FIELD}{_as_fields(line[2])}){RECORD}', text)
     if text.startswith(('"', "{")) and '\\"' in text:
         try:
             value = json.loads(text)
@@ -150,6 +163,14 @@ def _plain(reply: str) -> str:
         values = list(value.values()) if isinstance(value, dict) else [value]
         return "\n".join(text for text in values if isinstance(text, str))
     return text
+
+
+def _as_fields(rest: str) -> str:
+    """Return the fields behind the kind of a record that has no brackets, each in quotation marks."""
+    body = _COMPLETE.sub("", rest).replace(RECORD, "").strip()
+    fields = [field.strip().strip('"').strip() for field in re.split(r"<\|#?\|>", body)]
+    fields[-1] = fields[-1].removesuffix(")").strip().strip('"').strip()
+    return FIELD.join(field if _NUMBER.fullmatch(field) else json.dumps(field, ensure_ascii=False) for field in fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +228,7 @@ def _is_whole(piece: _Piece, end: int) -> bool:
     final = fields[-1]
     if not fields[0].startswith(_MARKS):
         return True
-    if piece.kind.startswith("relation") and len(fields) == 4 and not final.startswith(_MARKS):
+    if piece.kind.startswith("relation") and len(fields) in (4, 5) and not final.startswith(_MARKS):
         return True  # a strength
     return len(final) > 1 and final.startswith(_MARKS) and final.endswith(_MARKS)
 
@@ -233,11 +254,14 @@ def _entity(fields: Sequence[str]) -> EntityRecord | str:
 
 
 def _relation(fields: Sequence[str]) -> RelationRecord | str:
-    if len(fields) not in {3, 4}:
+    if len(fields) not in {3, 4, 5}:
         return f"a relationship has 4 fields, not {len(fields)}"
     if not (fields[0] and fields[1]):
         return "the relationship lacks an end"
-    return RelationRecord(fields[0], fields[1], fields[2], _number(fields[3]) if len(fields) == 4 else None)
+    strength = _number(fields[-1]) if len(fields) > 3 else None
+    told = fields[2 : None if strength is None else -1] or [""]
+    # LightRAG has keywords too, behind the description or before it; the description is the longer of the two.
+    return RelationRecord(fields[0], fields[1], max(told, key=len) if len(fields) == 5 or len(told) == 2 else told[0], strength)
 
 
 def _number(text: str) -> float | None:

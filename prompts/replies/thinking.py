@@ -14,7 +14,9 @@ _TAIL = re.compile(_CLOSES, re.IGNORECASE)
 ANY_MARK = re.compile(f"{_OPENS}|{_CLOSES}", re.IGNORECASE)
 """Where thinking begins or ends."""
 _END_OF_TURN = re.compile(r"<\|(?:end|return|call|start)\|>")
-_FINAL_ALONE = re.compile(r"\s*(?:<\|start\|>assistant)?<\|channel\|>\s*+final(?:[^<]|<\|constrain\|>){0,120}+<\|message\|>")
+_FINAL_ALONE = re.compile(
+    r"\s*(?:<\|start\|>assistant)?<\|channel\|>\s*+final(?:[^<]|<\|constrain\|>){0,120}+<\|message\|>"
+)
 _RUN_TOGETHER = re.compile(r"\s*analysis(?=[A-Z])")
 _RUN_TOGETHER_ENDS = re.compile(r"assistant\s?final(?!ly)")
 _LONGEST_MARK = 200

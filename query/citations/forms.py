@@ -5,7 +5,7 @@ Asked for [1][3], models write [1, 3], [1-3], 【1†source】, [^1], \\[1\\], [
 answers (`streaming.py`), for the replies of walks and for the numbers in JSON. What the project writes itself is [1][3]
 (`marks.py`).
 
-A mark holds numbers from 1 to 999, so that [1984] and [0, 1] are none. Text in code is never a mark. The work is linear
+A mark holds numbers from 1 to 999, so that [1984] and [0, 1] are none ([0] is one that names nothing). Text in code is never a mark. The work is linear
 in the length of the text: a form is looked for between a bracket and the next closing one, at most `LONGEST` further.
 """
 
@@ -25,11 +25,10 @@ _LABELS = (
     r"pasajes?|fuentes?|documentos?|informes?|v[ée]ase|fonti?|来源|来源：|出处|参考|文献|资料|引用|段落|文档|报告"
 )
 _LABEL = rf"(?:(?:{_LABELS})\b[\s:：#.]*(?:n[or°º]\.?\s*)?){{0,3}}"
-_LIST = (
-    rf"\^?#?\d{{1,3}}(?:\s*(?:[,;，；、&/–—‑-]|\band\b|\bund\b|\bet\b|\by\b|\bto\b|\bbis\b)+\s*(?:{_LABEL})\^?#?\d{{1,3}})*+"
-)
+_LIST = rf"\^?#?\d{{1,3}}(?:\s*(?:[,;，；、&/–—‑-]|\band\b|\bund\b|\bet\b|\by\b|\bto\b|\bbis\b)+\s*(?:{_LABEL})\^?#?\d{{1,3}})*+"
 _INSIDE = re.compile(
-    rf"\s*\^?\s*(?P<label>{_LABEL})(?P<numbers>{_LIST})(?:[,;]?\s*\+\s*more)?(?::\d{{1,3}})?(?:†[^†]*)?\s*", re.IGNORECASE
+    rf"\s*\^?\s*(?P<label>{_LABEL})(?P<numbers>{_LIST})(?:[,;]?\s*\+\s*more)?(?::\d{{1,3}})?(?:†[^†]*)?\s*",
+    re.IGNORECASE,
 )
 _GROUPS = re.compile(r"\(\s*(\d{1,6}(?:\s*[,;，、–-]\s*\d{1,6})*+)(?:\s*[,;]?\s*\+?\s*more)?\s*(?:\)|$)", re.IGNORECASE)
 _ONLY_LABELS = re.compile(rf"(?:(?:{_LABELS})\b|[\s:：;,.&]|\band\b)*+", re.IGNORECASE)
@@ -176,7 +175,9 @@ class Forms:
             return start + 1, ()
         if not whole and len(text) - found.end() < 2:
             return None
-        numbers = tuple(dict.fromkeys(int(part) for part in re.split(r"\D+", found[0].translate(_SUPERSCRIPTS)) if part))
+        numbers = tuple(
+            dict.fromkeys(int(part) for part in re.split(r"\D+", found[0].translate(_SUPERSCRIPTS)) if part)
+        )
         follows = text[found.end() : found.end() + 1]
         before = (self._tail + text[max(begin, start - _LOOKED_BACK) : start])[-_LOOKED_BACK:]
         cited = _BEFORE_RAISED.search(before) and not follows.isalnum()
@@ -216,8 +217,10 @@ def _bracketed(inside: str) -> tuple[int, ...]:
 
 
 def _numbers(text: str, most: int = 999) -> tuple[int, ...]:
-    """Return the numbers of a list with ranges, each once; none where one is 0 or too large."""
+    """Return the numbers of a list with ranges, each once; none where one is too large, or 0 beside others."""
     found: dict[int, None] = {}
+    if text.strip() == "0":  # names nothing, but is no text either
+        return (0,)
     for first, last in _PART.findall(text):
         begin, end = int(first), int(last or first)
         if not 0 < begin <= most or not 0 < end <= most:
@@ -232,7 +235,9 @@ def _address(text: str, at: int, *, whole: bool) -> int | None:
     if not text.startswith("(", at):
         return at
     head = text[at + 1 : at + 9]
-    if not any(head.startswith(scheme) or (not whole and scheme.startswith(head)) for scheme in ("http://", "https://")):
+    if not any(
+        head.startswith(scheme) or (not whole and scheme.startswith(head)) for scheme in ("http://", "https://")
+    ):
         return at
     depth = 0
     for place in range(at, min(len(text), at + LONGEST)):

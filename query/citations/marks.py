@@ -21,6 +21,8 @@ UNVERIFIED = "[unverified]"
 """Follows the marks of a sentence that its sources do not support (`citations.unsupported: mark`)."""
 NOTHING_SUPPORTED = "Nothing that this answer cites supports it."
 """The last line of an answer none of whose cited sentences is supported."""
+NOTHING_FOUND = "Nothing that was found supports this answer."
+"""The last line of an answer that cited nothing, and that nothing which was found supports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ def without_verdicts(answer: str) -> str:
     >>> without_verdicts("It is so [1] [unverified].")
     'It is so [1].'
     """
-    return answer.replace(f" {UNVERIFIED}", "").removesuffix(f"\n\n{NOTHING_SUPPORTED}")
+    text = answer.replace(f" {UNVERIFIED}", "")
+    return text.removesuffix(f"\n\n{NOTHING_SUPPORTED}").removesuffix(f"\n\n{NOTHING_FOUND}")
 
 
 def _numbers(marks: str) -> tuple[int, ...]:

@@ -51,6 +51,11 @@ class Citing:
         self._told = False
 
     @property
+    def thinks(self) -> bool:
+        """Whether the thinking of the model has not ended."""
+        return self._thinking.open
+
+    @property
     def listed(self) -> tuple[int, ...]:
         """The numbers in the list of sources at the end of the answer."""
         return self._references.listed

@@ -1,7 +1,7 @@
 """The final answer of a model over numbered material, streamed with its citations.
 
 The model cites numbers of its material; a citation then names the sentences of the documents that support what the
-model says. An answer without any citation is replaced by `no_answer`.
+model says. What an answer without marks cites is found by comparing it with the material (`streamed.py`).
 """
 
 from collections.abc import Sequence
@@ -12,10 +12,11 @@ from conspectus.prompts.render import render
 from conspectus.query.abstention import no_answer
 from conspectus.query.citations.alignment import overlaps
 from conspectus.query.citations.numbered import Citations, documents_by_id
-from conspectus.query.citations.streaming import Citing
+from conspectus.query.citations.entailment import CitedText
 from conspectus.query.context import Context
 from conspectus.query.reader.material import Unit, sources
-from conspectus.query.types import Citation, Say
+from conspectus.query.reader.streamed import stream_answer
+from conspectus.query.types import Citation, Say, Step
 from conspectus.storage.records import Span
 
 STEP = "reduce"
@@ -25,11 +26,12 @@ _SPANS = 3
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An answer, its citations, and the number of citations that named nothing."""
+    """An answer, its citations, the number of citations that named nothing, and what the trace adds."""
 
     text: str
     citations: tuple[Citation, ...]
     dropped: int
+    steps: tuple[Step, ...] = ()
 
 
 async def write(
@@ -58,8 +60,7 @@ async def write(
         most_words: The length that the prompt asks for; by default `global_search.reduce_words`.
 
     Returns:
-        The answer with its citations. `no_answer` if no citation resolves, unless the model abstains with a sentence of
-        its own; the same without a call if there are no units.
+        The answer with its citations. `no_answer` if the model gives none, and without a call if there are no units.
 
     Raises:
         ModelError: The call fails.
@@ -71,21 +72,10 @@ async def write(
     message = Message("user", render(prompt, material=material, question=question, words=words_))
     citations = Citations(context)
     support = _Support(context, units, citations)
-    citing = Citing(support.cite)
-    shown: list[str] = []
-
-    def show(text: str) -> None:
-        if text:
-            shown.append(text)
-            say(text)
-
-    async for piece in model.stream(Request((message,), step, sources=sources(context, units))):
-        show(citing.take(piece))
-    show(citing.end())
-    if not shown:
-        say(no_answer(question))
-    text = "".join(shown) if citations.made() or (shown and citing.is_nothing) else no_answer(question)
-    return Written(text, citations.made(), citations.dropped)
+    request = Request((message,), step, sources=sources(context, units))
+    shown = [CitedText(unit.text, unit.title) for unit in units]
+    told = await stream_answer(context, model, request, question, shown, support.cite, say)
+    return Written(told.text, citations.made(), citations.dropped, told.steps)
 
 
 class _Support:

@@ -1,7 +1,7 @@
 """Reading with a language model: an answer over the passages of a retriever, with citations.
 
-The model cites passages by number; a citation then names the sentences of the passage that support the text. An answer
-without any citation is replaced by `no_answer`, or by the sentence with which the model abstains.
+The model cites passages by number; a citation then names the sentences of the passage that support the text. What an
+answer without marks cites is found by comparing it with the passages (`streamed.py`).
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,16 @@ from dataclasses import replace
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.query.abstention import abstention, may_abstain, no_answer
+from conspectus.query.abstention import no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.citations.alignment import aligned_span
-from conspectus.query.citations.marks import cited_sentences, keep_marks
+from conspectus.query.citations.entailment import CitedText
+from conspectus.query.citations.marks import keep_marks
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import Task, prompt_for
 from conspectus.query.reader.extractive import ExtractiveReader
+from conspectus.query.reader.streamed import stream_answer
 from conspectus.query.types import Answer, Answerer, Evidence, Passage, Retriever, Say
 from conspectus.storage.hashing import digest
 from conspectus.storage.records import Span
@@ -39,46 +41,47 @@ class ModelReader:
 
     async def answer(self, question: str, say: Say) -> Answer:
         """Return the answer of the model; its citations are sentences of the passages."""
-        made, said = "", 0
         with assembling(question, self._name) as assembly:  # a retriever may call a model too
             evidence = await self._retriever.retrieve(question, self._passages)
             assembly.add(*evidence.trace)
             if not evidence.passages:
                 say(no_answer(question))
                 return assembly.no_answer()
-            async for piece in self._model.stream(reading(question, evidence, self._context.settings.tog.task)):
-                made += piece
-                if not may_abstain(made):  # the word is not shown
-                    explanation = abstention(made)
-                    shown = made if explanation is None else explanation
-                    if len(shown) > said:
-                        say(shown[said:])
-                        said = len(shown)
-            explanation = abstention(made)
-            text, citations = self._cited(made if explanation is None else explanation, evidence)
-            if not said:
-                say(no_answer(question))
-            if not citations.made() and not (explanation and said and any(sign.isalnum() for sign in text)):
-                text = no_answer(question)
+            request = reading(question, evidence, self._context.settings.tog.task)
+            citing = _PassageCitations(self._context, evidence.passages)
+            sources = [CitedText(passage.text, passage.title) for passage in evidence.passages]
+            told = await stream_answer(self._context, self._model, request, question, sources, citing.cite, say)
+            text, citations = citing.made(told.text)
+            assembly.add(*told.steps)
             assembly.step("read", f"{len(evidence.passages)} passages read, {len(citations.made())} citations made")
             return assembly.assemble(
                 text, citations=citations.made(), evidence=evidence, dropped_citations=citations.dropped
             )
 
-    def _cited(self, text: str, evidence: Evidence) -> tuple[str, Citations]:
-        """Return the text and its citations: one for each cited passage, over the sentences that support the text."""
-        citations = Citations(self._context)
-        weigh = self._context.bm25.inverse_document_frequency
-        spans: dict[int, list[Span]] = {}
-        for sentence in cited_sentences(text):
-            for number in sentence.numbers:
-                if 1 <= number <= len(evidence.passages):
-                    passage = evidence.passages[number - 1]
-                    spans.setdefault(number, []).append(aligned_span(sentence.text, passage, weigh))
-                else:
-                    citations.dropped += 1
-        kept = {number for number, parts in sorted(spans.items()) if citations.number(_hull(parts), number)}
-        return keep_marks(text.strip(), kept), citations
+
+class _PassageCitations:
+    """The citations of one answer: one for each cited passage, over the sentences that support the text."""
+
+    def __init__(self, context: Context, passages: Sequence[Passage]) -> None:
+        self._passages = passages
+        self._weigh = context.bm25.inverse_document_frequency
+        self._citations = Citations(context)
+        self._spans: dict[int, list[Span]] = {}
+
+    def cite(self, sentence: str, number: int) -> list[int]:
+        """Cite the sentence of a passage that supports a sentence best."""
+        if not 1 <= number <= len(self._passages):
+            self._citations.dropped += 1
+            return []
+        span = aligned_span(sentence, self._passages[number - 1], self._weigh)
+        self._spans.setdefault(number, []).append(span)
+        return [number]
+
+    def made(self, text: str) -> tuple[str, Citations]:
+        """Return the text with the marks that resolve, and the citations."""
+        spans = sorted(self._spans.items())
+        kept = {number for number, parts in spans if self._citations.number(_hull(parts), number)}
+        return keep_marks(text, kept), self._citations
 
 
 def _hull(spans: Sequence[Span]) -> Span:

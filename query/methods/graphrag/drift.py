@@ -220,7 +220,7 @@ class DriftSearch:
                 f"{len(material.notes)} of {len(walk.notes())} notes on {len(material.units)} pieces of material, "
                 f"{material.n_tokens} tokens; {len(written.citations)} citations made"
             )
-            assembly.add(*walk.trace)
+            assembly.add(*walk.trace, *written.steps)
             assembly.step(REDUCE, detail if material.notes else "nothing helps to answer")
             read = {unit.id for branch in walk.branches for unit in branch.units}
             assembly.over(len(read), sum(branch.n_tokens for branch in walk.branches))

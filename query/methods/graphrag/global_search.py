@@ -69,7 +69,9 @@ class GlobalSearch:
             notes = await take_notes(self._context, self._model, question, windows)
             material = material_of(notes.notes, limit)
             written = await write(self._context, self._model, question, material.text, material.units, say)
-            assembly.add(*selected.trace, _map_report(windows, notes), _reduce_report(notes, material, written))
+            assembly.add(
+                *selected.trace, _map_report(windows, notes), *written.steps, _reduce_report(notes, material, written)
+            )
             assembly.over(len(selected.units), sum(window.n_tokens for window in windows))
             return assembly.assemble(
                 written.text,

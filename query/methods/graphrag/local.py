@@ -280,7 +280,7 @@ class LocalSearch:
                 step=STEP,
                 most_words=context.settings.local_search.words,
             )
-            assembly.add(*found.trace)
+            assembly.add(*found.trace, *written.steps)
             assembly.step(
                 "read", f"{len(units)} reports, records and passages read, {len(written.citations)} citations made"
             )

@@ -9,6 +9,7 @@ import pytest
 from conspectus.prompts.client.client import ModelClient
 from conspectus.prompts.fake import FakeServer
 from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, without_verdicts
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.methods.ppr.ppr import PprRetriever
@@ -60,13 +61,58 @@ def test_numbers_that_name_no_passage_are_dropped_and_counted(sample_context: Co
 
 @pytest.mark.parametrize(
     "reply",
-    ["NOTHING", " NOTHING\n", "NOTHING: [99]", "NOTHING - [99].", "I believe that it was Goethe.", "Goethe [99]."],
+    ["NOTHING", " NOTHING\n", "NOTHING: [99]", "NOTHING - [99].", "", "<think>Who was it?", "<think>Who?</think>\n"],
 )
 def test_without_support_it_does_not_know(sample_context: Context, reply: str) -> None:
     answer, said, _ = read(sample_context, reply)
     assert answer.text == NO_ANSWER
     assert not answer.known
     assert "NOTHING" not in "".join(said)
+
+
+@pytest.mark.parametrize("reply", ["I believe that it was Goethe.", "Goethe [99]."])
+def test_an_answer_that_nothing_supports_stays_and_is_marked(sample_context: Context, reply: str) -> None:
+    answer, said, _ = read(sample_context, reply)
+    shown = "".join(said)
+    assert shown == reply.replace(" [99]", "")
+    assert answer.text == f"{shown[:-1]} {UNVERIFIED}.\n\n{NOTHING_FOUND}"
+    assert without_verdicts(answer.text) == shown
+    assert not answer.known
+
+
+@pytest.mark.parametrize("mark", ["【1】", "【1†source】", "[1-1]", "[^1]", "\\[1\\]", "[[1]](https://example.org)", "[Passage 1]",
+                                  "[Data: Passages (1, +more)]", "(1)", "(Source 1)", "¹", ""])  # fmt: skip
+def test_a_right_answer_is_cited_however_the_model_marks_it(sample_context: Context, mark: str) -> None:
+    """Review of GraphRAG and HippoRAG, A3: such answers became "I do not know"."""
+    answer, said, server = read(sample_context, f"Paul Marlow wrote The Oak House{' ' * (mark not in '¹')}{mark}.")
+    assert answer.known
+    assert answer.text.replace(" [", "[") == "Paul Marlow wrote The Oak House[1]."
+    assert answer.citations[0].number == 1
+    assert len(server.requests) == 1
+    assert NO_ANSWER not in "".join(said)
+
+
+def test_thinking_and_the_list_of_sources_are_no_part_of_the_answer(sample_context: Context) -> None:
+    reply = "<think>Passage [2] says nothing.</think>Answer: Eva Brandt wrote it [1].\n\n### References\n- [1] A page\n- [2] Another\n"
+    answer, said, _ = read(sample_context, reply)
+    assert answer.text == "".join(said) == "Eva Brandt wrote it [1]."
+    assert [each.number for each in answer.citations] == [1]
+
+
+def test_what_the_model_says_of_not_knowing_stands(sample_context: Context) -> None:
+    answer, said, _ = read(sample_context, "The passages do not say who wrote it.")
+    assert answer.text == "".join(said) == "The passages do not say who wrote it."
+    assert not answer.known
+
+
+def test_a_reply_without_an_answer_is_asked_for_once_more(sample_context: Context) -> None:
+    with FakeServer(["<think>Eva Brandt, I think", "Eva Brandt wrote it [1]."]) as server:
+        model = ModelClient(LlmSettings(model="m", base_url=server.url), None)
+        reader = ModelReader("ppr", sample_context, PprRetriever(sample_context), model)
+        answer = asyncio.run(reader.answer(QUESTION, lambda _piece: None))
+    assert answer.text == "Eva Brandt wrote it [1]."
+    assert answer.usage.calls == 2
+    assert "asked for once more" in " ".join(step.detail for step in answer.trace)
 
 
 @pytest.mark.parametrize("reply", ["NOTHING: Davon steht nichts darin.", "**NOTHING**\n\nDavon steht nichts darin."])

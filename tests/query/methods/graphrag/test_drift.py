@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from conspectus.prompts.fake import FakeReply, FakeRequest, Rule
 from conspectus.query.abstention import NO_ANSWER
+from conspectus.query.citations.marks import NOTHING_FOUND, without_verdicts
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
 from conspectus.query.types import Answer
@@ -200,7 +201,8 @@ def test_without_support_it_does_not_know(
     with served(harbour, tmp_path, rules(primer, said(0), answer)) as (opened, server):
         found, told = ask(opened)
         assert len(sent(server, REDUCE)) == ("never" not in answer)
-    assert found.text == NO_ANSWER
+    assert without_verdicts(found.text) == "".join(told)  # what was streamed is not taken back
+    assert (NOTHING_FOUND in found.text) == bool(says)
     assert not found.known
     assert "".join(told) == (says or NO_ANSWER)
 

@@ -1,0 +1,106 @@
+"""Matching of an answer that cites nothing with what the model was shown.
+
+Models forget marks, small ones usually. Each sentence is compared with the sources whose words it shares; it cites the
+first one that supports it, by the check that every citation passes (`verification.py`): all of its names and numbers
+stand there, and the cosine reaches `citations.threshold`. A sentence that no source supports is treated as
+`citations.unsupported` says: marked, dropped or kept.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from conspectus.query.citations.alignment import overlaps
+from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
+from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, written
+from conspectus.query.context import Context
+from conspectus.storage.text.names import words
+from conspectus.storage.text.sentences import sentence_spans
+
+Cite = Callable[[str, int], Sequence[int]]
+"""Gets a sentence and the number of a source; returns the numbers of citations, none if it does not resolve."""
+
+_CANDIDATES = 3
+"""Sources with which a sentence is compared: those that share most of its words."""
+_MOST_SENTENCES = 40
+"""Sentences of an answer that are matched; a longer answer is no answer but a document."""
+_NO_SENTENCE = re.compile(r"\s*(?:#{1,6}\s.*|[-*_=]{3,}|.*[:：][*_]*|```.*|\|.*)\s*$")
+"""A heading, a rule, a line that only introduces others, code or a row of a table."""
+_STOP = re.compile(r"[.!?。！？][\"'”’»)*_]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """An answer with the marks that were found for it, and how many of its sentences have one."""
+
+    text: str
+    supported: int
+    sentences: int
+
+    @property
+    def step(self) -> str:
+        """What a trace says of it."""
+        return f"the model cited nothing; {self.supported} of {self.sentences} sentences are supported by what it was shown"
+
+
+def match(context: Context, question: str, text: str, sources: Sequence[CitedText], cite: Cite) -> Matched:
+    """Return an answer whose sentences cite the sources that support them.
+
+    Args:
+        context: The open index.
+        question: The question; a short sentence means something with its question only.
+        text: The answer, without marks.
+        sources: What the model was shown, source i under the number i + 1.
+        cite: Makes the citations.
+    """
+    mode = context.settings.citations.unsupported
+    parts: list[str] = []
+    at = supported = 0
+    sentences = [span for span in _sentences(text) if words(text[span[0] : span[1]])][:_MOST_SENTENCES]
+    for start, end in sentences:
+        sentence = text[start:end]
+        number = _supporting(context, question, sentence, sources)
+        made = cite(sentence, number) if number else ()
+        supported += bool(made)
+        mark = written(made) if made else UNVERIFIED if mode == "mark" else ""
+        stop = _STOP.search(sentence)
+        cut = start + stop.start() if stop else end
+        if made or mode != "drop":
+            parts += [text[at:cut], f" {mark}" if mark else "", text[cut:end]]
+        else:
+            parts.append(text[at:start].rstrip(" "))
+        at = end
+    told = "".join([*parts, text[at:]]).strip()
+    if sentences and not supported and mode == "mark":
+        told = f"{told}\n\n{NOTHING_FOUND}"
+    return Matched(told, supported, len(sentences))
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """Return the sentences of an answer, line by line, without headings, code and tables."""
+    found: list[tuple[int, int]] = []
+    at, code = 0, False
+    for line in text.split("\n"):
+        code ^= line.lstrip().startswith("```")
+        if not code and line.strip() and not _NO_SENTENCE.match(line):
+            bullet = re.match(r"\s*(?:[-*•]|\d{1,3}[.)])\s+", line)
+            skip = bullet.end() if bullet else 0
+            found += [(at + skip + start, at + skip + end) for start, end in sentence_spans(line[skip:])]
+        at += len(line) + 1
+    return found
+
+
+def _supporting(context: Context, question: str, sentence: str, sources: Sequence[CitedText]) -> int:
+    """Return the number of the source that supports a sentence, 0 for none."""
+    shared = overlaps(
+        sentence, [f"{source.above} {source.quote}" for source in sources], context.bm25.inverse_document_frequency
+    )
+    likely = sorted((place for place, score in enumerate(shared) if score > 0), key=lambda place: -shared[place])
+    least = context.settings.citations.threshold
+    for place in likely[:_CANDIDATES]:
+        source = [sources[place]]
+        if quotes(sentence, source):
+            return place + 1
+        if not missing(sentence, source) and closeness(sentence, source, question) >= least:
+            return place + 1
+    return 0

@@ -1,0 +1,217 @@
+"""Short answers in the words of a model: verdicts of walks, answers in braces, final answers of chains of thought.
+
+They are read as a person reads them: behind thinking and labels ("Answer:"), in JSON instead of braces, in bold, before
+further questions that a model invents, with the verdict first or at the end.
+"""
+
+import re
+from dataclasses import dataclass
+
+from conspectus.prompts.replies.json_repair import read_values
+from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.query.abstention import abstains, is_unknown
+from conspectus.query.citations.forms import marks_in, numbers_in
+
+LONGEST = 50_000
+"""Characters of a reply that are read."""
+_LABEL = r"(?:a|answer|final answer|reply|response|output|verdict|conclusion|label|result)"
+_AT_ONCE = re.compile(rf"\W*(?:{_LABEL}\W+)?(yes|no)\b(?!\s+(?:one|information|knowledge|data|specific|such|further)\b)", re.IGNORECASE)
+_BEHIND_LABEL = re.compile(rf"(?m)^\W*{_LABEL}\s*[:：]\W*(yes|no)\b", re.IGNORECASE)
+_IN_BRACES = re.compile(r"\{\W{0,3}(yes|no)\W{0,3}\}", re.IGNORECASE)
+_IN_WORDS = re.compile(r"\b(?:answer|verdict|reply)(?: \w+){0,4} is:?\W{0,4}(yes|no)\b", re.IGNORECASE)
+_LAST_WORD = re.compile(r"(?:^|\n)\W*(yes|no)\W*$", re.IGNORECASE)
+_BRACED = re.compile(r"\{([^{}]*)\}")
+_BETWEEN_BRACES = re.compile(r"[ \t,;/&]*(?:(?:and|or|und|et|y)\s*)?")
+_TEMPLATES = frozenset(("yes", "no", "answer", "the answer", "your answer", "name", ""))
+_NEXT_QUESTION = re.compile(r"\n\s*(?:\*\*)?(?:Q|Question|Next question|Frage)\s*\d*\s*[:.]", re.IGNORECASE)
+_ANSWER_IS = re.compile(
+    r"\banswer(?:s)?(?: (?:to|regarding|for)(?: \w+){1,8}?| based on [^\n.]{1,60}?| here)? (?:is|are|would be|would then be)(?: that)?[ \t]*[:：]?[ \t]*"
+    r"(?P<said>[^\n]*(?:\n\s*(?=[({\\*\[]|\\text)[^\n]*)?)",
+    re.IGNORECASE,
+)
+_LETTER = re.compile(r"\(([A-Z])\)")
+_LATEX = re.compile(r"\\(?:text|boxed|mathrm|textbf)\b|\\[\[\]()]|\$")
+_INSUFFICIENT = re.compile(
+    r"\b(?:not|isn't|aren't|in)\s?sufficient|\b(?:do|does|did)(?: not|n't) (?:\w+ )?(?:provide|contain|mention|include|specify|state)|"
+    r"\badditional (?:knowledge|information|context)|\bno information|\bnot (?:possible|provided|mentioned|specified|clear|enough)\b|"
+    r"\bcannot|\bunable to",
+    re.IGNORECASE,
+)
+_ADVICE = re.compile(
+    r"\W*(?:you(?:'re|’re| are| have|'ve)?\b|let(?:'s|’s| me)\b|great job|it (?:seems|looks|appears) like you|i(?:'d| would) be happy)", re.IGNORECASE
+)
+_MOST_OF_PROSE = 150
+"""Words: a longer reply without any verdict or answer is advice or an essay."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningReply:
+    """A reasoning: whether it answers, its answer (or what it says is known), and the numbers that it cites."""
+
+    sufficient: bool
+    text: str
+    numbers: tuple[int, ...]
+
+
+def read_reasoning(reply: str, shown: int = 999) -> ReasoningReply | None:
+    """Return a parsed reasoning; None where it has no verdict, or says yes without an answer.
+
+    Args:
+        reply: The text of the reply.
+        shown: How many paths and texts were shown: (1, 3) is read as a mark up to this number.
+
+    Example:
+        >>> read_reasoning("{Yes} {Sweden} [1, 3]")
+        ReasoningReply(sufficient=True, text='Sweden', numbers=(1, 3))
+        >>> read_reasoning("Reply: No. {Its maker is known.}").text
+        'Its maker is known.'
+    """
+    text = without_thinking(reply)[:LONGEST].strip()
+    if told := _of_json(text):
+        return _reasoned(told[0], told[1], told[2] or numbers_in(text))
+    found = _verdict(text)
+    if found is None:
+        return None
+    sufficient, start = found
+    told_region = _NEXT_QUESTION.split(text[start:], maxsplit=1)[0]
+    rest = told_region.lstrip("}*.,:;!)] \n")
+    numbers = tuple(dict.fromkeys(number for mark in marks_in(told_region, shown) for number in mark.numbers))
+    stated = _braced(rest) or _said(rest) or _plain(rest)
+    behind = rest[rest.rfind("}") + 1 :] if "}" in rest else ""
+    return _reasoned(sufficient, stated, numbers or numbers_in(behind.strip(" .")))
+
+
+def _reasoned(sufficient: bool, stated: str, numbers: tuple[int, ...]) -> ReasoningReply | None:
+    if sufficient and not stated:
+        return None
+    return ReasoningReply(sufficient, stated, numbers)
+
+
+def _verdict(text: str) -> tuple[bool, int] | None:
+    """Return the verdict, and where what belongs to it begins."""
+    for form in (_AT_ONCE.match, _BEHIND_LABEL.search, _IN_BRACES.search, _IN_WORDS.search):
+        if found := form(text):
+            return found[1].casefold() == "yes", found.end() if form == _AT_ONCE.match or found.start() < len(text) / 2 else 0
+    if found := _LAST_WORD.search(text):
+        return found[1].casefold() == "yes", 0
+    if not re.search(r"\w", text):
+        return None
+    answers = bool(_braced(text) or _ANSWER_IS.search(text))
+    if not answers and (_ADVICE.match(text) or len(text.split()) > _MOST_OF_PROSE):
+        return None
+    return (answers or not _INSUFFICIENT.search(text)), 0
+
+
+def in_braces(reply: str) -> str:
+    """Return the answer of a reply that was to put it into braces; "" where the model says that it does not know.
+
+    >>> in_braces("I think it is {Sweden}."), in_braces("Sweden"), in_braces("A: The answer is Sweden.")
+    ('Sweden', 'Sweden', 'Sweden')
+    """
+    text = without_thinking(reply)[:LONGEST].strip()
+    if told := _of_json(text):
+        return told[1]
+    text = re.sub(rf"^\W*{_LABEL}\s*[:：]\s*", "", text, count=1, flags=re.IGNORECASE)
+    first = _NEXT_QUESTION.split(text, maxsplit=1)[0]
+    answer = _braced(first) or _braced(text) or _said(first)
+    if answer:
+        return "" if is_unknown(answer) else answer
+    return "" if abstains(text) or is_unknown(text) else " ".join(text.split())
+
+
+def final_answer(reply: str, question: str = "") -> str:
+    """Return the final answer of a chain of thought: what stands behind "the answer is", in braces, or in the last line.
+
+    Args:
+        reply: The text of the reply.
+        question: The question; where the reply repeats it, the answer is looked for behind it.
+
+    Example:
+        >>> final_answer("It lies in Sweden.\\nSo the answer is: Sweden."), final_answer("Sweden")
+        ('Sweden', 'Sweden')
+    """
+    text = _LATEX.sub("", without_thinking(reply)[:LONGEST]).strip()
+    if told := _of_json(text):
+        return told[1]
+    if question and question in text:
+        text = text[text.rindex(question) + len(question) :].strip()
+    first = _NEXT_QUESTION.split(text, maxsplit=1)[0]
+    for part in (first, text):
+        if answer := _said(part) or _braced(part):
+            return "" if is_unknown(answer) else answer
+    lines = [line for line in first.splitlines() if line.strip()]
+    return _clean(lines[-1]) if lines else ""
+
+
+def _said(text: str) -> str:
+    """Return what the last "the answer is ..." of a text says; several options as "A; B"."""
+    for found in reversed(list(_ANSWER_IS.finditer(text))):
+        said = found["said"]
+        if braced := _braced(said):
+            return braced
+        letters = _LETTER.findall(said.split(".")[0]) if _LETTER.match(said.lstrip(" *{[")) else []
+        if letters:
+            return "; ".join(dict.fromkeys(letters))
+        answer = _clean(re.split(r"(?<=[^\s.][^\s.])[.!?](?:\s|$)", said, maxsplit=1)[0])
+        if re.search(r"\w", answer):
+            return answer
+    return ""
+
+
+def _clean(text: str) -> str:
+    bare = re.sub(r"^\W*\.{3}", "", text.strip().strip("*_` "))
+    return bare.strip().strip('"').rstrip(".").strip().strip("*_`\"{}").strip()
+
+
+def _braced(text: str) -> str:
+    """Return the answer in the last braces of a text; braces side by side are one answer."""
+    last = ""
+    end = -1
+    for part in _BRACED.finditer(text):
+        said = part[1].strip().strip('"*').strip()
+        if said.casefold() in _TEMPLATES or "\":" in said:
+            continue
+        beside = last and _BETWEEN_BRACES.fullmatch(text, end, part.start())
+        last = f"{last}; {said}" if beside else said
+        end = part.end()
+    return last
+
+
+def _plain(text: str) -> str:
+    """Return a text without its marks and on one line."""
+    parts, at = [], 0
+    for mark in marks_in(text):
+        parts.append(text[at : mark.start])
+        at = mark.end
+    return " ".join("".join([*parts, text[at:]]).replace("{", "").replace("}", "").split())
+
+
+def _of_json(text: str) -> tuple[bool, str, tuple[int, ...]] | None:
+    """Return the verdict, answer and numbers of a JSON object: {"answer": "No", "explanation": "..."} and the like."""
+    if "{" not in text or '"' not in text and "'" not in text:
+        return None
+    for value in read_values(text).values:
+        members = _members(value.content)
+        answer = members.get("answer", members.get("verdict", members.get("sufficient")))
+        if answer is None:
+            continue
+        told = "; ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+        verdict = str(members.get("sufficient", members.get("verdict", told))).strip().casefold()
+        why = next((str(members[key]) for key in ("explanation", "reason", "reasoning", "known", "r") if members.get(key)), "")
+        numbers = numbers_in(" ".join(str(members.get(key, "")) for key in ("facts", "sources", "citations", "evidence")))
+        if verdict in ("no", "false"):
+            return False, why if told.casefold() in ("no", "false") else told, numbers
+        return True, why if told.casefold() in ("yes", "true") else told, numbers
+    return None
+
+
+def _members(content: object) -> dict[str, object]:
+    """Return the members of an object and of the objects in it, by key in lower case."""
+    found: dict[str, object] = {}
+    if isinstance(content, dict):
+        for key, value in content.items():
+            if isinstance(value, dict):
+                found = _members(value) | found
+            else:
+                found[str(key).casefold()] = value
+    return found
