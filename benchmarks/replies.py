@@ -19,21 +19,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks import reply_contents as contents
-from benchmarks.reply_contents import NoContent, Row, words
 from conspectus.pipelines.evaluation.judge import Verdict
 from conspectus.pipelines.evaluation.questions import Questions
 from conspectus.pipelines.steps.extract.openie import NamedEntities, Triples
 from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.prompts.replies.json_repair import read_values
-from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.prompts.replies.records import read_records
 from conspectus.prompts.replies.scored import read_scores
-from conspectus.prompts.replies.typed import read_answer, read_choice
+from conspectus.prompts.replies.structured import read_reply
+from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.prompts.replies.typed import read_choice
 from conspectus.query.citations.streaming import Citing
 from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.walk.replies import final_answer, in_braces, read_reasoning
 from conspectus.storage.errors import BadAnswer
+
+from benchmarks import reply_contents as contents
+from benchmarks.reply_contents import NoContent, Row, words
 
 Hear = Callable[[Row], str]
 """Returns why a reply is not heard, "" where it is; NoContent where there is nothing to hear."""
@@ -126,7 +128,7 @@ def extraction_records(row: Row) -> str:
 def points(row: Row) -> str:
     """Compare the descriptions and scores of a map step."""
     (wanted,) = contents.json_values(row)
-    read = read_answer(row["reply"], Points)
+    read = read_reply(row["reply"], Points)
     found = [(" ".join(words(point.description)), float(point.score)) for point in read.points]
     told = [(" ".join(words(point["description"])), float(point["score"])) for point in wanted["points"]]
     return "" if found == told else f"{len(told)} points, read {len(found)}, or others"
@@ -135,7 +137,7 @@ def points(row: Row) -> str:
 def report(row: Row) -> str:
     """Compare title, summary, rating and findings of a report."""
     (wanted,) = contents.json_values(row)
-    read = read_answer(row["reply"], ReportAnswer)
+    read = read_reply(row["reply"], ReportAnswer)
     told = [
         wanted["title"],
         wanted["summary"],
@@ -152,7 +154,7 @@ def judgement(row: Row) -> str:
     if wanted in ("True", "False"):
         read = read_choice(row["reply"], ("Yes", "No"))
         return "" if (read == "Yes") == (wanted == "True") else f"says {wanted}, read {read}"
-    better = read_answer(row["reply"], Verdict).better
+    better = read_reply(row["reply"], Verdict).better
     return "" if better == wanted else f"prefers {wanted}, read {better}"
 
 
@@ -161,9 +163,9 @@ def open_triples(row: Row) -> str:
     wanted = contents.triples(row)
     read: set[tuple[str, ...]]
     if row["reply"].lstrip().startswith("{"):
-        read = {(" ".join(words(name)),) for name in read_answer(row["reply"], NamedEntities).entities}
+        read = {(" ".join(words(name)),) for name in read_reply(row["reply"], NamedEntities).entities}
     else:
-        found = read_answer(row["reply"], Triples).triples
+        found = read_reply(row["reply"], Triples).triples
         read = {(" ".join(words(one[1])), " ".join(words(one[0])), " ".join(words(one[2]))) for one in found}
     lost, more = wanted - read, read - wanted
     return (
@@ -197,7 +199,7 @@ def _short(wanted: contents.Short, read: str) -> str:
 def questions(row: Row) -> str:
     """Compare the questions of a list."""
     wanted = contents.listed_questions(row)
-    read = tuple(" ".join(words(question)) for question in read_answer(row["reply"], Questions).questions)
+    read = tuple(" ".join(words(question)) for question in read_reply(row["reply"], Questions).questions)
     return "" if read == wanted else f"{len(wanted)} questions, read {len(read)}, or others"
 
 

@@ -18,6 +18,7 @@ from conspectus.pipelines.evaluation.suites import Question
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.replies.in_words import comparison_in_words
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.citations.marks import without_marks
 from conspectus.query.context import Context
@@ -42,6 +43,12 @@ class Verdict(BaseModel):
 
     reason: str
     better: Literal["1", "2", "tie"]
+
+    @classmethod
+    def in_words(cls, reply: str) -> "Verdict | None":
+        """Read a verdict in prose, or the scores of both answers."""
+        better = comparison_in_words(reply)
+        return cls.model_validate({"reason": reply.strip(), "better": better}) if better else None
 
 
 @dataclass(frozen=True, slots=True)

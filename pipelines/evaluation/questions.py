@@ -8,20 +8,26 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.in_words import list_in_words, without_number
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.context import Context
 from conspectus.query.reader.material import report_units, sources
 from conspectus.storage.errors import ModelError
 from conspectus.storage.records import Community, Failure, Report
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
 STEP = "questions"
 _MOST_TOPICS = 60
 """Reports named in a description made here: it is to be short."""
+
+
+Item = Annotated[str, AfterValidator(without_number)]
+"""An item of a list, without the number that models put before it."""
 
 
 class Person(BaseModel):
@@ -40,13 +46,25 @@ class People(BaseModel):
 class Tasks(BaseModel):
     """What a model answers to judge/tasks.txt."""
 
-    tasks: list[str]
+    tasks: list[Item]
+
+    @classmethod
+    def in_words(cls, reply: str) -> "Tasks | None":
+        """Read a numbered list."""
+        listed = list_in_words(reply)
+        return cls(tasks=listed) if listed else None
 
 
 class Questions(BaseModel):
     """What a model answers to judge/questions.txt."""
 
-    questions: list[str]
+    questions: list[Item]
+
+    @classmethod
+    def in_words(cls, reply: str) -> "Questions | None":
+        """Read a numbered list."""
+        listed = list_in_words(reply)
+        return cls(questions=listed) if listed else None
 
 
 @dataclass(frozen=True, slots=True)

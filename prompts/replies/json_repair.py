@@ -18,6 +18,8 @@ LONGEST_REPAIRED = 500_000
 MOST_VALUES = 200
 """A reply with more values than this is not an answer."""
 
+_FIELD_MARKS = re.compile(r"\[\[ ?## (\w{1,40}) ## ?\]\]\s*+((?:(?!\[\[ ?##).)*?)\s*(?=\[\[ ?##|\Z)", re.DOTALL)
+"""The members of an object in the form of DSPy's prompts: [[ ## answer ## ]] and what follows it."""
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _START = re.compile(
     r"\{(?=\s*+(?:\Z|```|~~~|[\"'“”‘’}]|/[/*]|[A-Za-z_]\w*+\s*+:))"
@@ -95,6 +97,9 @@ def read_values(reply: str) -> JsonReading:
     answer = after_thinking(text)
     if answer is None:
         return JsonReading(cut=Cut())
+    marked = {key: value for key, value in _FIELD_MARKS.findall(answer) if value}
+    if marked:
+        return JsonReading((Value(marked, alone=True),))
     if _HTML.match(answer):
         return JsonReading(flaw="an HTML page, not JSON")
     return _read_all(answer)

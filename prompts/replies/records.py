@@ -261,7 +261,9 @@ def _relation(fields: Sequence[str]) -> RelationRecord | str:
     strength = _number(fields[-1]) if len(fields) > 3 else None
     told = fields[2 : None if strength is None else -1] or [""]
     # LightRAG has keywords too, behind the description or before it; the description is the longer of the two.
-    return RelationRecord(fields[0], fields[1], max(told, key=len) if len(fields) == 5 or len(told) == 2 else told[0], strength)
+    return RelationRecord(
+        fields[0], fields[1], max(told, key=len) if len(fields) == 5 or len(told) == 2 else told[0], strength
+    )
 
 
 def _number(text: str) -> float | None:

@@ -5,12 +5,15 @@ names before one score or one list of scores, or bare scores in the order of the
 a part of its name that no other item has, or by its number. What names no item on the list counts for nothing.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 from conspectus.prompts.replies.json_repair import read_values
 from conspectus.prompts.replies.thinking import without_thinking
+from pydantic import BeforeValidator
 
 LONGEST = 50_000
 """Characters of a reply that are read."""
@@ -25,7 +28,10 @@ _BEHIND_COLON = re.compile(
 _ALONE = re.compile(rf"(?im)^\W*(?:scores?\s*[:=]?\s*)?({_VALUE}(?:\s*[;,]\s*{_VALUE})*+)\s*\.?\s*$")
 _LEAD = re.compile(r"^[\s>*•#-]*(?:\(?\d{1,3}[.):]\s*)?(?:scores?\s+(?:for|of)\s+)?", re.IGNORECASE)
 _MARKUP = re.compile(r"[*`{}\"“”]")
-_NUMBERED = re.compile(r"^\W*(?:(?:item|relation|entity|piece|text|number|no\.?|passage)\s*)?#?\[?(\d{1,3})\]?\W*$", re.IGNORECASE)
+_NUMBERED = re.compile(
+    r"^\W*(?:(?:item|relation|entity|piece|text|number|no\.?|passage)\s*)?#?\[?(\d{1,3})\]?\W*$", re.IGNORECASE
+)
+_WORDS = {word: number for number, word in enumerate("zero one two three four five six seven eight nine ten".split())}
 _NAME_KEYS = ("relation", "name", "entity", "item", "label", "text", "title", "predicate", "id")
 _SCORE_KEYS = ("score", "rating", "relevance", "value", "weight", "contribution")
 _LEAST_PART = 2
@@ -83,7 +89,9 @@ class _Items:
             return place if 0 <= place < self.count else None
         if key.count(" ") + 1 < _LEAST_PART:
             return None
-        near = {place for known, place in self.places.items() if f" {key} " in f" {known} " or f" {known} " in f" {key} "}
+        near = {
+            place for known, place in self.places.items() if f" {key} " in f" {known} " or f" {known} " in f" {key} "
+        }
         return near.pop() if len(near) == 1 else None
 
 
@@ -150,3 +158,20 @@ def _in_order(text: str, count: int) -> dict[int, float]:
         if len(values) == count and count > 1:
             return dict(enumerate(values))
     return {}
+
+
+def as_score(value: object) -> object:
+    """Return the number that a member of a JSON object gives: 8, "8", "8/10", "85%", "eight", 84.6.
+
+    >>> as_score("8/10"), as_score("85 %"), as_score("Eight"), as_score(84.6)
+    (8, 85, 8, 85)
+    """
+    if isinstance(value, str):
+        text = value.strip().casefold()
+        found = re.fullmatch(rf"(?:score\s*[:=]?\s*)?({_VALUE})\s*(?:/\s*\d+|%|out of \d+|points?)?\.?", text)
+        value = float(found[1]) if found else _WORDS.get(text, value)
+    return round(value) if isinstance(value, float) and math.isfinite(value) else value
+
+
+Score = Annotated[int, BeforeValidator(as_score)]
+"""A whole number that a model gives, in whatever form."""

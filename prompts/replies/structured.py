@@ -21,7 +21,32 @@ from pydantic import BaseModel, create_model
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
-async def ask_for(model: LanguageModel, request: Request, schema: type[Answer], *, again: int = 1) -> Answer:
+def read_reply(
+    text: str, schema: type[Answer], *, cut_off: bool = False, in_words: Callable[[str], Answer | None] | None = None
+) -> Answer:
+    """Return the answer in a reply: as JSON, else as `in_words`, or else the schema's own `in_words`, reads it.
+
+    Raises:
+        BadAnswer: Neither can be read; the reason is that of the JSON.
+    """
+    try:
+        return read_answer(text, schema, cut_off=cut_off)
+    except BadAnswer:
+        read: Callable[[str], Answer | None] | None = in_words or getattr(schema, "in_words", None)
+        answer = read(text) if read and not cut_off else None
+        if answer is None:
+            raise
+        return answer
+
+
+async def ask_for(
+    model: LanguageModel,
+    request: Request,
+    schema: type[Answer],
+    *,
+    again: int = 1,
+    in_words: Callable[[str], Answer | None] | None = None,
+) -> Answer:
     """Return a model's answer as an instance of `schema`.
 
     Args:
@@ -29,6 +54,8 @@ async def ask_for(model: LanguageModel, request: Request, schema: type[Answer], 
         request: The request; its schema is set here.
         schema: A pydantic model.
         again: How often a bad answer is shown to the model, with the reason, and asked for again.
+        in_words: Reads a reply that holds no such JSON, and returns None where it cannot; by default the schema's
+            class method of this name, if it has one.
 
     Raises:
         BadAnswer: The last answer is bad too; it holds the reply.
@@ -47,7 +74,7 @@ async def ask_for(model: LanguageModel, request: Request, schema: type[Answer], 
     while True:
         reply = await model.complete(request)
         try:
-            return read_answer(reply.text, schema, cut_off=reply.finish == "length")
+            return read_reply(reply.text, schema, cut_off=reply.finish == "length", in_words=in_words)
         except BadAnswer as bad:
             if not again:
                 raise

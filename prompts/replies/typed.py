@@ -127,6 +127,8 @@ def _records(schema: type[T], values: Sequence[Value], reasons: list[str]) -> li
 
 def _fitted(schema: type[T], value: Value, reasons: list[str]) -> T | None:
     names, content = _names_of(schema), value.content
+    if isinstance(content, dict) and names:
+        content = _with_known_keys(schema, names, content)
     if isinstance(content, dict) and len(content) == 1 and not names & content.keys() and names:
         ((key, inner),) = content.items()
         if isinstance(inner, dict) and inner and _plain(key) in {*_WRAPPERS, _plain(schema.__name__)}:
@@ -136,6 +138,17 @@ def _fitted(schema: type[T], value: Value, reasons: list[str]) -> T | None:
         if field and (value.alone or (content and all(isinstance(element, dict) for element in content))):
             content = {field: content}
     return _validated(schema, content, value.alone, reasons)
+
+
+def _with_known_keys(schema: type[BaseModel], names: frozenset[str], content: dict[str, object]) -> dict[str, object]:
+    """Return an object with the schema's spelling of its keys: "Questions" and "named_entities" for one lone list."""
+    known = {_plain(name): name for name in names}
+    if len(content) == 1 and not names & content.keys() and (field := _only_list(schema)):
+        ((key, inner),) = content.items()
+        if isinstance(inner, list) and _plain(key).endswith(_plain(field)):
+            return {field: inner}
+    renamed = {key if key in names else known.get(_plain(key), key): value for key, value in content.items()}
+    return renamed if len(renamed) == len(content) else content
 
 
 def _plain(name: str) -> str:

@@ -11,7 +11,9 @@ in the length of the text: a form is looked for between a bracket and the next c
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
+
+from pydantic import BeforeValidator
 
 LONGEST = 300
 """Most characters between the brackets of a mark, and of an address behind it."""
@@ -254,3 +256,28 @@ def _before_space(text: str, begin: int, end: int, signs: str = "") -> int:
     while end > begin and (text[end - 1].isspace() or text[end - 1] in signs):
         end -= 1
     return end
+
+
+def as_numbers(value: object) -> object:
+    """Return the numbers that a member of a JSON object cites: 3, "[1, 2]", ["1", "Report 3"], [[1, 2]].
+
+    >>> as_numbers(["1", "Report 3", [4]]), as_numbers(None), as_numbers("2-3")
+    ([1, 3, 4], [], [2, 3])
+    """
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return list(numbers_in(value))
+    if isinstance(value, list):
+        found: list[object] = []
+        for one in value:
+            read = as_numbers(one)
+            found += read if isinstance(read, list) else [read]
+        return found
+    if isinstance(value, float) and value.is_integer():
+        return [int(value)]
+    return [value] if isinstance(value, int) else value
+
+
+Numbers = Annotated[list[int], BeforeValidator(as_numbers)]
+"""The numbers that a member of a reply cites, in whatever form a model gives them."""

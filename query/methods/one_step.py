@@ -18,6 +18,7 @@ from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
 from conspectus.query.answering import Assembly, assembling
+from conspectus.query.citations.forms import Numbers
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines import DenseRetriever
@@ -50,8 +51,8 @@ class FactsReply(BaseModel):
 
     answer: str
     names: list[str] = []
-    facts: list[int] = []
-    passages: list[int] = []
+    facts: Numbers = []
+    passages: Numbers = []
 
 
 @dataclass(frozen=True, slots=True)

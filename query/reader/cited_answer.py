@@ -11,8 +11,8 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.query.abstention import no_answer
 from conspectus.query.citations.alignment import overlaps
-from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.citations.entailment import CitedText
+from conspectus.query.citations.numbered import Citations, documents_by_id
 from conspectus.query.context import Context
 from conspectus.query.reader.material import Unit, sources
 from conspectus.query.reader.streamed import stream_answer

@@ -15,7 +15,9 @@ from conspectus.query.citations.forms import marks_in, numbers_in
 LONGEST = 50_000
 """Characters of a reply that are read."""
 _LABEL = r"(?:a|answer|final answer|reply|response|output|verdict|conclusion|label|result)"
-_AT_ONCE = re.compile(rf"\W*(?:{_LABEL}\W+)?(yes|no)\b(?!\s+(?:one|information|knowledge|data|specific|such|further)\b)", re.IGNORECASE)
+_AT_ONCE = re.compile(
+    rf"\W*(?:{_LABEL}\W+)?(yes|no)\b(?!\s+(?:one|information|knowledge|data|specific|such|further)\b)", re.IGNORECASE
+)
 _BEHIND_LABEL = re.compile(rf"(?m)^\W*{_LABEL}\s*[:：]\W*(yes|no)\b", re.IGNORECASE)
 _IN_BRACES = re.compile(r"\{\W{0,3}(yes|no)\W{0,3}\}", re.IGNORECASE)
 _IN_WORDS = re.compile(r"\b(?:answer|verdict|reply)(?: \w+){0,4} is:?\W{0,4}(yes|no)\b", re.IGNORECASE)
@@ -38,7 +40,8 @@ _INSUFFICIENT = re.compile(
     re.IGNORECASE,
 )
 _ADVICE = re.compile(
-    r"\W*(?:you(?:'re|’re| are| have|'ve)?\b|let(?:'s|’s| me)\b|great job|it (?:seems|looks|appears) like you|i(?:'d| would) be happy)", re.IGNORECASE
+    r"\W*(?:you(?:'re|’re| are| have|'ve)?\b|let(?:'s|’s| me)\b|great job|it (?:seems|looks|appears) like you|i(?:'d| would) be happy)",
+    re.IGNORECASE,
 )
 _MOST_OF_PROSE = 150
 """Words: a longer reply without any verdict or answer is advice or an essay."""
@@ -91,7 +94,9 @@ def _verdict(text: str) -> tuple[bool, int] | None:
     """Return the verdict, and where what belongs to it begins."""
     for form in (_AT_ONCE.match, _BEHIND_LABEL.search, _IN_BRACES.search, _IN_WORDS.search):
         if found := form(text):
-            return found[1].casefold() == "yes", found.end() if form == _AT_ONCE.match or found.start() < len(text) / 2 else 0
+            return found[1].casefold() == "yes", found.end() if form == _AT_ONCE.match or found.start() < len(
+                text
+            ) / 2 else 0
     if found := _LAST_WORD.search(text):
         return found[1].casefold() == "yes", 0
     if not re.search(r"\w", text):
@@ -160,7 +165,7 @@ def _said(text: str) -> str:
 
 def _clean(text: str) -> str:
     bare = re.sub(r"^\W*\.{3}", "", text.strip().strip("*_` "))
-    return bare.strip().strip('"').rstrip(".").strip().strip("*_`\"{}").strip()
+    return bare.strip().strip('"').rstrip(".").strip().strip('*_`"{}').strip()
 
 
 def _braced(text: str) -> str:
@@ -169,7 +174,7 @@ def _braced(text: str) -> str:
     end = -1
     for part in _BRACED.finditer(text):
         said = part[1].strip().strip('"*').strip()
-        if said.casefold() in _TEMPLATES or "\":" in said:
+        if said.casefold() in _TEMPLATES or '":' in said:
             continue
         beside = last and _BETWEEN_BRACES.fullmatch(text, end, part.start())
         last = f"{last}; {said}" if beside else said
@@ -188,7 +193,7 @@ def _plain(text: str) -> str:
 
 def _of_json(text: str) -> tuple[bool, str, tuple[int, ...]] | None:
     """Return the verdict, answer and numbers of a JSON object: {"answer": "No", "explanation": "..."} and the like."""
-    if "{" not in text or '"' not in text and "'" not in text:
+    if "{" not in text or ('"' not in text and "'" not in text):
         return None
     for value in read_values(text).values:
         members = _members(value.content)
@@ -197,8 +202,12 @@ def _of_json(text: str) -> tuple[bool, str, tuple[int, ...]] | None:
             continue
         told = "; ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
         verdict = str(members.get("sufficient", members.get("verdict", told))).strip().casefold()
-        why = next((str(members[key]) for key in ("explanation", "reason", "reasoning", "known", "r") if members.get(key)), "")
-        numbers = numbers_in(" ".join(str(members.get(key, "")) for key in ("facts", "sources", "citations", "evidence")))
+        why = next(
+            (str(members[key]) for key in ("explanation", "reason", "reasoning", "known", "r") if members.get(key)), ""
+        )
+        numbers = numbers_in(
+            " ".join(str(members.get(key, "")) for key in ("facts", "sources", "citations", "evidence"))
+        )
         if verdict in ("no", "false"):
             return False, why if told.casefold() in ("no", "false") else told, numbers
         return True, why if told.casefold() in ("yes", "true") else told, numbers

@@ -21,6 +21,7 @@ from conspectus.pipelines.steps.extract.merge import Knowledge, StatedTriple, kn
 from conspectus.pipelines.steps.extract.validate import name_key
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
+from conspectus.prompts.replies.in_words import list_in_words, triples_in_words
 from conspectus.prompts.replies.structured import ExchangeResult, ask_for, least_lost
 from conspectus.prompts.replies.typed import CUT_OFF
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -188,11 +189,23 @@ class NamedEntities(BaseModel):
 
     entities: list[str]
 
+    @classmethod
+    def in_words(cls, reply: str) -> "NamedEntities | None":
+        """Read a list with an entity a line."""
+        listed = list_in_words(reply)
+        return cls(entities=listed) if listed else None
+
 
 class Triples(BaseModel):
     """The triples of a text: subject, predicate and object of each."""
 
     triples: list[list[str]]
+
+    @classmethod
+    def in_words(cls, reply: str) -> "Triples | None":
+        """Read triples in lines."""
+        stated = triples_in_words(reply)
+        return cls(triples=stated) if stated else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_choice, ask_for
 from conspectus.query.abstention import is_unknown
+from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.fasttog import ChainVerdict, CommunityChain, CommunityPick
 from conspectus.query.methods.fasttog.local_search import Candidate
@@ -43,7 +44,7 @@ class AnswerReply(BaseModel):
 
     answer: str
     names: list[str] = []
-    facts: list[int] = []
+    facts: Numbers = []
 
 
 class LlmCommunityPolicy:

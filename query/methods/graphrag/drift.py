@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.scored import Score
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.answering import assembling
+from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.drift_offline import ExtractiveDriftSearch
 from conspectus.query.methods.graphrag.local import find_context
@@ -39,7 +41,7 @@ class DriftPoint(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     text: str
-    sources: list[int]
+    sources: Numbers = []
 
 
 class DriftReply(BaseModel):
@@ -48,7 +50,7 @@ class DriftReply(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     answer: list[DriftPoint]
-    score: int = Field(ge=0, le=100)
+    score: Score = Field(ge=0, le=100)
     follow_ups: list[str] = []
 
 

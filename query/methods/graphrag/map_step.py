@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from conspectus.prompts.client.event_loop import gather_settled
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.scored import Score
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.query.citations.forms import Numbers, marks_in
 from conspectus.query.context import Context
 from conspectus.query.reader.material import ScoredUnit, Unit, Window, cut_tokens, sources
 from conspectus.storage.errors import BadAnswer, ModelError
@@ -24,8 +26,8 @@ class Point(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     description: str
-    score: int = Field(ge=0, le=100)
-    reports: list[int]
+    score: Score = Field(ge=0, le=100)
+    reports: Numbers = []
 
 
 class Points(BaseModel):
@@ -78,9 +80,9 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
         points, whole = reply
         cut_off += not whole
         for point in points.points:
-            numbers = dict.fromkeys(point.reports)
+            text, cited = _told(point)
+            numbers = dict.fromkeys([*point.reports, *cited])
             units = tuple(window.units[number - 1] for number in numbers if 1 <= number <= len(window.units))
-            text = " ".join(point.description.split())
             dropped += len(numbers) - len(units)
             if not point.score or not text:
                 unhelpful += 1
@@ -90,6 +92,16 @@ async def take_notes(context: Context, model: LanguageModel, question: str, wind
                 notes.append(Note(text, point.score, units))
     notes.sort(key=lambda note: (-note.score, note.text))
     return Notes(tuple(notes), unhelpful, baseless, dropped, cut_off, failures)
+
+
+def _told(point: Point) -> tuple[str, list[int]]:
+    """Return the text of a point without marks, and the numbers in these: models put [Data: Reports (1)] into it."""
+    parts, cited, at = [], list[int](), 0
+    for mark in marks_in(point.description, shown=0):
+        parts.append(point.description[at : mark.start])
+        cited += mark.numbers
+        at = mark.end
+    return " ".join("".join([*parts, point.description[at:]]).split()), cited
 
 
 async def _points(context: Context, model: LanguageModel, question: str, window: Window) -> tuple[Points, bool]:

@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
-from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.prompts.replies.structured import ask_for
+from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.prompts.replies.typed import read_answer
 from conspectus.query.abstention import is_unknown
 from conspectus.query.context import Context
