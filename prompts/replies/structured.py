@@ -19,6 +19,7 @@ from conspectus.storage.errors import BadAnswer, ModelError
 from pydantic import BaseModel, create_model
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Value = TypeVar("Value")
 
 
 def read_reply(
@@ -81,6 +82,59 @@ async def ask_for(
             request, again = _with_complaint(request, reply, bad, schema), again - 1
 
 
+async def ask_in_words(
+    model: LanguageModel,
+    request: Request,
+    read: Callable[[str], Value | None],
+    reason: str,
+    *,
+    again: str,
+) -> Value:
+    """Return what is read of a reply in words; where nothing can be read it is asked for once more.
+
+    Args:
+        model: The model to ask.
+        request: The request.
+        read: Reads a reply; None where it cannot be used.
+        reason: Why such a reply cannot be used.
+        again: The prompt that asks again, with the field reason.
+
+    Raises:
+        BadAnswer: The second reply cannot be used either.
+        ModelError: What `complete` raises.
+    """
+    reply = await model.complete(request)
+    value = read(reply.text)
+    if value is not None:
+        return value
+    why = reason if reply.text.strip() else "empty"
+    said = (Message("assistant", reply.text),) if reply.text.strip() else ()
+    complaint = Message("user", render(again, reason=why))
+    reply = await model.complete(replace(request, messages=(*request.messages, *said, complaint)))
+    value = read(reply.text)
+    if value is None:
+        raise BadAnswer(reason if reply.text.strip() else "empty", reply.text)
+    return value
+
+
+class CountedModel:
+    """A `LanguageModel` that counts its calls, so that a trace can tell what a decision took."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+        self.calls = 0
+
+    async def complete(self, request: Request) -> Reply:
+        """Return the reply of the model."""
+        self.calls += 1
+        return await self._model.complete(request)
+
+    def stream(self, request: Request) -> AsyncIterator[str]:
+        """Return the reply of the model piece by piece."""
+        self.calls += 1
+        return self._model.stream(request)
+
+
 async def ask_choice(model: LanguageModel, request: Request, choices: Sequence[str]) -> str:
     """Return the choice that a model picks: a forced choice, such as the yes or no of a gleaning.
 
@@ -104,9 +158,6 @@ def _form(choices: tuple[str, ...]) -> type[BaseModel]:
 def _with_complaint(request: Request, reply: Reply, bad: BadAnswer, schema: type[BaseModel]) -> Request:
     complaint = Message("user", render("json/again", reason=bad.reason, schema=schema_text(schema)))
     return replace(request, messages=(*request.messages, Message("assistant", reply.text), complaint))
-
-
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,19 +5,18 @@ retrieved, so nothing is cited.
 """
 
 import asyncio
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
-from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import is_unknown, no_answer
 from conspectus.query.answering import assembling
 from conspectus.query.context import Context
 from conspectus.query.question.tasks import prompt_for
 from conspectus.query.types import Answer, Say, Step
+from conspectus.query.walk.replies import final_answer
 from conspectus.storage.errors import ModelError
 from conspectus.storage.text.normalise import entity_key
 
@@ -28,7 +27,6 @@ _SAMPLE_TEMPERATURE, _REASON_TEMPERATURE = 0.7, 0.0
 """Temperatures of the samples of self-consistency, and of a single answer."""
 
 STEP = "direct"
-_ANSWER = re.compile(r"\banswer\s+is\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE)
 
 
 class Direct:
@@ -56,7 +54,7 @@ class Direct:
     async def _said(self, question: str) -> tuple[str, Step]:
         if self._samples == 1:
             reply = await self._model.complete(asking(self._context, self._prompt, question))
-            said = _known(final_answer(reply.text))
+            said = _known(final_answer(reply.text, question))
             return said, Step("direct", f"the model says {said or 'that it does not know'}")
         answers = await sampled(self._context, self._model, self._prompt, question, self._samples)
         said, share = most_frequent(answers)
@@ -90,7 +88,7 @@ async def sampled(context: Context, model: LanguageModel, prompt: str, question:
         elif isinstance(reply, BaseException):
             raise reply
         else:
-            found.append(_known(final_answer(reply.text)))
+            found.append(_known(final_answer(reply.text, question)))
     if failed and not found:
         raise failed[0]
     return found
@@ -101,18 +99,6 @@ def asking(context: Context, prompt: str, question: str) -> Request:
     chosen = context.settings.tog
     message = Message("user", render(prompt_for(chosen.task, prompt), question=question))
     return Request((message,), STEP, max_tokens=_MAX_TOKENS, temperature=_REASON_TEMPERATURE)
-
-
-def final_answer(reply: str) -> str:
-    """Return the final answer of a reply: the text behind "the answer is", or the last line.
-
-    >>> final_answer("It lies in Sweden.\\nSo the answer is: Sweden."), final_answer("Sweden")
-    ('Sweden', 'Sweden')
-    """
-    said = without_thinking(reply).strip()
-    found = list(_ANSWER.finditer(said))
-    text = found[-1]["said"] if found else (said.splitlines() or [""])[-1]
-    return text.strip().strip('"').rstrip(".").strip()
 
 
 def most_frequent(answers: Sequence[str]) -> tuple[str, float]:

@@ -5,6 +5,7 @@ further questions that a model invents, with the verdict first or at the end.
 """
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from conspectus.prompts.replies.json_repair import read_values
@@ -40,7 +41,7 @@ _INSUFFICIENT = re.compile(
     re.IGNORECASE,
 )
 _ADVICE = re.compile(
-    r"\W*(?:you(?:'re|’re| are| have|'ve)?\b|let(?:'s|’s| me)\b|great job|it (?:seems|looks|appears) like you|i(?:'d| would) be happy)",
+    r"\W*(?:(?:sure|okay|ok|great|certainly|of course|here)\b\W*)?(?:$|you(?:'re|’re| are| have|'ve)?\b|let(?:'s|’s| me| us)\b|great job|it (?:seems|looks|appears) like you|i(?:'d| would) be happy)",
     re.IGNORECASE,
 )
 _MOST_OF_PROSE = 150
@@ -72,7 +73,8 @@ def read_reasoning(reply: str, shown: int = 999) -> ReasoningReply | None:
     text = without_thinking(reply)[:LONGEST].strip()
     if told := _of_json(text):
         return _reasoned(told[0], told[1], told[2] or numbers_in(text))
-    found = _verdict(text)
+    first = _NEXT_QUESTION.split(text, maxsplit=1)[0]
+    found = _verdict(first) or _verdict(text)
     if found is None:
         return None
     sufficient, start = found
@@ -224,3 +226,76 @@ def _members(content: object) -> dict[str, object]:
             else:
                 found[str(key).casefold()] = value
     return found
+
+
+def read_named(reply: str, offered: Sequence[str]) -> list[int] | None:
+    """Return the places of the items that a reply takes: as JSON by number or name, in a list, or in prose.
+
+    None where it says nothing of them; no place where it takes none ({}, "none").
+
+    >>> read_named('{"2": "Town"}', ["Ada", "Town"]), read_named("The search begins from Ada.", ["Ada", "Town"])
+    ([1], [0])
+    >>> read_named("{}", ["Ada"]), read_named("I like it.", ["Ada"])
+    ([], None)
+    """
+    text = without_thinking(reply)[:LONGEST].strip()
+    keys = {" ".join(_words(name)): place for place, name in reversed(list(enumerate(offered)))}
+    values = [value.content for value in read_values(text).values]
+    found: dict[int, None] = {}
+    for token in (token for value in values for token in _tokens(value)):
+        key = " ".join(_words(token))
+        place = int(key) - 1 if key.isdigit() and len(key) < 4 and key not in keys else keys.get(key, -1)
+        if 0 <= place < len(offered):
+            found.setdefault(place)
+    if found or any(value in ({}, []) for value in values):
+        return list(found)
+    told = f" {' '.join(_words(text))} "
+    named = {place: told.find(f" {key} ") for key, place in keys.items() if key and f" {key} " in told}
+    if named:
+        return sorted(named, key=named.__getitem__)
+    numbers = [int(number) - 1 for number in re.findall(r"(?m)^\W*(\d{1,3})\b", text)]
+    placed = [place for place in dict.fromkeys(numbers) if 0 <= place < len(offered)]
+    return placed or ([] if re.fullmatch(r"\W*(?:none|no entity|nothing|null)\b.{0,80}", text, re.IGNORECASE) else None)
+
+
+def _tokens(content: object) -> Iterator[str]:
+    """Yield the keys and values of a JSON value, names before numbers of the same entry."""
+    if isinstance(content, dict):
+        for key, value in content.items():
+            inner = list(_tokens(value))
+            yield from inner if any(re.search(r"[^\W\d_]", token) for token in inner) else [str(key), *inner]
+            if inner and str(key).isdigit():
+                yield str(key)
+    elif isinstance(content, list):
+        for one in content:
+            yield from _tokens(one)
+    elif isinstance(content, str | int) and not isinstance(content, bool):
+        yield str(content)
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def asked_question(reply: str) -> str:
+    """Return the question that a reply asks: in braces, else its last line with a question mark, else all of it.
+
+    >>> asked_question("Sure! The next question is:\\n\"Where was Ada born?\"")
+    'Where was Ada born?'
+    """
+    text = without_thinking(reply)[:LONGEST].strip()
+    if braced := _braced(text):
+        return braced
+    lines = [
+        _clean(
+            re.sub(
+                r"^\W*(?:[\w!,' ]{0,40}\s)?(?:next )?(?:question|query|clue)(?: is)?\s*[:：]",
+                "",
+                line,
+                flags=re.IGNORECASE,
+            )
+        )
+        for line in text.splitlines()
+    ]
+    asked = [line for line in lines if line.endswith(("?", "？"))]
+    return asked[-1] if asked else " ".join(" ".join(lines).split())

@@ -13,6 +13,7 @@ import numpy as np
 from conspectus.prompts.embedding.reranker import open_reranker
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.answering import Assembly
+from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import BeamPath, BeamState, EvidenceText, hops_to
@@ -281,7 +282,7 @@ def beam_answer(
 ) -> Answer:
     """Return the answer of a walk's verdict, citing first its triples, then its passages.
 
-    An insufficient verdict is marked as a best effort; one without evidence is NO_ANSWER.
+    An insufficient verdict is marked as a best effort, one that rests on nothing that was shown as unverified.
     """
     verdict = state.verdict
     relations = verdict.relations
@@ -291,9 +292,9 @@ def beam_answer(
     for number, passage in enumerate(verdict.passages, start=len(relations) + 1):
         span = Span(passage.document_id, passage.chunk_id, passage.start, passage.end)
         cited += bool(citations.number(span, number))
-    known = bool(verdict.text) and bool(relations or cited or not verdict.sufficient)
+    known = bool(verdict.text)
     marks = numbers_of(len(relations) + len(verdict.passages))
-    effort = "" if verdict.sufficient else BEST_EFFORT
+    effort = BEST_EFFORT if not verdict.sufficient else "" if relations or cited else UNVERIFIED
     assembly.add(*log.steps())
     assembly.depth = state.depth
     return assembly.assemble(

@@ -1,20 +1,18 @@
 """The decisions of ToG and ToG-2 by a language model, and the parsing of its replies.
 
-Every decision is one call; unusable replies are not retried. BudgetReached ends the walk. Any other failure is recorded
-in the trace: nothing is kept or, for the scoring of texts, the ranking by embedding is used.
+Every decision is one call, and one more where a reply cannot be used. BudgetReached ends the walk. Any other failure is
+recorded in the trace: nothing is kept but, of topics, the first ones and, of texts, the ranking by embedding.
 """
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import prompt_text, render
-from conspectus.prompts.replies.structured import ask_for
-from conspectus.prompts.replies.thinking import without_thinking
-from conspectus.prompts.replies.typed import read_answer
+from conspectus.prompts.replies.scored import read_scores
+from conspectus.prompts.replies.structured import CountedModel, ask_for, ask_in_words
 from conspectus.query.abstention import is_unknown
 from conspectus.query.context import Context
 from conspectus.query.methods.tog.beam import (
@@ -36,9 +34,11 @@ from conspectus.query.types import Passage
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import names_as_written, open_graph, predicate_words, sentence, spoken
 from conspectus.query.walk.log import failure_reason
+from conspectus.query.walk.replies import asked_question, in_braces, read_named, read_reasoning
 from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest
-from pydantic import BaseModel, RootModel
+from conspectus.storage.text.normalise import entity_key
+from pydantic import BaseModel
 
 TOPICS, RELATIONS, ENTITIES, SCORE, REASON, CLUE, ANSWER = (
     "tog_topics", "tog_relations", "tog_entities", "tog_score", "tog_reason", "tog_clue", "tog_answer",
@@ -61,10 +61,6 @@ _MAX_TOKENS = 1024
 """Minimum score of an entity that helps: above 0."""
 _ENTITIES_SHOWN = 3
 """Maximum entities of a path in a prompt."""
-
-
-class TopicReply(RootModel[dict[str, str]]):
-    """Entities by their numbers."""
 
 
 class Scored(BaseModel):
@@ -93,6 +89,9 @@ class TextReply(BaseModel):
 
 
 Form = TypeVar("Form", bound=BaseModel)
+Said = TypeVar("Said")
+_NO_TOPIC = "it names none of the entities"
+_NO_VERDICT = "it begins with neither {Yes} nor {No}, or gives no answer"
 
 
 class LlmBeamPolicy:
@@ -110,7 +109,7 @@ class LlmBeamPolicy:
         self, context: Context, model: LanguageModel, question: str, *, combined: bool, own_answer: bool
     ) -> None:
         self._context = context
-        self._model = model
+        self._model = CountedModel(model)
         self._graph = open_graph(context)
         self._settings = context.settings.tog
         self._statement = question
@@ -122,17 +121,21 @@ class LlmBeamPolicy:
         """Choose at most W topics in one call."""
         names = [spoken(self._graph.names[row]) for row in rows]
         width = self._settings.width
+        if len(rows) == 1:
+            return Choice((0,), considered=_considered(names, (0,), "the only one"))
         prompt = render("query/tog2_topics", question=self._question, entities=_numbered(names), most=str(width))
+        before = self._model.calls
         try:
             # The reply has no fixed keys, so no JSON schema can be requested.
-            reply = await self._model.complete(self._request(TOPICS, prompt))
-            picked = read_answer(reply.text, TopicReply, cut_off=reply.finish == "length").root
+            picked = await self._said(self._request(TOPICS, prompt), lambda reply: read_named(reply, names), _NO_TOPIC)
         except ModelError as error:
-            return _failed(names, error)
-        numbers = [int(number) for number in picked if number.isdigit()]
-        kept = tuple(dict.fromkeys(number - 1 for number in numbers if 1 <= number <= len(rows)))[:width]
+            kept = tuple(range(len(rows)))[:width]
+            why = f"{failure_reason(error)}: the first {len(kept)} are taken"
+            return Choice(kept, considered=_considered(names, kept, why), calls=self._model.calls - before, why=why)
+        kept = tuple(picked)[:width]
         why = "" if kept else "the model picks none"
-        return Choice(kept, considered=_considered(names, kept, "picked by the model"), calls=1, why=why)
+        considered = _considered(names, kept, "picked by the model")
+        return Choice(kept, considered=considered, calls=self._model.calls - before, why=why)
 
     def start(self, rows: Sequence[int]) -> list[BeamPath]:
         """Return one path for each of the first W topics."""
@@ -170,11 +173,12 @@ class LlmBeamPolicy:
             relations=_numbered(lines),
             most=str(self._settings.width),
         )
+        before = self._model.calls
         try:
-            reply = await self._ask(RELATIONS, prompt, RelationReply)
+            reply = await self._ask(RELATIONS, prompt, RelationReply, lambda text: _relations(text, lines))
         except ModelError as error:
             reason = failure_reason(error)
-            return [_failed(lines, error), *(Choice((), why=reason) for _ in paths[1:])]
+            return [_failed(lines, error, self._model.calls - before), *(Choice((), why=reason) for _ in paths[1:])]
         scores = _by_place(reply.relations, len(shown))
         least = _RELATION_THRESHOLD
         choices = []
@@ -193,7 +197,8 @@ class LlmBeamPolicy:
             )
             why = "" if kept else "the model finds no relation that helps"
             places, kept_scores = tuple(shown[place][1] for place in kept), tuple(scores[place] for place in kept)
-            choices.append(Choice(places, kept_scores, considered, int(number == 0), why))
+            calls = self._model.calls - before if number == 0 else 0
+            choices.append(Choice(places, kept_scores, considered, calls, why))
         return choices
 
     def candidates(self, reached: BeamPath) -> list[BeamPath]:
@@ -211,10 +216,11 @@ class LlmBeamPolicy:
             entities=_numbered(names),
             most=str(self._settings.width),
         )
+        before = self._model.calls
         try:
-            reply = await self._ask(ENTITIES, prompt, EntityReply)
+            reply = await self._ask(ENTITIES, prompt, EntityReply, lambda text: _entities(text, names))
         except ModelError as error:
-            return _failed(names, error)
+            return _failed(names, error, self._model.calls - before)
         scores = _by_place(reply.entities, len(candidates))
         helpful = sorted(
             (at for at, score in scores.items() if score >= _LEAST_SCORE), key=lambda at: (-scores[at], at)
@@ -224,7 +230,7 @@ class LlmBeamPolicy:
             Considered(name, at in kept, "scored by the model", scores.get(at)) for at, name in enumerate(names)
         )
         why = "" if kept else "the model finds no entity that helps"
-        return Choice(kept, tuple(scores[at] for at in kept), considered, 1, why)
+        return Choice(kept, tuple(scores[at] for at in kept), considered, self._model.calls - before, why)
 
     async def rank(
         self, state: BeamState, _candidates: Sequence[BeamPath], texts: list[EvidenceText], /
@@ -241,14 +247,16 @@ class LlmBeamPolicy:
         near = rank_texts(self._context, query, texts, "embedding")[:most]
         pieces = "\n\n".join(f"[{number}] {text.text}" for number, text in enumerate(near, start=1))
         prompt = render("query/tog2_score", question=self._question, clue=state.query or _NOTHING, pieces=pieces)
+        before = self._model.calls
         try:
-            reply = await self._ask(SCORE, prompt, TextReply, near)
+            reply = await self._ask(SCORE, prompt, TextReply, lambda text: _pieces(text, len(near)), near)
         except ModelError as error:
-            return RankedTexts(near, 1, f"not scored by the model, ranked by embedding: {failure_reason(error)}")
+            calls = self._model.calls - before
+            return RankedTexts(near, calls, f"not scored by the model, ranked by embedding: {failure_reason(error)}")
         scores = _by_place(reply.pieces, len(near))
         scored = [replace(text, score=scores.get(place, 0.0)) for place, text in enumerate(near)]
         why = "" if any(scores.values()) else "the model finds no text that helps"
-        return RankedTexts(sorted(scored, key=lambda text: -text.score), 1, why)
+        return RankedTexts(sorted(scored, key=lambda text: -text.score), self._model.calls - before, why)
 
     async def judge(self, state: BeamState) -> BeamVerdict:
         """Judge from all paths and texts; the triples of the paths are numbered first, then the texts."""
@@ -265,30 +273,46 @@ class LlmBeamPolicy:
             texts="\n".join(texts) or _NOTHING,
             last=_LAST_ROUND if state.last else _MORE_FOLLOWS,
         )
+        before, n_triples = self._model.calls, len(triples)
+        shown = n_triples + len(passages)
+        request = self._request(REASON, prompt, state.texts, explores=False)
         try:
-            reply = await self._model.complete(self._request(REASON, prompt, state.texts, explores=False))
+            read = await self._said(request, lambda reply: read_reasoning(reply, shown), _NO_VERDICT)
         except ModelError as error:
-            return BeamVerdict(False, clues=state.clues, calls=1, why=failure_reason(error))
-        read = read_reasoning(reply.text)
-        if read is None:
-            why = "the reply begins with neither {Yes} nor {No}" if reply.text.strip() else "the reply is empty"
-            return BeamVerdict(False, clues=state.clues, calls=1, why=why)
-        n_triples = len(triples)
+            calls = self._model.calls - before
+            return BeamVerdict(False, clues=state.clues, calls=calls, why=failure_reason(error))
         answered = read.sufficient or state.last
+        names = self._as_written(read.text, state.paths) if answered else ()
+        relations = tuple(triples[number - 1] for number in read.numbers if 1 <= number <= n_triples)
+        cited = tuple(passages[number - n_triples - 1] for number in read.numbers if n_triples < number <= shown)
+        if answered and not (relations or cited):
+            relations, cited = self._behind(names, state.paths, passages)
         return BeamVerdict(
             read.sufficient,
             read.text if answered else "",
             "" if read.sufficient else read.text,
-            self._as_written(read.text, state.paths) if answered else (),
-            tuple(triples[number - 1] for number in read.numbers if 1 <= number <= n_triples),
-            tuple(
-                passages[number - n_triples - 1]
-                for number in read.numbers
-                if n_triples < number <= n_triples + len(passages)
-            ),
-            calls=1,
+            names,
+            relations,
+            cited,
+            calls=self._model.calls - before,
             why="" if read.sufficient else "the model finds this insufficient",
         )
+
+    def _behind(
+        self, names: Sequence[str], paths: Sequence[BeamPath], passages: Sequence[Passage]
+    ) -> tuple[tuple[int, ...], tuple[Passage, ...]]:
+        """Return what an answer that cites nothing rests on: the paths to what it names, else a passage that has it."""
+        keys = {entity_key(name) for name in names if name}
+        graph = self._graph
+        for path in paths:
+            named = [row for row in path.entities.tolist() if entity_key(spoken(graph.names[row])) in keys]
+            if named and path.relations:
+                return relations_to(path, named), ()
+        ends = [row for row in self._triples(paths) if keys & {entity_key(spoken(graph.names[end])) for end in (
+            int(graph.sources[row]), int(graph.targets[row]))}]  # fmt: skip
+        if ends:
+            return tuple(ends[:1]), ()
+        return (), tuple(one for one in passages if any(key in entity_key(one.text) for key in keys))[:1]
 
     async def next_query(self, state: BeamState) -> NextQuery:
         """Return the model's next query, or the clues if it gives none."""
@@ -298,7 +322,7 @@ class LlmBeamPolicy:
             reply = await self._model.complete(self._request(CLUE, prompt))
         except ModelError as error:
             return NextQuery(state.clues, 1, failure_reason(error))
-        query = in_braces(reply.text)
+        query = asked_question(reply.text)
         return NextQuery(query, 1) if query else NextQuery(state.clues, 1, "the reply is empty")
 
     async def finish(self, state: BeamState) -> BeamVerdict:
@@ -314,7 +338,8 @@ class LlmBeamPolicy:
             return BeamVerdict(False, calls=1, why=failure_reason(error))
         text = in_braces(reply.text)
         if is_unknown(text):
-            return BeamVerdict(False, calls=1, why="the model does not know" if text else "the reply is empty")
+            empty = not reply.text.strip()
+            return BeamVerdict(False, calls=1, why="the reply is empty" if empty else "the model does not know")
         names = self._as_written(text, found)
         return BeamVerdict(False, text, names=names, calls=1, why="from the model's own knowledge")
 
@@ -336,8 +361,19 @@ class LlmBeamPolicy:
         words = predicate_words(self._graph.predicates[relation.predicate]) or "related to"
         return f"{words} ({'forward' if relation.outgoing else 'backward'})"
 
-    async def _ask(self, step: str, prompt: str, form: type[Form], texts: Sequence[EvidenceText] = ()) -> Form:
-        return await ask_for(self._model, self._request(step, prompt, texts), form, again=0)
+    async def _ask(
+        self,
+        step: str,
+        prompt: str,
+        form: type[Form],
+        in_words: Callable[[str], Form | None],
+        texts: Sequence[EvidenceText] = (),
+    ) -> Form:
+        return await ask_for(self._model, self._request(step, prompt, texts), form, in_words=in_words)
+
+    async def _said(self, request: Request, read: Callable[[str], Said | None], reason: str) -> Said:
+        """Return what is read of a reply in words, asked for once more where nothing can be read."""
+        return await ask_in_words(self._model, request, read, reason, again="query/answer_again")
 
     def _request(self, step: str, prompt: str, texts: Sequence[EvidenceText] = (), *, explores: bool = True) -> Request:
         return Request(
@@ -366,9 +402,28 @@ def _considered(names: Sequence[str], kept: Sequence[int], why: str) -> tuple[Co
     )
 
 
-def _failed(names: Sequence[str], error: ModelError) -> Choice:
+def _failed(names: Sequence[str], error: ModelError, calls: int) -> Choice:
     reason = failure_reason(error)
-    return Choice((), considered=_considered(names, (), reason), calls=1, why=reason)
+    return Choice((), considered=_considered(names, (), reason), calls=calls, why=reason)
+
+
+def _scored(text: str, offered: Sequence[str]) -> list[Scored]:
+    return [Scored(number=place + 1, score=score) for place, score in read_scores(text, offered).items()]
+
+
+def _relations(text: str, offered: Sequence[str]) -> RelationReply | None:
+    scored = _scored(text, [line.partition(": ")[2] for line in offered]) or _scored(text, offered)
+    return RelationReply(relations=scored) if scored else None
+
+
+def _entities(text: str, offered: Sequence[str]) -> EntityReply | None:
+    scored = _scored(text, offered)
+    return EntityReply(entities=scored) if scored else None
+
+
+def _pieces(text: str, count: int) -> TextReply | None:
+    scored = _scored(text, [f"piece {number}" for number in range(1, count + 1)])
+    return TextReply(pieces=scored) if scored else None
 
 
 def _titled(passage: Passage) -> str:
@@ -376,54 +431,6 @@ def _titled(passage: Passage) -> str:
 
 
 # Replies
-
-_BRACED = re.compile(r"\{([^{}]*)\}")
-_NUMBER = re.compile(r"\[(\d{1,4})\]")
-_VERDICT = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class ReasoningReply:
-    """A reasoning: whether it answers, the text in its braces, and the numbers of the evidence that it cites."""
-
-    sufficient: bool
-    text: str
-    numbers: tuple[int, ...]
-
-
-def read_reasoning(reply: str) -> ReasoningReply | None:
-    """Return a parsed reasoning; None if it does not begin with {Yes} or {No}, or says yes without an answer.
-
-    >>> read_reasoning("{Yes} {Sweden} [1][3]")
-    ReasoningReply(sufficient=True, text='Sweden', numbers=(1, 3))
-    >>> read_reasoning("No. {Its maker is known.}").text
-    'Its maker is known.'
-    """
-    text = without_thinking(reply).strip()
-    begins = _VERDICT.match(text)
-    if not begins:
-        return None
-    sufficient = begins[1].casefold() == "yes"
-    braced = [part.strip() for part in _BRACED.findall(text)]
-    if braced and braced[0].casefold() in ("yes", "no"):
-        braced = braced[1:]
-    rest = text[begins.end() :].lstrip("}.,: \n")
-    stated = braced[0] if braced else _NUMBER.sub("", rest).strip()
-    if sufficient and not stated:
-        return None
-    numbers = tuple(dict.fromkeys(int(number) for number in _NUMBER.findall(text)))
-    return ReasoningReply(sufficient, stated, numbers)
-
-
-def in_braces(reply: str) -> str:
-    """Return the text in the last braces of a reply, or the whole reply.
-
-    >>> in_braces("I think it is {Sweden}."), in_braces("Sweden")
-    ('Sweden', 'Sweden')
-    """
-    text = without_thinking(reply).strip()
-    braced = [part.strip() for part in _BRACED.findall(text) if part.strip()]
-    return braced[-1] if braced else " ".join(text.split())
 
 
 def on_unit_scale(scores: list[float]) -> list[float]:

@@ -101,11 +101,11 @@ class Tog2Walk:
         """The graph that is walked."""
         return open_graph(self.context)
 
-    async def run(self, topics: Sequence[int]) -> BeamState:
-        """Walk from topics and return the final state with its verdict."""
+    async def run(self, topics: Sequence[int], *, given: bool = False) -> BeamState:
+        """Walk from topics and return the final state with its verdict; topics that the user gave are not pruned."""
         settings = self.context.settings.tog
         kept = tuple(topics)
-        if kept:
+        if kept and not given:
             choice = await self.policy.keep_topics(kept)
             log_choice(self.log, "topics", 0, "", choice)
             kept = tuple(topics[place] for place in choice.kept)
@@ -206,19 +206,19 @@ class Tog2:
 
     async def answer_about(self, question: str, topics: Sequence[str], say: Say) -> Answer:
         """Return the answer of a walk from the entities with these names; the trace lists unknown names."""
-        return await self._answer(question, find_topics(self._context, question, topics), say)
+        return await self._answer(question, find_topics(self._context, question, topics), say, given=True)
 
-    async def _answer(self, question: str, topics: Topics, say: Say) -> Answer:
+    async def _answer(self, question: str, topics: Topics, say: Say, *, given: bool = False) -> Answer:
         with assembling(question, self._name) as assembly:
             assembly.add(topics.step)
             if self._model:
-                answer = await self._with_model(self._model, assembly, topics)
+                answer = await self._with_model(self._model, assembly, topics, given=given)
             else:
                 answer = await self._offline(assembly, topics)
         say(answer.text)
         return answer
 
-    async def _with_model(self, model: LanguageModel, assembly: Assembly, topics: Topics) -> Answer:
+    async def _with_model(self, model: LanguageModel, assembly: Assembly, topics: Topics, *, given: bool) -> Answer:
         """Return the model's answer; samples that agree need no walk (`tog.self_consistency`)."""
         question = assembly.question
         if self._context.settings.tog.self_consistency:
@@ -229,7 +229,7 @@ class Tog2:
             if text:
                 return assembly.assemble(text, names=(text,))
         walk = Tog2Walk(self._context, _llm_policy(self._context, model, question), question)
-        state = await walk.run(topics.rows)
+        state = await walk.run(topics.rows, given=given)
         return beam_answer(assembly, self._context, state, walk.log, walk.passages.best())
 
     async def _offline(self, assembly: Assembly, topics: Topics) -> Answer:
