@@ -74,7 +74,8 @@ def _same(read: tuple[str, ...], wanted: tuple[str, ...]) -> str:
     place = next(
         (at for at, (one, two) in enumerate(zip(read, wanted, strict=False)) if one != two), min(len(read), len(wanted))
     )
-    return f"{len(wanted)} words, read {len(read)}; from word {place}: {' '.join(wanted[place : place + 6])!r}, read {' '.join(read[place : place + 6])!r}"
+    told, found = (" ".join(some[place : place + 6]) for some in (wanted, read))
+    return f"{len(wanted)} words, read {len(read)}; from word {place}: {told!r}, read {found!r}"
 
 
 def verdict(row: Row) -> str:

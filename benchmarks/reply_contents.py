@@ -81,7 +81,7 @@ def without_brackets_in_code(text: str) -> str:
 
 
 def _body(reply: str) -> str:
-    """Return an answer without the list of sources at its end, from the first heading behind which only entries stand."""
+    """Return an answer without the list of sources at its end: from the first heading with only entries behind it."""
     lines = reply.rstrip().split("\n")
     for place, line in enumerate(lines):
         behind = [line for line in lines[place + 1 :] if line.strip() and not _LIST_HEAD.fullmatch(line)]
@@ -215,7 +215,8 @@ def comparison(row: Row) -> str:
         return verdict[1].title()
     first = re.match(r"(\d+(?:\.\d+)?)[\s,/]+(\d+(?:\.\d+)?)\s*(?:\n|$)", text)
     pair = first or re.search(
-        r"Assistant 1\W*(?:score\W*)?:?\W*(\d+(?:\.\d+)?)(?![^\n]*=)[^\n]*\n+\W*Assistant 2\W*(?:score\W*)?:?\W*(\d+(?:\.\d+)?)",
+        r"Assistant 1\W*(?:score\W*)?:?\W*(\d+(?:\.\d+)?)(?![^\n]*=)[^\n]*\n+"
+        r"\W*Assistant 2\W*(?:score\W*)?:?\W*(\d+(?:\.\d+)?)",
         text,
     )
     better = re.findall(r"Assistant ([12])(?:'s \w+)? (?:performed|performs|did|is|was)(?: \w+)? better", text)
@@ -258,9 +259,12 @@ class Short:
 
 
 _UNKNOWING = re.compile(
-    r"(?i)\b(?:not sufficient|insufficient|no (?:specific |direct |relevant )?information|no knowledge triplets|cannot|can't|unable|"
-    r"missing information|additional (?:information|knowledge|context)|(?:do|does|did)(?: not|n't) (?:provide|contain|mention|include|have|specify)|"
-    r"(?:isn|is not|are not|not) (?:provided|possible|clear|specified|mentioned)|i need to know|would need|sorry|no specific|please provide|"
+    r"(?i)\b(?:not sufficient|insufficient|no (?:specific |direct |relevant )?information|no knowledge triplets|"
+    r"cannot|can't|unable|"
+    r"missing information|additional (?:information|knowledge|context)|(?:do|does|did)(?: not|n't) (?:provide|"
+    r"contain|mention|include|have|specify)|"
+    r"(?:isn|is not|are not|not) (?:provided|possible|clear|specified|mentioned)|i need to know|would need|"
+    r"sorry|no specific|please provide|"
     r"not answer|could you please|can you tell)"
 )
 

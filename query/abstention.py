@@ -37,10 +37,13 @@ SEPARATORS = " \t\r\n:：*\"'`.!–—-"
 """Characters that may separate the word from the sentence behind it."""
 
 _UNKNOWN = frozenset(
-    ("", "unknown", "none", "n/a", "na", "null", "not known", "not available", "not specified", "not provided", "unclear",
-     "not mentioned", "i don't know", "i don’t know", "i do not know", "no answer", "insufficient information",
-     "unbekannt", "inconnu", "desconocido", "unname_entity", "unnamed entity")
-)  # fmt: skip
+    word.strip()
+    for word in (
+        ", unknown, none, n/a, na, null, not known, not available, not specified, not provided, not mentioned, "
+        "unclear, i don't know, i don’t know, i do not know, no answer, insufficient information, unbekannt, inconnu, "
+        "desconocido, unname_entity, unnamed entity"
+    ).split(",")
+)
 _AROUND = " \t\r\n.!*\"'`{}[]()“”’‘"
 _QUOTING = " \t\r\n.!*\"'`"
 _OPENING = re.compile(rf"""[\s*"'`]*{ABSTENTION}[*"'`]*(?:\s*[:：.!–—-]|[ \t]*\n|\s*$)""")
@@ -79,23 +82,33 @@ def is_no_answer(text: str) -> bool:
 
 
 _MATERIAL = (
-    r"(?:passages?|documents?|texts?|sources?|materials?|contexts?|reports?|notes?|records?|information|knowledge|data|triplets?|"
+    r"(?:passages?|documents?|texts?|sources?|materials?|contexts?|reports?|notes?|records?|information|"
+    r"knowledge|data|triplets?|"
     r"facts|excerpts?|content|evidence|it|they|this|which)"
 )
 _GIVEN = r"(?:the |this |these |any |all )?(?:[\w-]+ ){0,3}?"
 _ABSTAINS = re.compile(
-    rf"\bi(?:'m| am) (?:sorry|unable|not able|not sure)|\bi (?:do not|don't|cannot|can't|could not|couldn't) (?:know|have|find|answer|"
-    rf"determine|provide|locate)|\b{_GIVEN}{_MATERIAL} (?:provided |given |available |above )?(?:do|does|did)(?: not|n't) "
-    rf"(?:\w+ )?(?:contain|mention|provide|say|state|specify|include|answer|give|tell|have|address|discuss|identify|reveal|"
+    rf"\bi(?:'m| am) (?:sorry|unable|not able|not sure)|\bi (?:do not|don't|cannot|can't|could not|"
+    rf"couldn't) (?:know|have|find|answer|"
+    rf"determine|provide|locate)|\b{_GIVEN}{_MATERIAL} (?:provided |given |available |above )?(?:do|does|"
+    rf"did)(?: not|n't) "
+    rf"(?:\w+ )?(?:contain|mention|provide|say|state|specify|include|answer|give|tell|have|address|discuss|"
+    rf"identify|reveal|"
     rf"describe|support|offer)|"
-    rf"\bthere (?:is|are|was|were|seems? to be) (?:no|not enough|insufficient|missing) |\b(?:is|are|was|were) not (?:\w+ )?(?:mentioned|"
+    rf"\bthere (?:is|are|was|were|seems? to be) (?:no|not enough|insufficient|missing) |\b(?:is|are|was|"
+    rf"were) not (?:\w+ )?(?:mentioned|"
     rf"stated|provided|specified|given|found|known|included|available|sufficient|possible)\b|"
-    rf"\b(?:not enough|insufficient|no (?:specific |relevant |further )?)information|\b(?:cannot|can't) be (?:answered|determined|found)|"
+    rf"\b(?:not enough|insufficient|no (?:specific |relevant |further )?)information|\b(?:cannot|"
+    rf"can't) be (?:answered|determined|found)|"
     rf"\bunable to (?:answer|find|determine|provide)|"
-    rf"\bich (?:weiß|kann) (?:\w+ )?nicht|\b(?:steht|stehen|findet|finden|enthalten|enthält|nennen|nennt|sagen|geht) (?:\w+ )*nicht|"
-    rf"\bkeine (?:\w+ )?(?:angaben?|informationen?|hinweise)|\bje ne (?:sais|peux|trouve)|\bne (?:contien\w+|mentionn\w+|précis\w+|"
-    rf"permet\w*|di\w+) pas|\baucune (?:information|mention)|\bno (?:lo )?(?:sé|puedo|encuentro|menciona\w*|contien\w+|dice\w*)|"
-    rf"\bno hay (?:información|datos|ninguna)|没有(?:提供|提到|提及|信息|相关|足够|说明)|未(?:提供|提到|提及|说明)|无法(?:回答|确定|得知)",
+    rf"\bich (?:weiß|kann) (?:\w+ )?nicht|\b(?:steht|stehen|findet|finden|enthalten|enthält|nennen|nennt|sagen|"
+    rf"geht) (?:\w+ )*nicht|"
+    rf"\bkeine (?:\w+ )?(?:angaben?|informationen?|hinweise)|\bje ne (?:sais|peux|trouve)|\bne (?:contien\w+|"
+    rf"mentionn\w+|précis\w+|"
+    rf"permet\w*|di\w+) pas|\baucune (?:information|mention)|\bno (?:lo )?(?:sé|puedo|encuentro|menciona\w*|"
+    rf"contien\w+|dice\w*)|"
+    rf"\bno hay (?:información|datos|ninguna)|没有(?:提供|提到|提及|信息|相关|足够|说明)|未(?:提供|提到|提及|说明)|"
+    rf"无法(?:回答|确定|得知)",
     re.IGNORECASE,
 )
 _LONGEST_ABSTENTION = 600

@@ -10,7 +10,7 @@ from conspectus.prompts.replies.thinking import without_thinking
 
 LONGEST = 100_000
 """Characters of a reply that are read."""
-_SENTENCE_LABEL = re.compile(r"(?im)^\W*(?:test |next )?(?:sentence|text|input)\s*\d*\s*:")
+_SENTENCE_LABEL = re.compile(r"(?im)^[^\w\n]*+(?:test |next )?(?:sentence|text|input)\s*\d*\s*:")
 _CALL = re.compile(r"(?<![\w\\])(?P<relation>[^\W\d][\w\\,'-]{0,80})\((?P<inside>(?:[^()\n]|\([^()\n]*\)){1,300})\)")
 _BRACKETED = re.compile(r"[(\[<](?P<inside>[^()\[\]<>\n]{3,400})[)\]>]")
 _PARTS = re.compile(r"\s*(?:\||;|\t|->|→|—)\s*|\s*,\s*")
@@ -29,12 +29,15 @@ _SCORED = re.compile(
 )
 _PAIR = re.compile(rf"\(\s*{_SCORE}\s*,\s*{_SCORE}\s*\)\s*(?:$|[.\n]|for )")
 _BETTER = re.compile(
-    rf"{_TWO} (?P<which>[12AB])(?:'s (?:answer|response|\w+))? (?:\w+ ){{0,3}}?(?:performed|performs|is|was|did|does|wins|provided)\b(?: \w+){{0,2}}? "
-    rf"?(?:better|best|superior|the winner|stronger)|{_TWO} (?P<wins>[12AB]) wins|(?:better|best|winner|prefer(?:red)?)\W{{0,4}}(?:is|:)?\W{{0,4}}(?:{_TWO} )?(?P<choice>[12AB])\b",
+    rf"{_TWO} (?P<which>[12AB])(?:'s (?:answer|response|\w+))? (?:\w+ ){{0,3}}?(?:performed|performs|is|was|did|"
+    rf"does|wins|provided)\b(?: \w+){{0,2}}? "
+    rf"?(?:better|best|superior|the winner|stronger)|{_TWO} (?P<wins>[12AB]) wins|(?:better|best|winner|"
+    rf"prefer(?:red)?)\W{{0,4}}(?:is|:)?\W{{0,4}}(?:{_TWO} )?(?P<choice>[12AB])\b",
     re.IGNORECASE,
 )
 _TIE = re.compile(
-    r"\b(?:tie|tied|draw|equally (?:good|well|bad)|both (?:answers|assistants) are (?:equal|equally)|neither (?:answer )?is (?:clearly )?better)\b",
+    r"\b(?:tie|tied|draw|equally (?:good|well|bad)|both (?:answers|assistants) are (?:equal|equally)|"
+    r"neither (?:answer )?is (?:clearly )?better)\b",
     re.IGNORECASE,
 )
 
@@ -66,11 +69,10 @@ def _triples(block: str) -> Iterator[tuple[str, str, str]]:
                 yield triple
         if calls:
             continue
-        inside = [found["inside"] for found in _BRACKETED.finditer(line)] or (
-            [line] if _STRONG_PARTS.search(line) else []
-        )
+        inside = [line] if _STRONG_PARTS.search(line) else [found["inside"] for found in _BRACKETED.finditer(line)]
         for part in inside:
-            parts = _STRONG_PARTS.split(part) if _STRONG_PARTS.search(part) else _PARTS.split(part, maxsplit=2)
+            bare = part.strip().strip("()[]<>|") if part is line and part.strip()[:1] in "([<|" else part
+            parts = _STRONG_PARTS.split(bare.strip()) if part is line else _PARTS.split(part, maxsplit=2)
             if len(parts) == 3 and (triple := _triple(*parts)):
                 yield triple
 

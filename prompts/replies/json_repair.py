@@ -18,7 +18,7 @@ LONGEST_REPAIRED = 500_000
 MOST_VALUES = 200
 """A reply with more values than this is not an answer."""
 
-_FIELD_MARKS = re.compile(r"\[\[ ?## (\w{1,40}) ## ?\]\]\s*+((?:(?!\[\[ ?##).)*?)\s*(?=\[\[ ?##|\Z)", re.DOTALL)
+_FIELD_MARK = re.compile(r"\[\[ ?## (\w{1,40}) ## ?\]\]")
 """The members of an object in the form of DSPy's prompts: [[ ## answer ## ]] and what follows it."""
 _HTML = re.compile(r"\s*<(?:!doctype\s+html|html)\b", re.IGNORECASE)
 _START = re.compile(
@@ -97,7 +97,8 @@ def read_values(reply: str) -> JsonReading:
     answer = after_thinking(text)
     if answer is None:
         return JsonReading(cut=Cut())
-    marked = {key: value for key, value in _FIELD_MARKS.findall(answer) if value}
+    _, *fields = _FIELD_MARK.split(answer)
+    marked = {key: value.strip() for key, value in zip(fields[::2], fields[1::2], strict=True) if value.strip()}
     if marked:
         return JsonReading((Value(marked, alone=True),))
     if _HTML.match(answer):

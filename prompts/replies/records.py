@@ -2,10 +2,10 @@
 
 A record is ("entity"<|>NAME<|>TYPE<|>DESCRIPTION), ("relationship"<|>SOURCE<|>TARGET<|>DESCRIPTION<|>STRENGTH) or
 ("claim"<|>SUBJECT<|>OBJECT<|>TYPE<|>STATUS<|>START<|>END<|>DESCRIPTION<|>QUOTE); records are separated by ##
-and <|COMPLETE|> follows the last. LightRAG's form of it is read too: lines like entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION,
-relationships with keywords beside the description, and content_keywords, which say nothing here. A malformed record is reported and harms no other. Replies are read one by one and
-never joined: in joined replies the last record of one and the first of the next become one (a defect of Microsoft
-GraphRAG 3.1).
+and <|COMPLETE|> follows the last. LightRAG's form is read too: lines like entity<|#|>NAME<|#|>TYPE<|#|>DESCRIPTION, and
+relationships with keywords beside the description. A malformed record is reported and harms no other. Replies are read
+one by one and never joined: in joined replies the last record of one and the first of the next become one (a defect of
+Microsoft GraphRAG 3.1).
 
 A record ends at a bracket followed by ## or <|COMPLETE|>. If a model forgets these, the last field must be complete
 (both quotation marks, or a number) and the line must end, so that a bracket inside a description ends nothing.
@@ -144,7 +144,7 @@ _KEYWORDS = "content_keywords"
 """A record of LightRAG's about the whole text."""
 
 
-_LINE_RECORD = re.compile(r"^[\s\d.*`>(\"'-]*(entity|relationship|relation|claim)[\"']?\s*<\|#?\|>(.*)$", re.I | re.M)
+_LINE_RECORD = re.compile(r"^[ \t\d.*`>(\"'-]*+(entity|relationship|relation|claim)[\"']?\s*<\|#?\|>(.*)$", re.I | re.M)
 
 
 def _plain(reply: str) -> str:

@@ -1,8 +1,8 @@
 """Scores that a model gives to the items of a list, in JSON or in the words of the reply.
 
-Asked for numbers and scores as JSON, models also write `{name (Score: 0.6)}` (as in Think-on-Graph), `name: 0.6`, several
-names before one score or one list of scores, or bare scores in the order of the list. An item is found by its name, by
-a part of its name that no other item has, or by its number. What names no item on the list counts for nothing.
+Asked for numbers and scores as JSON, models also write `{name (Score: 0.6)}` (as in Think-on-Graph), `name: 0.6`,
+several names before one score or one list of scores, or bare scores in the order of the list. An item is found by its
+name, by a part of its name that no other item has, or by its number. What names no item on the list counts for nothing.
 """
 
 import math
@@ -18,14 +18,15 @@ from pydantic import BeforeValidator
 LONGEST = 50_000
 """Characters of a reply that are read."""
 _VALUE = r"-?\d{1,3}(?:\.\d{1,6})?"
+_SAYS = r"(?:score|rating|relevance|contribution|weight)s?\s*[:=]?\s*"
 _IN_BRACKETS = re.compile(
-    rf"[(\[]\s*(?:(?:score|rating|relevance|contribution|weight)s?\s*[:=]?\s*)?({_VALUE}(?:\s*[;,]\s*{_VALUE})*+)\s*(?:/\s*\d+)?\s*[)\]]",
-    re.IGNORECASE,
+    rf"(?:\(\s*(?:{_SAYS})?|\[\s*{_SAYS})({_VALUE}(?:\s*[;,]\s*{_VALUE})*+)\s*(?:/\s*\d+)?\s*[)\]]", re.IGNORECASE
 )
+_NUMBER_LINE = re.compile(rf"^[\s>*•-]*(?:\w+ )?#?\[?(\d{{1,3}})\]?\s*[:=–—-]\s*({_VALUE})(?:\s*/\s*\d+)?\s*$")
 _BEHIND_COLON = re.compile(
     rf"^(.{{1,160}}?)\s*[:=–—|-]+\s*(?:score\s*[:=]?\s*)?({_VALUE})(?:\s*/\s*\d+)?\s*(?:$|[;,(.|]|//)", re.IGNORECASE
 )
-_ALONE = re.compile(rf"(?im)^\W*(?:scores?\s*[:=]?\s*)?({_VALUE}(?:\s*[;,]\s*{_VALUE})*+)\s*\.?\s*$")
+_ALONE = re.compile(rf"(?im)^[^\w\n]*+(?:scores?[ \t]*[:=]?[ \t]*)?({_VALUE}(?:[ \t]*[;,][ \t]*{_VALUE})*+)[ \t.]*$")
 _LEAD = re.compile(r"^[\s>*•#-]*(?:\(?\d{1,3}[.):]\s*)?(?:scores?\s+(?:for|of)\s+)?", re.IGNORECASE)
 _MARKUP = re.compile(r"[*`{}\"“”]")
 _NUMBERED = re.compile(
@@ -137,6 +138,9 @@ def _number(value: object) -> float | None:
 def _of_lines(text: str) -> Iterator[tuple[str, float]]:
     for line in text.splitlines():
         line = _MARKUP.sub("", line)
+        if alone := _NUMBER_LINE.match(line):
+            yield alone[1], float(alone[2])
+            continue
         at = 0
         for scores in _IN_BRACKETS.finditer(line):
             names = [_LEAD.sub("", part).strip(" :") for part in line[at : scores.start()].split(";")]

@@ -5,8 +5,9 @@ Asked for [1][3], models write [1, 3], [1-3], 【1†source】, [^1], \\[1\\], [
 answers (`streaming.py`), for the replies of walks and for the numbers in JSON. What the project writes itself is [1][3]
 (`marks.py`).
 
-A mark holds numbers from 1 to 999, so that [1984] and [0, 1] are none ([0] is one that names nothing). Text in code is never a mark. The work is linear
-in the length of the text: a form is looked for between a bracket and the next closing one, at most `LONGEST` further.
+A mark holds numbers from 1 to 999, so that [1984] and [0, 1] are none ([0] is one that names nothing). Text in code is
+never a mark. The work is linear in the length of the text: a form is looked for between a bracket and the next closing
+one, at most `LONGEST` further.
 """
 
 import re
@@ -21,13 +22,15 @@ _MOST_OF_A_RANGE = 50
 """A longer range names only its ends."""
 
 _LABELS = (
-    r"passages?|sources?|documents?|docs?|reports?|texts?|chunks?|notes?|records?|ref(?:erence)?s?|citations?|cit|contexts?|"
+    r"passages?|sources?|documents?|docs?|reports?|texts?|chunks?|notes?|records?|ref(?:erence)?s?|citations?|"
+    r"cit|contexts?|"
     r"evidence|materials?|facts?|paths?|data|points?|entities|relationships?|relations?|claims?|see|"
     r"passagen?|quellen?|dokumente?|berichte?|textstellen?|abschnitte?|siehe|extraits?|rapports?|voir|"
     r"pasajes?|fuentes?|documentos?|informes?|v[ée]ase|fonti?|来源|来源：|出处|参考|文献|资料|引用|段落|文档|报告"
 )
 _LABEL = rf"(?:(?:{_LABELS})\b[\s:：#.]*(?:n[or°º]\.?\s*)?){{0,3}}"
-_LIST = rf"\^?#?\d{{1,3}}(?:\s*(?:[,;，；、&/–—‑-]|\band\b|\bund\b|\bet\b|\by\b|\bto\b|\bbis\b)+\s*(?:{_LABEL})\^?#?\d{{1,3}})*+"
+_BETWEEN = r"\s*(?:[,;，；、&/–—‑-]|\band\b|\bund\b|\bet\b|\by\b|\bto\b|\bbis\b)+\s*"
+_LIST = rf"\^?#?\d{{1,3}}(?:{_BETWEEN}(?:{_LABEL})\^?#?\d{{1,3}})*+"
 _INSIDE = re.compile(
     rf"\s*\^?\s*(?P<label>{_LABEL})(?P<numbers>{_LIST})(?:[,;]?\s*\+\s*more)?(?::\d{{1,3}})?(?:†[^†]*)?\s*",
     re.IGNORECASE,
@@ -168,7 +171,7 @@ class Forms:
         ends = after == len(text) or text[after] in _CLAUSE_ENDS or text[after] == "\n"
         space = text[_before_space(text, begin, start) : start]
         stands = bool(space) and "\n" not in space
-        plausible = ends and stands and not self._brackets and all(number <= self._shown for number in numbers)
+        plausible = ends and stands and not self._brackets and all(0 < number <= self._shown for number in numbers)
         return numbers if plausible else ()
 
     def _raised(self, text: str, begin: int, start: int, *, whole: bool) -> tuple[int, tuple[int, ...]] | None:

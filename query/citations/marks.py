@@ -1,4 +1,4 @@
-"""Citation marks in the text of a finished answer: [1], [1][2] or [1, 2]. Everything that reads, writes or removes them.
+"""Citation marks in the text of a finished answer, [1], [1][2] or [1, 2]: read, written and removed.
 
 The forms in which models write them are read by `forms.py`; they are all [1][2] once an answer is finished.
 """

@@ -22,6 +22,7 @@ Cite = Callable[[str, int], Sequence[int]]
 
 _CANDIDATES = 3
 """Sources with which a sentence is compared: those that share most of its words."""
+_FEW_WORDS = 4
 _MOST_SENTENCES = 40
 """Sentences of an answer that are matched; a longer answer is no answer but a document."""
 _NO_SENTENCE = re.compile(r"\s*(?:#{1,6}\s.*|[-*_=]{3,}|.*[:：][*_]*|```.*|\|.*)\s*$")
@@ -40,7 +41,8 @@ class Matched:
     @property
     def step(self) -> str:
         """What a trace says of it."""
-        return f"the model cited nothing; {self.supported} of {self.sentences} sentences are supported by what it was shown"
+        supported = f"{self.supported} of {self.sentences} sentences"
+        return f"the model cited nothing; {supported} are supported by what it was shown"
 
 
 def match(context: Context, question: str, text: str, sources: Sequence[CitedText], cite: Cite) -> Matched:
@@ -96,6 +98,8 @@ def _supporting(context: Context, question: str, sentence: str, sources: Sequenc
         sentence, [f"{source.above} {source.quote}" for source in sources], context.bm25.inverse_document_frequency
     )
     likely = sorted((place for place, score in enumerate(shared) if score > 0), key=lambda place: -shared[place])
+    if len(words(sentence)) < _FEW_WORDS and not missing(sentence, [CitedText("")]):
+        return 0  # "He did." holds no name or number that a source could support
     least = context.settings.citations.threshold
     for place in likely[:_CANDIDATES]:
         source = [sources[place]]

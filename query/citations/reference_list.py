@@ -9,16 +9,20 @@ import re
 
 _ADDRESS = "http"
 _LONGEST_HEADING = 40
-_WORDS = (
-    "references", "reference list", "reference", "sources", "source", "source list", "citations", "bibliography", "works cited",
-    "footnotes", "quellen", "quellenangaben", "quellenverzeichnis", "literatur", "literaturverzeichnis", "einzelnachweise",
-    "références", "references citées", "bibliographie", "fuentes", "referencias", "bibliografía", "fonti", "riferimenti",
-)  # fmt: skip
+_WORDS = tuple(
+    word.strip()
+    for word in (
+        "references, reference list, reference, sources, source, source list, citations, bibliography, works cited, "
+        "footnotes, quellen, quellenangaben, quellenverzeichnis, literatur, literaturverzeichnis, einzelnachweise, "
+        "références, bibliographie, fuentes, referencias, bibliografía, fonti, riferimenti"
+    ).split(",")
+)
 _MOST_RULES = 10
 """Lines without a word between a heading and its list."""
 _MARKUP = r"[\s#*_>\d.、)()一二三四五六七八九十-]*"
 _HEADING = re.compile(
-    rf"{_MARKUP}(?:[^\W\d]+[ ]){{0,2}}(?:{'|'.join(_WORDS)})(?:\s(?:cited|used|consulted|list|(?:and|&|und|et|y)\s\w+))?[\s:：*_]*",
+    rf"{_MARKUP}(?:[^\W\d]+[ ]){{0,2}}(?:{'|'.join(_WORDS)})"
+    r"(?:\s(?:cited|used|consulted|list|(?:and|&|und|et|y)\s\w+))?[\s:：*_]*",
     re.IGNORECASE,
 )
 _HEADING_CJK = re.compile(
@@ -50,9 +54,12 @@ class ReferenceList:
 
     def take(self, piece: str, *, whole: bool = False) -> str:
         """Return the text that belongs to no list; `whole` tells that nothing follows this piece."""
-        self._held += piece
         told: list[str] = []
-        while self._held and self._step(told, whole=whole):
+        for line in piece.splitlines(keepends=True):
+            self._held += line
+            while self._held and self._step(told, whole=False):
+                pass
+        while whole and self._held and self._step(told, whole=True):
             pass
         text = "".join(told)
         self._told = self._told or bool(text.strip())
@@ -90,7 +97,7 @@ class ReferenceList:
 
     def _under_heading(self, *, whole: bool) -> bool:
         """Decide by the first line under a heading whether it heads a list."""
-        lines = self._held.split("\n")[1:]
+        lines = self._held.split("\n", _MOST_RULES + 1)[1:]
         first = next((line for line in (lines if whole else lines[:-1]) if not _RULE.fullmatch(line)), None)
         if first is None and not whole and len(lines) < _MOST_RULES:
             return False
@@ -119,7 +126,7 @@ class ReferenceList:
             if place and not found and not _RULE.fullmatch(paragraph):
                 kept.append(paragraph)
         self.listed = tuple(listed)
-        return "\n\n" + "\n\n".join(part.strip() for part in kept) if kept else ""
+        return "\n\n".join(part.strip() for part in kept)
 
 
 def _is_title(line: str) -> bool:

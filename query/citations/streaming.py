@@ -1,7 +1,8 @@
 """Streaming citations: a model's answer becomes text with citation numbers as it arrives.
 
 On its way an answer loses its thinking (`prompts/replies/thinking.py`), the word of an abstention, a label like
-"Answer:", and its list of sources (`reference_list.py`); its marks, in any form (`forms.py`), become those of citations.
+"Answer:", and its list of sources (`reference_list.py`); its marks, in any form (`forms.py`), become those of
+citations.
 """
 
 import re

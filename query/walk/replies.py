@@ -19,31 +19,37 @@ _LABEL = r"(?:a|answer|final answer|reply|response|output|verdict|conclusion|lab
 _AT_ONCE = re.compile(
     rf"\W*(?:{_LABEL}\W+)?(yes|no)\b(?!\s+(?:one|information|knowledge|data|specific|such|further)\b)", re.IGNORECASE
 )
-_BEHIND_LABEL = re.compile(rf"(?m)^\W*{_LABEL}\s*[:：]\W*(yes|no)\b", re.IGNORECASE)
+_BEHIND_LABEL = re.compile(rf"(?m)^[^\w\n]*+{_LABEL}\s*[:：]\W{{0,9}}(yes|no)\b", re.IGNORECASE)
 _IN_BRACES = re.compile(r"\{\W{0,3}(yes|no)\W{0,3}\}", re.IGNORECASE)
 _IN_WORDS = re.compile(r"\b(?:answer|verdict|reply)(?: \w+){0,4} is:?\W{0,4}(yes|no)\b", re.IGNORECASE)
-_LAST_WORD = re.compile(r"(?:^|\n)\W*(yes|no)\W*$", re.IGNORECASE)
+_LAST_WORD = re.compile(r"(?:^|\n)[^\w\n]*+(yes|no)\W*$", re.IGNORECASE)
 _BRACED = re.compile(r"\{([^{}]*)\}")
 _BETWEEN_BRACES = re.compile(r"[ \t,;/&]*(?:(?:and|or|und|et|y)\s*)?")
 _TEMPLATES = frozenset(("yes", "no", "answer", "the answer", "your answer", "name", ""))
-_NEXT_QUESTION = re.compile(r"\n\s*(?:\*\*)?(?:Q|Question|Next question|Frage)\s*\d*\s*[:.]", re.IGNORECASE)
+_NEXT_QUESTION = re.compile(r"\n[ \t]*(?:\*\*)?(?:Q|Question|Next question|Frage)\s*\d*\s*[:.]", re.IGNORECASE)
 _ANSWER_IS = re.compile(
-    r"\banswer(?:s)?(?: (?:to|regarding|for)(?: \w+){1,8}?| based on [^\n.]{1,60}?| here)? (?:is|are|would be|would then be)(?: that)?[ \t]*[:：]?[ \t]*"
+    r"\banswer(?:s)?(?: (?:to|regarding|for)(?: \w+){1,8}?| based on [^\n.]{1,60}?| here)? (?:is|are|would be|"
+    r"would then be)(?: that)?[ \t]*[:：]?[ \t]*"
     r"(?P<said>[^\n]*(?:\n\s*(?=[({\\*\[]|\\text)[^\n]*)?)",
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"\(([A-Z])\)")
 _LATEX = re.compile(r"\\(?:text|boxed|mathrm|textbf)\b|\\[\[\]()]|\$")
 _INSUFFICIENT = re.compile(
-    r"\b(?:not|isn't|aren't|in)\s?sufficient|\b(?:do|does|did)(?: not|n't) (?:\w+ )?(?:provide|contain|mention|include|specify|state)|"
-    r"\badditional (?:knowledge|information|context)|\bno information|\bnot (?:possible|provided|mentioned|specified|clear|enough)\b|"
+    r"\b(?:not|isn't|aren't|in)\s?sufficient|\b(?:do|does|did)(?: not|n't) (?:\w+ )?(?:provide|contain|mention|"
+    r"include|specify|state)|"
+    r"\badditional (?:knowledge|information|context)|\bno information|\bnot (?:possible|provided|mentioned|"
+    r"specified|clear|enough)\b|"
     r"\bcannot|\bunable to",
     re.IGNORECASE,
 )
 _ADVICE = re.compile(
-    r"\W*(?:(?:sure|okay|ok|great|certainly|of course|here)\b\W*)?(?:$|you(?:'re|’re| are| have|'ve)?\b|let(?:'s|’s| me| us)\b|great job|it (?:seems|looks|appears) like you|i(?:'d| would) be happy)",
+    r"\W*(?:(?:sure|okay|ok|great|certainly|of course|here)\b\W*)?(?:$|you(?:'re|’re| are| have|'ve)?\b|"
+    r"let(?:'s|’s| me| us)\b|great job|it (?:seems|looks|appears) like you|i(?:'d| would) be happy)",
     re.IGNORECASE,
 )
+_LEAST_BEHIND = 3
+"""Words behind a verdict that are what it says; with fewer, what stands before it is."""
 _MOST_OF_PROSE = 150
 """Words: a longer reply without any verdict or answer is advice or an essay."""
 
@@ -81,7 +87,8 @@ def read_reasoning(reply: str, shown: int = 999) -> ReasoningReply | None:
     told_region = _NEXT_QUESTION.split(text[start:], maxsplit=1)[0]
     rest = told_region.lstrip("}*.,:;!)] \n")
     numbers = tuple(dict.fromkeys(number for mark in marks_in(told_region, shown) for number in mark.numbers))
-    stated = _braced(rest) or _said(rest) or _plain(rest)
+    said = _said(rest)
+    stated = _braced(rest) or (said if said.casefold() not in _TEMPLATES else "") or _plain(rest)
     behind = rest[rest.rfind("}") + 1 :] if "}" in rest else ""
     return _reasoned(sufficient, stated, numbers or numbers_in(behind.strip(" .")))
 
@@ -96,9 +103,8 @@ def _verdict(text: str) -> tuple[bool, int] | None:
     """Return the verdict, and where what belongs to it begins."""
     for form in (_AT_ONCE.match, _BEHIND_LABEL.search, _IN_BRACES.search, _IN_WORDS.search):
         if found := form(text):
-            return found[1].casefold() == "yes", found.end() if form == _AT_ONCE.match or found.start() < len(
-                text
-            ) / 2 else 0
+            goes_on = form == _AT_ONCE.match or len(_words(text[found.end() :])) >= _LEAST_BEHIND
+            return found[1].casefold() == "yes", found.end() if goes_on else 0
     if found := _LAST_WORD.search(text):
         return found[1].casefold() == "yes", 0
     if not re.search(r"\w", text):
@@ -127,7 +133,7 @@ def in_braces(reply: str) -> str:
 
 
 def final_answer(reply: str, question: str = "") -> str:
-    """Return the final answer of a chain of thought: what stands behind "the answer is", in braces, or in the last line.
+    """Return the final answer of a chain of thought: behind "the answer is", in braces, or in the last line.
 
     Args:
         reply: The text of the reply.
@@ -253,7 +259,7 @@ def read_named(reply: str, offered: Sequence[str]) -> list[int] | None:
     named = {place: told.find(f" {key} ") for key, place in keys.items() if key and f" {key} " in told}
     if named:
         return sorted(named, key=named.__getitem__)
-    numbers = [int(number) - 1 for number in re.findall(r"(?m)^\W*(\d{1,3})\b", text)]
+    numbers = [int(number) - 1 for number in re.findall(r"(?m)^[^\w\n]*+(\d{1,3})\b", text)]
     placed = [place for place in dict.fromkeys(numbers) if 0 <= place < len(offered)]
     return placed or ([] if re.fullmatch(r"\W*(?:none|no entity|nothing|null)\b.{0,80}", text, re.IGNORECASE) else None)
 

@@ -38,6 +38,21 @@ def stream(pieces: Sequence[str]) -> tuple[str, list[tuple[str, int]]]:
         ("NOTHING\n\nNo text says so [1].", "No text says so [1]."),
         ("NOTHING - ", ""),
         ("", ""),
+        ("**Answer:** It is so 【1†page】.", "It is so [1]."),
+        ("<think>Perhaps [1]?</think>\n\nIt is so [2].", "It is so [2]."),
+        ("<think>Perhaps [1]?", ""),
+        ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>So [1].", "So [1]."),
+        ("analysisThe user asks.assistantfinalIt is so [1].", "It is so [1]."),
+        ("It is so [1].\n\n### References\n\n- [1] A page\n- [2] Another\n", "It is so [1]."),
+        ("It is so [1].\n\n**Sources:**\n1. A page\n2. Another\n\nAsk again!", "It is so [1].\n\nAsk again!"),
+        ("It is so [1].\n\n[1]: https://example.org/a\n[2]: https://example.org/b", "It is so [1]."),
+        ("So ist es [1].\n\nQuellen:\n[1] Eine Seite\n", "So ist es [1]."),
+        ("是的[1]。\n\n## 参考文献\n[1] 页面: https://example.org\n", "是的[1]。"),
+        (
+            "Sources\ndiffer [1].\n\n## Sources\nAll of them say so [2].",
+            "Sources\ndiffer [1].\n\n## Sources\nAll of them say so [2].",
+        ),
+        ("[1] says so.\n[2] says no.", "[1] says so.\n[2] says no."),
     ],
 )
 def test_marks_become_citations(answer: str, told: str) -> None:
@@ -50,8 +65,21 @@ def test_a_sentence_is_what_stands_before_its_marks() -> None:
     assert asked == [("Nobody ran it", 1), ("Nobody ran it", 2), (", which is sad.", 3)]
 
 
-SIGNS = st.text(st.sampled_from(" \n.:a北[]1249,;NOTHI*-"), max_size=40)
-TEXTS = SIGNS | SIGNS.map(lambda text: f"NOTHING{text}")
+SIGNS = st.text(st.sampled_from(" \n.:a北[]1249,;NOTHI*-()【】\\`²<>#h"), max_size=40)
+PARTS = [
+    "<think>",
+    "</think>",
+    "Sources\n",
+    "## References\n",
+    "- [1] a http://a\n",
+    "[1](http://a)",
+    "```",
+    "Answer: ",
+    "Passage ",
+]
+TEXTS = (
+    SIGNS | SIGNS.map(lambda text: f"NOTHING{text}") | st.lists(SIGNS | st.sampled_from(PARTS), max_size=5).map("".join)
+)
 
 
 @given(st.lists(TEXTS, max_size=8))

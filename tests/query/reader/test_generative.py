@@ -80,8 +80,20 @@ def test_an_answer_that_nothing_supports_stays_and_is_marked(sample_context: Con
     assert not answer.known
 
 
-@pytest.mark.parametrize("mark", ["【1】", "【1†source】", "[1-1]", "[^1]", "\\[1\\]", "[[1]](https://example.org)", "[Passage 1]",
-                                  "[Data: Passages (1, +more)]", "(1)", "(Source 1)", "¹", ""])  # fmt: skip
+MARKS = [
+    "【1】",
+    "【1†source】",
+    "[1-1]",
+    "[^1]",
+    "\\[1\\]",
+    "[[1]](https://example.org)",
+    "[Passage 1]",
+    "(1)",
+    "(Source 1)",
+]
+
+
+@pytest.mark.parametrize("mark", [*MARKS, "[Data: Passages (1, +more)]", "¹", ""])
 def test_a_right_answer_is_cited_however_the_model_marks_it(sample_context: Context, mark: str) -> None:
     """Review of GraphRAG and HippoRAG, A3: such answers became "I do not know"."""
     answer, said, server = read(sample_context, f"Paul Marlow wrote The Oak House{' ' * (mark not in '¹')}{mark}.")
@@ -93,7 +105,8 @@ def test_a_right_answer_is_cited_however_the_model_marks_it(sample_context: Cont
 
 
 def test_thinking_and_the_list_of_sources_are_no_part_of_the_answer(sample_context: Context) -> None:
-    reply = "<think>Passage [2] says nothing.</think>Answer: Eva Brandt wrote it [1].\n\n### References\n- [1] A page\n- [2] Another\n"
+    listed = "### References\n- [1] A page\n- [2] Another\n"
+    reply = f"<think>Passage [2] says nothing.</think>Answer: Eva Brandt wrote it [1].\n\n{listed}"
     answer, said, _ = read(sample_context, reply)
     assert answer.text == "".join(said) == "Eva Brandt wrote it [1]."
     assert [each.number for each in answer.citations] == [1]

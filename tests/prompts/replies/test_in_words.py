@@ -1,0 +1,77 @@
+"""Scores, triples, lists and comparisons where models write no JSON."""
+
+import pytest
+from conspectus.prompts.replies.in_words import comparison_in_words, list_in_words, triples_in_words
+from conspectus.prompts.replies.scored import as_score, read_scores
+
+OFFERED = ["film.director", "film.writer", "person.born in"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "scores"),
+    [
+        ('{"relations": [{"number": 2, "score": 7}]}', {1: 7.0}),
+        ('{"film.writer": 0.7, "film.producer": 0.3}', {1: 0.7}),
+        ('[{"relation": "film.writer", "score": "7/10"}]', {1: 7.0}),
+        (
+            "1. {film.writer (Score: 0.6)}: the writer (of two).\n2. {film.director (Score: 0.4)}",
+            {1: 0.6, 0: 0.4},
+        ),
+        ("**film.writer** (Score: 0.6)\n\n`film.director` (0.4)", {1: 0.6, 0: 0.4}),
+        ("film.director; film.writer (Score: 0.5; 0.3)", {0: 0.5, 1: 0.3}),
+        ("film.director; film.writer; (Score: 0.9)", {0: 0.9, 1: 0.9}),
+        ("- film.writer: 0.9\n- Score for film.director: 0.1", {1: 0.9, 0: 0.1}),
+        ("Score: 0.0, 1.0, 0.0\n\nThe writer is asked for.", {0: 0.0, 1: 1.0, 2: 0.0}),
+        ("2: 8\n[3] (Score: 1)", {1: 8.0, 2: 1.0}),
+        ("{writer of it (Score: 0.6)}", {}),
+        ("<think>film.writer (Score: 1)</think>I cannot tell.", {}),
+    ],
+)
+def test_scores_are_read_by_name_number_or_order(reply: str, scores: dict[int, float]) -> None:
+    assert read_scores(reply, OFFERED) == scores
+
+
+def test_numbers_as_models_write_them() -> None:
+    assert [as_score(value) for value in ("8", "8/10", "85%", "Eight", 84.5, 7, "much")] == [8, 8, 85, 8, 84, 7, "much"]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Here are the triples:\n\n* built\\_by(Tarn Mill, Ivo Brandt),\n* located_in(Tarn Mill (old), Tarn)",
+        "built by(Tarn Mill,Ivo Brandt)".replace("built by", "built_by") + ", located_in(Tarn Mill (old),Tarn)",
+        "Text: Tarn Mill ...\nOutput:\nbuilt_by(Tarn Mill, Ivo Brandt)\nlocated_in(Tarn Mill (old), Tarn)\n\nText: more\na(b, c)",
+        "(Tarn Mill, built by, Ivo Brandt)\n(Tarn Mill old, located in, Tarn)",
+        "Tarn Mill | built by | Ivo Brandt\nTarn Mill (old) | located in | Tarn",
+    ],
+)
+def test_triples_in_lines(reply: str) -> None:
+    first, second = triples_in_words(reply) or []
+    assert first == ["Tarn Mill", "built by", "Ivo Brandt"]
+    assert second[1:] == ["located in", "Tarn"]
+
+
+def test_lists() -> None:
+    assert list_in_words("Sure!\n\n1. **Who built it?**\n   - Think of the mill.\n2) When?\n") == [
+        "Who built it?",
+        "When?",
+    ]
+    assert list_in_words("- Ada\n- Ivo") == ["Ada", "Ivo"]
+    assert list_in_words("None.") is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "better"),
+    [
+        ("8 9\nBoth are good.", "2"),
+        ("9.5, 9.5", "tie"),
+        ("I compare them.\n\nScores:\nAssistant 1: 10\nAssistant 2: 4 (a wrong step)", "1"),
+        ("Assistant 1 is short. In all, Assistant 2 performed better, though both are wrong.", "2"),
+        ("So the scores are (3, 10).", "2"),
+        ("Better: 1", "1"),
+        ("Both are fine; it is a tie.", "tie"),
+        ("Both are fine.", None),
+    ],
+)
+def test_which_answer_is_better(reply: str, better: str | None) -> None:
+    assert comparison_in_words(reply) == better

@@ -1,0 +1,132 @@
+"""The forms of citation marks that models write, and that no text takes long to read."""
+
+import time
+
+import pytest
+from conspectus.prompts.replies.in_words import comparison_in_words, list_in_words, triples_in_words
+from conspectus.prompts.replies.records import read_records
+from conspectus.prompts.replies.scored import read_scores
+from conspectus.prompts.replies.thinking import without_thinking
+from conspectus.query.abstention import abstains
+from conspectus.query.citations.forms import marks_in, numbers_in
+from conspectus.query.citations.streaming import Citing
+from conspectus.query.walk.replies import asked_question, final_answer, in_braces, read_named, read_reasoning
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("The mill burned down [2].", [2]),
+        ("The mill burned down [1][3].", [1, 3]),
+        ("The mill burned down [1] [3].", [1, 3]),
+        ("The mill burned down [1, 3; 4 and 6].", [1, 3, 4, 6]),
+        ("The mill burned down [2-4], [7–8].", [2, 3, 4, 7, 8]),
+        ("Die Mühle brannte ab [Quelle 2 und 3].", [2, 3]),
+        ("水车烧毁了【2】【3†source】。", [2, 3]),
+        ("The mill burned down[^2].", [2]),
+        ("The mill burned down \\[2\\].", [2]),
+        ("It burned [[2]](https://example.org/a_(b)) down [3](http://example.org).", [2, 3]),
+        ("It burned [Passage 2] down [Source: 3, Source 4] [Docs #5].", [2, 3, 4, 5]),
+        ("It burned down [Data: Reports (2, 3, +more); Entities (5)].", [2, 3, 5]),
+        ("It burned down [Data: Sources (4334, 12, +more].", [4334, 12]),
+        ("It burned down (1, 3).", [1, 3]),
+        ("It burned down (Passage 2) in May (see source 3).", [2, 3]),
+        ("It burned down.² Nobody was hurt.¹,³", [2, 1, 3]),
+    ],
+)
+def test_every_form_is_read(text: str, numbers: list[int]) -> None:
+    assert [number for mark in marks_in(text, shown=9) for number in mark.numbers] == numbers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It burned in [1984], [sic] as (1984) has it, between [0, 1] and (0).",
+        "It has 300 m² and 10³ bricks (12 of them new), says [Table 2].",
+        "Call `rows[1]` or:\n```python\nrows[1] = [2]\n```\n",
+        "(1) The mill. (2) The bridge.",
+        "Nine came (9) and went; f(2) = 4 (10).",
+    ],
+)
+def test_what_only_looks_like_a_mark_is_none(text: str) -> None:
+    assert list(marks_in(text, shown=5)) == []
+
+
+def test_numbers_alone() -> None:
+    assert numbers_in("[1][3-4]") == (1, 3, 4)
+    assert numbers_in("Reports (1, 2)") == (1, 2)
+    assert numbers_in("2, 5") == (2, 5)
+    assert numbers_in("in 1984") == ()
+
+
+READERS = {
+    "answer": lambda text: (citing := Citing(lambda _, number: [number], 9)).take(text) + citing.end(),
+    "thinking": without_thinking,
+    "abstention": abstains,
+    "reasoning": read_reasoning,
+    "braces": in_braces,
+    "chain of thought": final_answer,
+    "next question": asked_question,
+    "topics": lambda text: read_named(text, ["Ada Mirren", "Grey Heron"]),
+    "scores": lambda text: read_scores(text, ["born in", "directed by"]),
+    "triples": triples_in_words,
+    "list": list_in_words,
+    "comparison": comparison_in_words,
+    "records": read_records,
+}
+FRAGMENTS = [
+    *(
+        "[1",
+        "[",
+        "(",
+        "【",
+        "\\[",
+        "`",
+        "[[1]](http://a",
+        "[Data: Reports (",
+        "1, ",
+        "1-2 and ",
+        " \n",
+        "\n[1] a\n",
+        "{",
+        "{a",
+    ),
+    *(
+        "<think>",
+        "</think>",
+        "<|channel|>final",
+        "References\n",
+        "## Sources\n",
+        "- [1] x\n",
+        "the answer is ",
+        "}",
+        "²",
+    ),
+    *(
+        "(Score: 0.1",
+        "a; ",
+        "0.1, ",
+        "* a_b(",
+        "a(b, ",
+        "| a ",
+        "Assistant 1 ",
+        "1. ",
+        '("entity"<|>',
+        "entity<|#|>",
+        "##",
+    ),
+    *("answer to a b c ", "a.b ", "do not ", "the information ", "yes no ", "Q: ", "steht nicht ", "[[ ## a ## ]]"),
+]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.sampled_from(FRAGMENTS), min_size=1, max_size=4), st.integers(1, 3))
+def test_no_reply_takes_long_to_read(parts: list[str], before: int) -> None:
+    """Replies are untrusted: an expression that backtracks would stop an index or a server for minutes."""
+    text = "ab " * before + "".join(parts) * (40_000 // len("".join(parts)))
+    for name, read in READERS.items():
+        began = time.process_time()
+        read(text)
+        assert time.process_time() - began < 2, name
