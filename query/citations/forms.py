@@ -97,7 +97,8 @@ class Forms:
             if self._code:
                 end = self._end_of_code(text, at)
                 if end is None:
-                    return len(text) if len(self._code) == 1 or whole else max(at, len(text) - 2), None
+                    sure = len(text) if len(self._code) == 1 else max(at, len(text) - 2)
+                    return len(text) if whole else _before_space(text, at, sure), None
                 at, self._code = end, ""
             opener = _OPENER.search(text, at)
             if opener is None:

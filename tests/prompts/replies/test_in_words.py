@@ -40,7 +40,7 @@ def test_numbers_as_models_write_them() -> None:
     [
         "Here are the triples:\n\n* built\\_by(Tarn Mill, Ivo Brandt),\n* located_in(Tarn Mill (old), Tarn)",
         "built by(Tarn Mill,Ivo Brandt)".replace("built by", "built_by") + ", located_in(Tarn Mill (old),Tarn)",
-        "Text: Tarn Mill ...\nOutput:\nbuilt_by(Tarn Mill, Ivo Brandt)\nlocated_in(Tarn Mill (old), Tarn)\n\nText: more\na(b, c)",
+        "Text: M\nOutput:\nbuilt_by(Tarn Mill, Ivo Brandt)\nlocated_in(Tarn Mill (old), Tarn)\n\nText: b\na(b, c)",
         "(Tarn Mill, built by, Ivo Brandt)\n(Tarn Mill old, located in, Tarn)",
         "Tarn Mill | built by | Ivo Brandt\nTarn Mill (old) | located in | Tarn",
     ],
