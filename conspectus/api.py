@@ -20,6 +20,7 @@ from conspectus.query.menu import DEFAULT_METHOD, DEFAULT_RETRIEVER
 from conspectus.query.types import Answer, Evidence, Say, ignore_pieces
 from conspectus.storage.errors import UsageError
 from conspectus.storage.settings import Settings, load_settings
+from conspectus.storage.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from conspectus.chat import Chat
@@ -226,7 +227,8 @@ def _blocking(
 
     @functools.wraps(coroutine)
     def wait(self: "Index", /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        return run_blocking(coroutine(self.aio, *args, **kwargs))
+        with one_blas_thread():
+            return run_blocking(coroutine(self.aio, *args, **kwargs))
 
     return wait
 

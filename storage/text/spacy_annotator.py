@@ -13,6 +13,7 @@ import regex
 from conspectus.storage.errors import MissingPart
 from conspectus.storage.text.nlp import CONCEPT, NAME, RULES, Annotation, Phrase, Triple
 from conspectus.storage.text.regex_annotator import RegexAnnotator
+from conspectus.storage.threads import one_blas_thread
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -59,7 +60,7 @@ class SpacyAnnotator:
         letters = regex.findall(r"\p{L}", text)
         if letters and len(self._script.findall("".join(letters))) * 2 < len(letters):
             return self._other_scripts.annotate(text)
-        with _ONE_AT_A_TIME:
+        with _ONE_AT_A_TIME, one_blas_thread():
             return self._annotate(self._nlp(text), text)
 
     def _annotate(self, doc: "Doc", text: str) -> Annotation:

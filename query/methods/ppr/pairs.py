@@ -86,9 +86,10 @@ def joined_by_titles(context: Context, graph: Adjacency, rows: Rows) -> Bools:
     sources, ends = np.repeat(np.arange(len(rows)), degrees), place[neighbours]
     joined = np.zeros((len(rows), len(rows)), np.bool_)
     joined[sources[ends >= 0], ends[ends >= 0]] = True
-    documents = np.array([context.chunks[row].document_id for row in rows], dtype=np.str_)
-    titles = np.array([context.titles[id_] for id_ in documents.tolist()], dtype=np.str_)
-    joined |= (titles[:, np.newaxis] == titles[np.newaxis, :]) & (titles != "")
+    ids = [context.chunks[row].document_id for row in rows]
+    _, documents = np.unique(np.array(ids, np.str_), return_inverse=True)
+    names, titles = np.unique(np.array([context.titles[id_] for id_ in ids], np.str_), return_inverse=True)
+    joined |= (titles[:, np.newaxis] == titles[np.newaxis, :]) & (names != "")[titles]
     joined &= documents[:, np.newaxis] != documents[np.newaxis, :]
     return joined
 
