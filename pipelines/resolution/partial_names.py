@@ -71,6 +71,8 @@ def _is_head(word: str, long: NameFeatures) -> bool:
     form = long.form
     if form.after_comma or form.numbers or form.form is not None or long.titles or form.surfaces[0][:1].islower():
         return False
+    if len(long.entity.name.split()) == 1:  # M-DEL is not the DEL key
+        return False
     return len(form.words) == 2 and form.words[1] == word
 
 
@@ -215,6 +217,8 @@ def _ranked_only(known: Sequence[NameFeatures], names: NameIndex) -> Iterator[Na
         ranked = [member for member in group if member.form.ranks or member.form.epithets]
         if not ranked or word in names.heads or len(group) > 20:
             continue
+        if any(member.form.is_acronym and "person" not in member.kinds for member in group):
+            continue  # "older GCC" is another one
         for one in ranked:
             for other in group:
                 if other.id == one.id or (other in ranked and other.id < one.id):

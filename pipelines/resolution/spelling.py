@@ -76,7 +76,10 @@ def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
         several = len(mine.words) > 1
         company = left.kinds <= {"organisation"} >= right.kinds and left.kinds | right.kinds
         person = "person" in left.kinds ^ right.kinds
-        score = 0.88 if several and not person else 0.8 if near and company and not left.titles | right.titles else 0.55
+        whole, bare = (left, right) if mine.form is not None else (right, left)
+        rare = bare.entity.frequency > _MOST_TIMES * whole.entity.frequency  # one "Git PLC" among many "Git"
+        lone = near and company and not left.titles | right.titles and not rare
+        score = 0.88 if several and not person else 0.8 if lone else 0.55
         return pair_of(left.id, right.id, "the same name with and without its legal form", score)
     if mine.ranks != yours.ranks or mine.epithets != yours.epithets:
         if len(mine.words) > 1 and not mine.epithets and not yours.epithets:
@@ -105,6 +108,8 @@ def _same_words(left: NameFeatures, right: NameFeatures) -> NamePair:
     )
 
 
+_MOST_TIMES = 10
+"""How many times more often a company of one word is named without its legal form than with it."""
 _TELLING = "%$\\/|*+=#@<>{}^~&_-"
 """Signs that tell names of programs' things apart where they begin or end them: -x, %x, $x, /x and x= are not x."""
 

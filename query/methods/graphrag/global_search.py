@@ -130,6 +130,8 @@ class ExtractiveGlobalSearch:
             scored = self._map(vector, selected.units)
             best = scored[: self._settings.reports]
             reason, answerable = self._answerable(question)
+            if told is not None:
+                reason, answerable = f"{reason}, but no part of them speaks of it", False
             chosen = self._reduce(vector, [report.unit for report in best]) if answerable else []
             citations = Citations(self._context)
             lines = [citations.cite(statement.text, statement.spans[0]) for statement in chosen]
@@ -148,14 +150,17 @@ class ExtractiveGlobalSearch:
                 dropped_citations=citations.dropped,
             )
 
-    def _overview(self, question: str) -> list[Theme]:
-        """Return the themes of the documents' own structure: of the whole, or of what it says about something."""
+    def _overview(self, question: str) -> list[Theme] | None:
+        """Return the themes of the documents' own structure: of the whole, or of what it says about something.
+
+        None where the documents have too little structure, and the reports are to answer.
+        """
         if not isinstance(self._selector, LevelReports):
-            return []
+            return None
         if not is_focused(question):
-            return themes(self._context, question, self._selector.level)
+            return themes(self._context, question, self._selector.level) or None
         if not has_parts(self._context) or not self._answerable(question)[1]:
-            return []
+            return None
         return focused_themes(self._context, question, self._selector.level)
 
     def _tell(self, assembly: Assembly, told: Sequence[Theme], selected: Selected, say: Say) -> Answer:

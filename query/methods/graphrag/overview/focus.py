@@ -22,6 +22,7 @@ from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Vectors
 from conspectus.storage.structure.outline import DocumentOutline, outline
 from conspectus.storage.structure.threads import is_message, thread_of
+from conspectus.storage.text.language import unknown_to_encoder
 from conspectus.storage.text.names import words
 
 _PASSAGES = 30
@@ -95,7 +96,7 @@ def focused_themes(context: Context, question: str, level: int) -> list[Theme]:
     shares = _shares(context, subject, found)
     kept = np.argsort(-shares, kind="stable")[:_MOST_SENTENCES]
     found, shares = [found[int(at)] for at in kept], shares[kept]
-    if not found:
+    if not found or (not shares.any() and _is_foreign(context, question)):
         return []
     vectors = _embedded(context, found)
     scores = vectors @ open_question(context, subject).vector + _WORDS * shares
@@ -121,6 +122,14 @@ def focused_themes(context: Context, question: str, level: int) -> list[Theme]:
             room -= length
             chosen.append(at)
     return [Theme(*_titled(names.of(found[at])), (found[at],)) for at in chosen]
+
+
+def _is_foreign(context: Context, question: str) -> bool:
+    """Return whether a question is in no language of the documents, and in none that the encoder knows."""
+    language = open_question(context, question).language
+    if not language or language in context.bm25.analysis.known:
+        return False
+    return bool(unknown_to_encoder(context.settings.embedding.model, [language]))
 
 
 def _best_rows(context: Context, question: str) -> list[int]:
