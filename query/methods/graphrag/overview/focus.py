@@ -17,12 +17,12 @@ from conspectus.query.context import Context
 from conspectus.query.methods.graphrag.overview.parts import APART, FEWEST_PARTS, short
 from conspectus.query.methods.graphrag.overview.sentences import Statement, sentences
 from conspectus.query.methods.graphrag.overview.themes import Theme, most_themes
-from conspectus.query.question.kinds import kind_of
+from conspectus.query.question.kinds import LANGUAGES, kind_of
 from conspectus.query.question.question import open_question
 from conspectus.storage.arrays import Floats, Vectors
 from conspectus.storage.structure.outline import DocumentOutline, outline
 from conspectus.storage.structure.threads import is_message, thread_of
-from conspectus.storage.text.language import unknown_to_encoder
+from conspectus.storage.text.language import language_of_question, unknown_to_encoder
 from conspectus.storage.text.names import words
 
 _PASSAGES = 30
@@ -126,8 +126,9 @@ def focused_themes(context: Context, question: str, level: int) -> list[Theme]:
 
 def _is_foreign(context: Context, question: str) -> bool:
     """Return whether a question is in no language of the documents, and in none that the encoder knows."""
-    language = open_question(context, question).language
-    if not language or language in context.bm25.analysis.known:
+    known = context.bm25.analysis.known
+    language = language_of_question(question, tuple(dict.fromkeys((*known, *LANGUAGES))))
+    if not language or language in known:
         return False
     return bool(unknown_to_encoder(context.settings.embedding.model, [language]))
 

@@ -111,6 +111,7 @@ def test_a_question_about_something_is_answered_by_the_parts_that_speak_of_it(qu
     assert told[0].title == "Rope in the shed"
     assert "rope" in told[0].statements[0].text
     assert len({theme.heading for theme in told}) == len(told)
+    assert focused_themes(quay, "Was steht in diesen Dokumenten über die Seile?", 0) == []
 
 
 @pytest.mark.parametrize(
