@@ -33,7 +33,7 @@ from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import title_names
 
-_MOST_ENCODED = 60
+_MOST_ENCODED = 40
 """The number of excerpts that are embedded: those that hold most of the question's words, context included."""
 _CONTEXT = 0.8
 """What a word of the question that only the context holds counts, as a share of one that the excerpt holds."""
