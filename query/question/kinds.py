@@ -4,7 +4,7 @@
 what the documents hold does not matter here.
 """
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal, cast
 
@@ -27,7 +27,7 @@ _LINE = regex.compile(r"(?P<kind>[a-z ]+): (?P<pattern>.+)")
 _Table = tuple[tuple[QuestionKind, "regex.Pattern[str]"], ...]
 
 
-def _tables() -> dict[str, _Table]:
+def _read() -> dict[str, dict[QuestionKind, list[str]]]:
     """Read `kinds.txt`: for each language its kinds, in the order in which they are tried, with their patterns."""
     tables: dict[str, dict[QuestionKind, list[str]]] = {}
     language = whole = ""
@@ -40,15 +40,20 @@ def _tables() -> dict[str, _Table]:
         elif found:
             kind = cast(QuestionKind, found["kind"])
             tables.setdefault(language, {}).setdefault(kind, []).append(found["pattern"].replace("<whole>", whole))
-    return {
-        language: tuple((kind, regex.compile("|".join(patterns), regex.IGNORECASE)) for kind, patterns in table.items())
-        for language, table in tables.items()
-    }
+    return tables
 
 
-_TABLES = _tables()
-LANGUAGES = tuple(_TABLES)
+_PATTERNS = _read()
+LANGUAGES = tuple(_PATTERNS)
 """Languages whose questions are told apart."""
+
+
+@cache
+def _table(language: str) -> _Table:
+    """Return the kinds of a language; they are compiled when they are first needed, since that takes a while."""
+    kinds = _PATTERNS.get(language, {})
+    return tuple((kind, regex.compile("|".join(patterns), regex.IGNORECASE)) for kind, patterns in kinds.items())
+
 
 _DECIDES = frozenset({"global", "compare"})
 """Kinds that any part of the question decides; of the others the one whose words come first."""
@@ -79,7 +84,7 @@ def kind_of(question: str, language: str = "") -> QuestionKind:
     """
     text = " ".join(question.split()).lstrip("¿¡ ")
     known = language or language_of_question(question, LANGUAGES)
-    tried = [_kind(text, _TABLES.get(item, ())) for item in ((known,) if known else LANGUAGES)]
+    tried = [_kind(text, _table(item)) for item in ((known,) if known else LANGUAGES)]
     return next((kind for kind in tried if kind != "other"), "other")
 
 
