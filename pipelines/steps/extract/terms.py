@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import regex
 from conspectus.pipelines.steps.extract.candidates import candidates, common_foreign_words, with_phrases
+from conspectus.pipelines.steps.extract.clauses import with_clauses
 from conspectus.pipelines.steps.extract.name_types import Mentioned, types_of
 from conspectus.pipelines.steps.extract.termhood import WordStatistics, c_values_of, folded_phrase, is_form_word
 from conspectus.storage.records import Chunk, Document
@@ -46,7 +47,8 @@ def choose_terms(
 ) -> list[Annotation]:
     """Return the annotations with the terms among their phrases, and the triples between these.
 
-    The text of a phrase is that of the term: the usual form of what stands in the passage.
+    In languages that no tagger reads these are the statements of plain clauses (clauses.py). The text of a phrase is
+    that of the term: the usual form of what stands in the passage.
 
     Args:
         chunks: All passages of the corpus.
@@ -60,7 +62,11 @@ def choose_terms(
         for chunk, annotation, language in zip(chunks, annotations, languages, strict=True)
     ]
     terms = _terms(chunks, sound, languages, listed_terms(documents))
-    return [_best(chunk, annotation, terms) for chunk, annotation in zip(chunks, sound, strict=True)]
+    best = (_best(chunk, annotation, terms) for chunk, annotation in zip(chunks, sound, strict=True))
+    return [
+        with_clauses(chunk.text, annotation, language)
+        for chunk, annotation, language in zip(chunks, best, languages, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

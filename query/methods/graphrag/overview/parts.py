@@ -29,6 +29,8 @@ _MOST_OF_ALL = 0.5
 """Share of all characters from which on a document is told by its sections."""
 _NUMBERED = 0.7
 """Share of documents with a chapter number from which on these are the groups."""
+_DISTINCT = 0.9
+"""Least share of these numbers that only one document has."""
 _MOST_CLUSTERED = 1_500
 """Documents that are compared pair by pair; of more the longest."""
 _LEADS = 2
@@ -39,8 +41,9 @@ _DIGITS = regex.compile(r"\d+")
 
 APART = regex.compile(
     r"^(?:[\divxlc]+[.)]?\s*)*(?:table of contents|contents|\w* ?index|copyright.*|licen[cs]e.*|references|bibliography"
-    r"|see also|footnotes|acknowledge?ments.*|title page|legal notice|.*documentation license|revision history"
-    r"|inhalt(?:sverzeichnis)?|index|literatur|danksagung|sommaire|table des matières|remerciements|índice)\W*$",
+    r"|see also|footnotes|acknowledge?ments.*|title page|legal notice|.*(?:documentation|public) license"
+    r"|revision history|inhalt(?:sverzeichnis)?|index|literatur|danksagung|sommaire|table des matières"
+    r"|remerciements|índice)\W*$",
     regex.I,
 )
 """Headings of parts that tell nothing of the subject."""
@@ -81,7 +84,8 @@ def divided(
         others: How many parts there are besides these documents.
         in_detail: Whether sections are wanted rather than whole documents.
     """
-    whole = [of_document(document) for document in documents if document.chunk_rows]
+    every = [of_document(document) for document in documents if document.chunk_rows]
+    whole = [part for part in every if not APART.match(short(part.title))] or every
     parts = whole if len(whole) <= most else _series(whole)
     parts = parts if len(parts) <= most else _grouped(context, parts, most)
     total = sum(part.n_chars for part in parts)
@@ -157,13 +161,15 @@ def _grouped(context: Context, parts: Sequence[Part], most: int) -> list[Part]:
     """Return groups of documents: of one chapter number, where most have numbers, else of documents that share terms.
 
     The latter are clusters of Ward (1963), "Hierarchical grouping to optimize an objective function", over the unit
-    vectors of the documents' BM25 weights; the largest group comes first.
+    vectors of the documents' BM25 weights; the largest group comes first, and in it what is central and long.
     """
     from scipy.cluster.hierarchy import fcluster, linkage
 
-    chapters = [numbered(part.title)[0].split(".")[0] for part in parts]
-    if sum(map(bool, chapters)) >= _NUMBERED * len(parts):
-        return _by_chapter(parts, chapters)
+    numbers = [numbered(part.title)[0] for part in parts]
+    given = [number for number in numbers if number]
+    # Where several documents have one number, they are chapters of several books.
+    if len(given) >= _NUMBERED * len(parts) and len(set(given)) >= _DISTINCT * len(given):
+        return _by_chapter(parts, [number.split(".")[0] for number in numbers])
     weights = term_weights(context)
     large = sorted(parts, key=lambda part: -part.n_chars)[:_MOST_CLUSTERED]
     profiles = np.stack([_unit(np.asarray(weights[list(part.rows)].sum(axis=0)).ravel()) for part in large])
@@ -172,7 +178,8 @@ def _grouped(context: Context, parts: Sequence[Part], most: int) -> list[Part]:
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)
         mean = profiles[members].sum(axis=0)
-        central = members[np.argsort(-(profiles[members] @ mean), kind="stable")]
+        long = np.sqrt([large[int(member)].n_chars for member in members])
+        central = members[np.argsort(-(profiles[members] @ mean) * long, kind="stable")]
         groups.append(_group([large[int(member)] for member in central]))
     return sorted(groups, key=lambda part: -part.n_chars)
 

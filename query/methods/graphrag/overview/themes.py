@@ -75,7 +75,7 @@ def themes(context: Context, question: str, level: int) -> list[Theme]:
     found, said = [], set[str]()
     for part in parts:
         statements: list[Statement] = []
-        for one in (part, *(part.inner[1:] if part.end == EVERYWHERE else ())):
+        for one in part.inner if part.end == EVERYWHERE else (part,):
             sentence = telling_sentence(context, one, said) if len(statements) < _TOLD_OF_GROUP else None
             if sentence is not None:
                 statements.append(sentence)
