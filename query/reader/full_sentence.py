@@ -19,7 +19,8 @@ _POINTS_ELSEWHERE = regex.compile(
 _LEANS = regex.compile(
     r"^(?:(?:but|and|or|so|yeah|yes|no|thanks|hi|because|since|which|where|when this|as such|however|therefore|thus"
     r"|hence|also|in addition|additionally|below|above|first of all|to \w+ this|looks like|im gegensatz|au contraire"
-    r"|nevertheless|nonetheless|importantly|on the other hand|andererseits|einerseits|außerdem|zudem|allerdings|trotzdem|dennoch|das (?:ist|sind|war|waren)"
+    r"|nevertheless|nonetheless|importantly|on the other hand|andererseits|einerseits"
+    r"|außerdem|zudem|allerdings|trotzdem|dennoch|das (?:ist|sind|war|waren)"
     r"|then|otherwise|it|its|they|their|them|he|she|his|her|these|those|that|such|this|here|there|instead|moreover"
     r"|furthermore|similarly|for example|in this case|note|aber|und|oder|daher|deshalb|dies\w*|er|sie|es|jedoch|dann"
     r"|also|hier|dort|dabei|damit|dazu|mais|et|ou|donc|cependant|il|elle|ils|elles|ce|cette|ces|cela|pero|y|así|ello"
