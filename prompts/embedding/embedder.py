@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Protocol
 
-from conspectus.prompts.embedding.endpoint import EndpointEmbedder
 from conspectus.prompts.embedding.local import SentenceTransformerEmbedder
 from conspectus.storage.arrays import Vectors
 from conspectus.storage.settings import EmbeddingServerSettings, EmbeddingSettings
@@ -92,4 +91,6 @@ def _local(model: str) -> Embedder:
 
 @cache
 def _on_a_server(embedding: EmbeddingSettings, server: EmbeddingServerSettings, dimension: int | None) -> Embedder:
+    from conspectus.prompts.embedding.endpoint import EndpointEmbedder
+
     return EndpointEmbedder(embedding, server, dimension)
