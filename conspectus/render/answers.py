@@ -5,7 +5,6 @@ from dataclasses import asdict
 from typing import Any
 
 from conspectus.query.explain.types import Explained, Explanation, Path, PathNode, path_graph
-from conspectus.query.question.spelling import SPELLING
 from conspectus.query.types import Answer, Citation, CitedTriple, Evidence, Passage, Usage
 from conspectus.render.terminal import count, one_line, visible
 
@@ -17,6 +16,8 @@ _WHOLE_SHARE = 0.995
 
 def support_text(answer: Answer, trace: bool) -> str:
     """Return what is printed below an answer: citations, cost, failed checks, and with `trace` the steps."""
+    from conspectus.query.question.spelling import SPELLING  # with numpy, which --help has no use for
+
     lines = ["", f"In short: {visible(answer.span)}"] if answer.span else []
     sources = [(triple.number, triple_lines(triple)) for triple in answer.triples]
     sources += [(citation.number, citation_lines([citation])) for citation in answer.citations]
