@@ -40,8 +40,8 @@ class ReportAnswer(BaseModel):
 
     title: str = Field(pattern=r"\S")
     summary: str = Field(pattern=r"\S")
-    rating: float = Field(ge=0, le=10)
     rating_explanation: str = ""
+    rating: float = Field(ge=0, le=10)
     findings: list[FindingAnswer]
 
 

@@ -2,8 +2,12 @@ import json
 from typing import Any, Literal
 
 import pytest
+from conspectus.pipelines.evaluation.judge import Verdict
+from conspectus.pipelines.steps.reports.cite import ReportAnswer
 from conspectus.prompts.client.capabilities import Capabilities, schema_text
 from conspectus.prompts.model import Message, Request
+from conspectus.query.methods.graphrag.drift import DriftReply
+from conspectus.query.methods.gretriever.answer import SubgraphReply
 from pydantic import BaseModel
 
 ASKED = (Message("system", "Be brief."), Message("user", "Who?"))
@@ -31,6 +35,21 @@ def test_schemas_are_closed_and_every_key_is_required() -> None:
     assert schema["$defs"]["Part"]["required"] == ["title", "weight"]
     assert set(schema["$defs"]["Part"]["properties"]) == {"title", "weight"}
     assert "default" not in json.dumps(schema)
+
+
+def test_a_model_writes_in_the_order_in_which_it_should_think() -> None:
+    """Review of GraphRAG and HippoRAG, A2: sorted keys had the judge decide before it gave a reason."""
+    order = {
+        Verdict: ["reason", "better"],
+        ReportAnswer: ["title", "summary", "rating_explanation", "rating", "findings"],
+        DriftReply: ["answer", "score", "follow_ups"],
+        SubgraphReply: ["thoughts", "answer", "names", "nodes", "edges"],
+    }
+    for form, keys in order.items():
+        schema = json.loads(schema_text(form))
+        assert list(schema["properties"]) == keys
+        assert form.__doc__
+        assert form.__doc__.split("\n")[0] not in schema_text(form), "a docstring is no instruction"
 
 
 def test_json_is_asked_for_as_the_server_knows_it() -> None:
