@@ -102,12 +102,12 @@ def single_marks(answer: str) -> str:
 
 
 def without_marks(answer: str) -> str:
-    """Return an answer without its citation marks.
+    """Return an answer without its citation marks, and as it was before unsupported sentences were marked.
 
     >>> without_marks("It is so [1][3].")
     'It is so.'
     """
-    return keep_marks(answer, ())
+    return keep_marks(without_verdicts(answer), ())
 
 
 def without_verdicts(answer: str) -> str:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from conspectus.query.abstention import UNCITED
 from conspectus.query.citations.alignment import overlaps
 from conspectus.query.citations.entailment import CitedText, closeness, missing, quotes
 from conspectus.query.citations.marks import NOTHING_FOUND, UNVERIFIED, written
@@ -42,7 +43,7 @@ class Matched:
     def step(self) -> str:
         """What a trace says of it."""
         supported = f"{self.supported} of {self.sentences} sentences"
-        return f"the model cited nothing; {supported} are supported by what it was shown"
+        return f"{UNCITED}; {supported} are supported by what the model was shown"
 
 
 def match(context: Context, question: str, text: str, sources: Sequence[CitedText], cite: Cite) -> Matched:

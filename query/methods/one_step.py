@@ -19,6 +19,7 @@ from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.forms import Numbers
+from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
 from conspectus.query.methods.baselines import DenseRetriever
@@ -31,6 +32,7 @@ from conspectus.query.types.trace import Chain, Decision, WalkTrace
 from conspectus.query.walk.graph import KnowledgeGraph, around, open_graph, sentence, spoken
 from conspectus.query.walk.near_triples import NearTriple, alike, considered, nearest
 from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.replies import answer_in_words, mention
 from conspectus.storage.arrays import Ints
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.hashing import digest
@@ -53,6 +55,12 @@ class FactsReply(BaseModel):
     names: list[str] = []
     facts: Numbers = []
     passages: Numbers = []
+
+    @classmethod
+    def in_words(cls, reply: str) -> "FactsReply | None":
+        """Read an answer in prose and its marks."""
+        said = answer_in_words(reply)
+        return cls(answer=said[0], facts=list(said[1])) if said else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +170,18 @@ class OneStep:
         return self._answer(question, text, names, kept, found, decision, Step("answer", "the nearest triple answers"))
 
     async def _read(self, question: str, found: RetrievedFacts, model: LanguageModel) -> Answer:
-        """Return the model's answer from the facts, in one call without a retry."""
+        """Return the model's answer from the facts: one call, and one more where the reply cannot be used."""
         graph = open_graph(self._context)
         prompt = render(
             self._prompt("query/answer_from_facts"), question=question, facts=_numbered_facts(graph, found.triples)
         )
         said, why = await self._asked(prompt, found, (), model)
         kept = _chosen(found.triples, said.facts)
+        if not (kept or why):  # it rests on what names its answer
+            named = said.names or [said.answer]
+            kept = [triple for triple in found.triples if mention(sentence(graph, triple.relation), named)][:1]
         names = _as_written(graph, said.names, found.triples)
-        text = f"{said.answer.strip()} {numbers_of(len(kept))}".strip() if not why else NO_ANSWER
+        text = f"{said.answer.strip()} {numbers_of(len(kept)) or UNVERIFIED}" if not why else NO_ANSWER
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
         return self._answer(
             question, text, names, kept, found, decision, Step("answer", why or f"the model answered{uncited(kept)}")
@@ -190,7 +201,7 @@ class OneStep:
         )
         request = Request((Message("user", prompt),), STEP, sources=tuple(dict.fromkeys(sources)))
         try:
-            said = await ask_for(model, request, FactsReply, again=0)
+            said = await ask_for(model, request, FactsReply)
         except BadAnswer as error:
             return FactsReply(answer=""), f"the reply cannot be used ({error.reason})"
         except ModelError as error:
@@ -250,7 +261,7 @@ class Cok(OneStep):
         read = _chosen(evidence.passages, said.passages)
         for number, passage in enumerate(read, start=len(kept) + 1):
             citations.number(Span(passage.document_id, passage.chunk_id, passage.start, passage.end), number)
-        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read))}".strip() if not why else NO_ANSWER
+        text = f"{said.answer.strip()} {numbers_of(len(kept) + len(read)) or UNVERIFIED}" if not why else NO_ANSWER
         names = _as_written(graph, said.names, found.triples)
         decision = Decision("answer", 1, "", considered(graph, found.triples, kept), why or text, calls=1)
         facts = f"{len(found.triples)} facts"

@@ -305,3 +305,29 @@ def asked_question(reply: str) -> str:
     ]
     asked = [line for line in lines if line.endswith(("?", "？"))]
     return asked[-1] if asked else " ".join(" ".join(lines).split())
+
+
+def answer_in_words(reply: str) -> tuple[str, tuple[int, ...]] | None:
+    """Return the answer of a reply that is no JSON ("Unknown" where it gives none), and the numbers that it cites.
+
+    None for a reply that says nothing. The answer has no marks.
+
+    >>> answer_in_words("Answer: In Pelluci [1, 2]."), answer_in_words("The facts do not say it.")
+    (('In Pelluci.', (1, 2)), ('Unknown', ()))
+    """
+    text = without_thinking(reply)[:LONGEST].strip()
+    if not re.search(r"\w", text):
+        return None
+    numbers = tuple(dict.fromkeys(number for mark in marks_in(text) for number in mark.numbers))
+    answer = in_braces(text)
+    return _plain(answer) or "Unknown", numbers
+
+
+def mention(text: str, names: Sequence[str]) -> bool:
+    """Return whether a text holds one of some names as whole words.
+
+    >>> mention("Ada Mirren was born in Pelluci", ["pelluci"]), mention("Pelluciville", ["Pelluci"])
+    (True, False)
+    """
+    held = f" {' '.join(_words(text))} "
+    return any(f" {' '.join(_words(name))} " in held for name in names if _words(name))

@@ -23,6 +23,7 @@ from typing import Protocol
 import numpy as np
 from conspectus.prompts.model import LanguageModel
 from conspectus.query.answering import Assembly, assembling
+from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.methods.fasttog.local_search import Candidate, CommunitySearch, Members, Searched
 from conspectus.query.question.topics import Topics, find_topics
@@ -256,7 +257,7 @@ class FastToG:
         if verdict.answered:
             grounds = open_grounds(self._context)
             answer = assembly.assemble(
-                f"{verdict.text} {numbers_of(len(verdict.relations))}".strip(),
+                f"{verdict.text} {numbers_of(len(verdict.relations)) or UNVERIFIED}",
                 citations=grounds.citations(verdict.relations),
                 evidence=evidence,
                 names=verdict.names,
@@ -273,6 +274,8 @@ class FastToG:
             )
             own = await METHODS[fallback].answerer(self._context).answer(assembly.question, ignore_pieces)
             answer = assembly.adopt(own, evidence)
+            if own.names:  # the model's memory, from no fact of the graph
+                answer = replace(answer, text=f"{own.text} {UNVERIFIED}")
         say(answer.text)
         return answer
 

@@ -1,11 +1,14 @@
 """FastToG's decisions by a language model: it chooses communities and reasons over the chains."""
 
+import re
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
 from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
+from conspectus.prompts.replies.in_words import list_in_words
 from conspectus.prompts.replies.structured import ask_choice, ask_for
+from conspectus.prompts.replies.thinking import without_thinking
 from conspectus.query.abstention import is_unknown
 from conspectus.query.citations.forms import Numbers
 from conspectus.query.context import Context
@@ -16,6 +19,7 @@ from conspectus.query.question.tasks import as_question, prompt_for
 from conspectus.query.walk.graph import names_as_written, open_graph, spoken
 from conspectus.query.walk.log import failure_reason
 from conspectus.query.walk.provenance import open_grounds
+from conspectus.query.walk.replies import answer_in_words, mention
 from conspectus.storage.errors import ModelError
 from pydantic import BaseModel
 
@@ -23,6 +27,8 @@ SUBJECTS, PRUNE, REASON = "fasttog_subjects", "fasttog_prune", "fasttog_reason"
 NONE = "none"
 MAX_TOKENS = 1024
 """Maximum tokens of a reply."""
+_LONGEST_PICK = 60
+"""Characters of a reply in which letters are read without JSON; in more, "A" and "I" are words."""
 _PRUNE_TEMPERATURE, _REASONING_TEMPERATURE = 0.4, 0.1
 """Temperatures of choosing communities, and of answering (FastToG)."""
 
@@ -32,11 +38,24 @@ class SubjectReply(BaseModel):
 
     subjects: list[str]
 
+    @classmethod
+    def in_words(cls, reply: str) -> "SubjectReply | None":
+        """Read a list with a subject a line."""
+        listed = list_in_words(reply)
+        return cls(subjects=listed) if listed else None
+
 
 class PickReply(BaseModel):
     """The letters of communities."""
 
     picks: list[str]
+
+    @classmethod
+    def in_words(cls, reply: str) -> "PickReply | None":
+        """Read letters that stand alone: "B, D", "[B]", "B. and D."."""
+        text = without_thinking(reply).strip()
+        letters = re.findall(r"(?<![\w'])[A-Z]{1,2}(?![\w'])", text) if len(text) <= _LONGEST_PICK else []
+        return cls(picks=letters) if letters else None
 
 
 class AnswerReply(BaseModel):
@@ -46,12 +65,18 @@ class AnswerReply(BaseModel):
     names: list[str] = []
     facts: Numbers = []
 
+    @classmethod
+    def in_words(cls, reply: str) -> "AnswerReply | None":
+        """Read an answer in prose and its marks."""
+        said = answer_in_words(reply)
+        return cls(answer=said[0], facts=list(said[1])) if said else None
+
 
 class LlmCommunityPolicy:
     """Asks a language model about one question (see `CommunityPolicy` for the decisions).
 
-    Every decision is one call; unusable replies are not retried. BudgetReached ends the walk; any other failure ends
-    the chain or the verdict, with the reason in the trace.
+    Every decision is one call, and one more where a reply cannot be used. BudgetReached ends the walk; any other
+    failure ends the chain or the verdict, with the reason in the trace.
     """
 
     def __init__(self, context: Context, model: LanguageModel, question: str, subjects: Sequence[int]) -> None:
@@ -98,7 +123,7 @@ class LlmCommunityPolicy:
             selections=selections,
             most=str(most),
         )
-        reply = (await ask_for(self._model, self._request(PRUNE, prompt, rows), PickReply, again=0)).picks
+        reply = (await ask_for(self._model, self._request(PRUNE, prompt, rows), PickReply)).picks
         named = [letter.strip().strip(".()").upper() for letter in reply]
         places = dict.fromkeys(letters.index(letter) for letter in named if letter in letters)
         unknown = [letter for letter in named if letter not in letters and letter != NONE.upper()]
@@ -127,7 +152,7 @@ class LlmCommunityPolicy:
         )
         request = self._request(REASON, prompt, [row for fact in facts for row in fact.relations], explores=False)
         try:
-            reply = await ask_for(self._model, request, AnswerReply, again=0)
+            reply = await ask_for(self._model, request, AnswerReply)
         except ModelError as error:
             return ChainVerdict(False, why=failure_reason(error), calls=1)
         if is_unknown(reply.answer):
@@ -135,6 +160,9 @@ class LlmCommunityPolicy:
         graph, rows = self._graph, {row for fact in facts for row in fact.relations}
         ends = {int(end) for row in rows for end in (graph.sources[row], graph.targets[row])}
         cited = [facts[number - 1] for number in dict.fromkeys(reply.facts) if 1 <= number <= len(facts)]
+        if not cited:  # it rests on what names its answer
+            named = reply.names or [reply.answer]
+            cited = [fact for fact in facts if mention(fact.text, named)][:1]
         relations = tuple(dict.fromkeys(row for fact in cited for row in fact.relations))
         why = "" if relations else "the model names no fact that it rests on"
         names = names_as_written(graph, reply.names, ends)
@@ -185,6 +213,6 @@ async def name_subjects(context: Context, model: LanguageModel, question: str) -
         temperature=_REASONING_TEMPERATURE,
     )
     try:
-        return (await ask_for(model, request, SubjectReply, again=0)).subjects, ""
+        return (await ask_for(model, request, SubjectReply)).subjects, ""
     except ModelError as error:
         return [], f" ({failure_reason(error)})"

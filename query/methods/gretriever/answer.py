@@ -12,6 +12,7 @@ from conspectus.prompts.model import LanguageModel, Message, Request
 from conspectus.prompts.render import render
 from conspectus.prompts.replies.structured import ask_for
 from conspectus.query.abstention import NO_ANSWER, is_unknown, uncited
+from conspectus.query.citations.marks import UNVERIFIED
 from conspectus.query.context import Context
 from conspectus.query.methods.gretriever.retrieval import Retrieved
 from conspectus.query.types import Answer, Step
@@ -19,6 +20,7 @@ from conspectus.query.types.subgraph import RetrievedSubgraph
 from conspectus.query.types.textual_graph import TextualGraph
 from conspectus.query.walk.graph import KnowledgeGraph, is_id, open_graph, spoken
 from conspectus.query.walk.provenance import numbers_of, open_grounds
+from conspectus.query.walk.replies import answer_in_words, mention
 from conspectus.storage.errors import BadAnswer, ModelError
 from conspectus.storage.text.normalise import entity_key
 from pydantic import BaseModel
@@ -82,6 +84,12 @@ class SubgraphReply(BaseModel):
     nodes: list[int] = []
     edges: list[int] = []
 
+    @classmethod
+    def in_words(cls, reply: str) -> "SubgraphReply | None":
+        """Read an answer in prose and its marks."""
+        said = answer_in_words(reply)
+        return cls(answer=said[0]) if said else None
+
 
 async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question: str, model: LanguageModel) -> Answer:
     """Return the model's answer from a subgraph; an empty subgraph gives NO_ANSWER without a call.
@@ -99,7 +107,7 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
     sources = () if alone else grounds.sources(subgraph.relations)
     request = Request((Message("user", prompt),), STEP, max_tokens=_MAX_TOKENS, sources=sources)
     try:
-        said = await ask_for(model, request, SubgraphReply, again=0)
+        said = await ask_for(model, request, SubgraphReply)
     except BadAnswer as error:
         return _nothing(f"the reply cannot be used ({error.reason})")
     except ModelError as error:
@@ -108,7 +116,11 @@ async def read_subgraph(context: Context, subgraph: RetrievedSubgraph, question:
         return _nothing("the model does not know")
     if alone:  # there is nothing that could be cited
         return Answer(
-            "", "", said.answer.strip(), names=_distinct(said.names), trace=(Step("answer", "from no graph"),)
+            "",
+            "",
+            f"{said.answer.strip()} {UNVERIFIED}",
+            names=_distinct(said.names),
+            trace=(Step("answer", "from no graph"),),
         )
     return _checked(context, subgraph, said)
 
@@ -135,7 +147,8 @@ def _checked(context: Context, subgraph: RetrievedSubgraph, said: SubgraphReply)
     """Return the answer with its valid citations, edges as numbered triples."""
     graph = open_graph(context)
     parts = cited_parts(subgraph.text, said.nodes, said.edges)
-    rows = [subgraph.relations[edge] for edge in _edges(subgraph, parts)]
+    edges = _edges(subgraph, parts) or _edges_naming(subgraph, said.names or [said.answer])
+    rows = [subgraph.relations[edge] for edge in edges]
     grounds = open_grounds(context)
     written = {
         entity_key(name): graph.names[row] for name, row in zip(subgraph.text.nodes, subgraph.nodes, strict=True)
@@ -144,7 +157,7 @@ def _checked(context: Context, subgraph: RetrievedSubgraph, said: SubgraphReply)
     return Answer(
         "",
         "",
-        f"{said.answer.strip()} {numbers_of(len(rows))}".strip(),
+        f"{said.answer.strip()} {numbers_of(len(rows)) or UNVERIFIED}",
         citations=grounds.citations(rows),
         trace=(Step("answer", f"{parts}{uncited(rows)}"),),
         dropped_citations=parts.dropped,
@@ -159,6 +172,13 @@ def _edges(subgraph: RetrievedSubgraph, parts: CitedParts) -> tuple[int, ...]:
         return parts.edges
     held = set(parts.nodes)
     return tuple(place for place, edge in enumerate(subgraph.text.edges) if edge.source in held and edge.target in held)
+
+
+def _edges_naming(subgraph: RetrievedSubgraph, names: Sequence[str]) -> tuple[int, ...]:
+    """Return the edge of highest prize at a node that an answer names, for an answer that cites nothing."""
+    named = {place for place, node in enumerate(subgraph.text.nodes) if mention(" ".join(names), [node])}
+    edges = [place for place, edge in enumerate(subgraph.text.edges) if {edge.source, edge.target} & named]
+    return tuple(sorted(edges, key=lambda place: -subgraph.edge_prizes[place])[:1])
 
 
 def _distinct(names: list[str]) -> tuple[str, ...]:

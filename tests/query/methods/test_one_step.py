@@ -108,7 +108,7 @@ def test_a_model_is_asked_once_and_reads_the_facts(method: str, films_index: Con
     ("reply", "why"),
     [
         ("", "cannot be used"),
-        ("so what", "cannot be used"),
+        ("{}", "cannot be used"),
         ('{"answer": "Unknown.", "names": [], "facts": []}', "does not know"),
         (FakeReply(status=400), "no reply"),
     ],

@@ -192,7 +192,7 @@ def test_nothing_picked_at_the_start_goes_to_the_fallback(
     with served(films_index, memo, rules(start=reply)) as (context, server):
         answer = ask(context, ["Grey Heron"])
         asked = prompts(server)
-    assert len(asked) == 2
+    assert len(asked) == (3 if reply in ("", "no idea") else 2), "what cannot be used is asked for once more"
     assert not any(each.startswith(REASON) for each in asked)
     assert answer.text.startswith("Atlantis")
     assert answer.usage.depth == 0
@@ -214,7 +214,7 @@ def test_a_reasoning_that_gives_no_answer_is_none(reply: str | FakeReply, films_
 def test_subjects_that_no_model_names_are_found_by_name(subjects: str, films_index: Context, memo: Path) -> None:
     with served(films_index, memo, rules(subjects=subjects, start='{"picks": []}')) as (context, server):
         answer = ask(context)
-        assert "Premise: Grey Heron" in prompts(server)[1]
+        assert any("Premise: Grey Heron" in prompt for prompt in prompts(server))
     assert [each.name for each in answer.trace][:2] == ["subjects", "subjects"]
 
 
