@@ -6,11 +6,13 @@ one costs more trust than a missing one. Names and their types come from the ind
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from math import fsum
 from typing import TYPE_CHECKING
 
 from conspectus.query.context import Context
+from conspectus.query.reader.support import term_weights
 from conspectus.storage.index import per_index
 from conspectus.storage.records import Entity, Mention, Span
 from conspectus.storage.text.names import words
@@ -19,12 +21,18 @@ from conspectus.storage.text.words import stem
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_LATER = 0.25
-"""The bonus per sentence of a name: a later sentence is about what an earlier one names, the second hop."""
+_COVERED = 0.35
+"""The share of the question's words, by weight, that a sentence and its title hold where its names may answer."""
+_STEPS = re.compile(
+    r"\w+\W+\w+\W.*\b(?:that|which|who|whose|whom|where|qui|que|dont|où|cuy[oa]s?)\b"
+    r"|,\s(?:(?:in|an|auf|von|mit|aus)\s)?(?:der|die|das|dem|den|dessen|deren|welche[mnrs]?)\b",
+    re.IGNORECASE,
+)
+"""A relative clause: the question takes several steps, and a name near its words is mostly that of a step."""
 _CHARACTERS = 100
 """The distance from the nearest word of the question that costs 1; half of it if the sentence has no such word."""
 _MISSING = 0.5
-"""The cost of a sentence that holds none of the question's words."""
+"""The cost of a sentence that holds none of the question's words; each that it holds costs less by its weight."""
 _MARGIN = 0.15
 """What the second best candidate must cost more than the best one."""
 _LEAST_LETTERS = 4
@@ -51,21 +59,33 @@ _DATE = re.compile(
     rf"|(?:{_MONTH})\b\.?\s(?:{_DAY},?\s\d{{4}}|(?:de\s)?\d{{4}}|{_DAY}\b)|(?:1\d{{3}}|20\d{{2}}))(?![\w/-]|[.,]\d)",
     re.IGNORECASE,
 )
+_DIGITS = r"\d+(?:[.,' ]\d{3}(?!\d))*(?:[.,]\d+)?(?!\.?\d)"
+_WRITTEN = (
+    "two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|zwei|drei|vier|fünf|sechs|sieben"
+    "|acht|neun|zehn|elf|zwölf|deux|trois|quatre|cinq|huit|neuf|dix|douze|dos|tres|cuatro|cinco|seis|siete|ocho|nueve|diez"
+    "|doce"
+)
+_TIMES = (
+    "(?:milli)?seconds?|minutes?|hours?|days?|weeks?|months?|years?|sekunden?|minuten?|stunden?|tagen?|wochen?|monaten?|jahren?"
+    "|secondes?|heures?|jours?|semaines?|mois|ans?|années?|segundos?|minutos?|horas?|días?|semanas?|mes(?:es)?|años?"
+)
+_UNITS = (
+    "%|°C|[$€£]|thousand|million|billion|trillion|percent|tausend|millionen|milliarden|millions?|milliards?|mil|millones"
+    "|EUR|USD|GBP|CHF|[kMGT]i?B|bytes?|bits?|terabytes?|gigabytes?|megabytes?|[mck]?m|metres?|meters?|pixels?|px|pt|dpi"
+)
 _NUMBER = re.compile(
-    r"(?<![\w.,/:-])(?:[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?\d+(?:[.,' ]\d{3}(?!\d))*(?:[.,]\d+)?(?!\.?\d)"
-    r"(?:\s?(?:%|°C|[$€£]|thousand|million|billion|trillion|percent|tausend|millionen|milliarden|millions?|milliards?"
-    r"|mil|millones|EUR|USD|GBP|CHF|[kMGT]i?B|bytes?|bits?|terabytes?|gigabytes?|megabytes?)\b)?(?![\w/:-])"
-    r"|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|zwei|drei|vier|fünf"
-    r"|sechs|sieben|acht|neun|zehn|elf|zwölf|deux|trois|quatre|cinq|huit|neuf|dix|douze|dos|tres|cuatro|cinco|seis"
-    r"|siete|ocho|nueve|diez|doce)\b",
+    rf"(?<![\w.,/:-])(?:[$€£]\s?|(?:EUR|USD|GBP|CHF)\s)?{_DIGITS}(?:\s?(?:{_UNITS}|{_TIMES})\b)?(?![\w/:-])"
+    rf"|\b(?:{_WRITTEN})\b",
     re.IGNORECASE,
+)
+_DURATION = re.compile(
+    rf"(?<![\w.,/:-])(?:{_DIGITS}|(?:a|an|one|ein(?:en?)?|une?|una?|{_WRITTEN}))[\s-](?:{_TIMES})\b", re.IGNORECASE
 )
 _BEFORE, _BEHIND = r"(?<![\w/:.@-])(?P<plain>", r")(?![\w/@-])|`(?P<quoted>[^`\n]{2,60})`"
 _OPTION = re.compile(rf"{_BEFORE}--?[A-Za-z][\w-]*(?:=\w+)?{_BEHIND}")
 _PATH = re.compile(rf"{_BEFORE}~?/(?:[\w.+-]+/)*[\w.+-]*\w/?{_BEHIND}")
 _CALL = re.compile(rf"{_BEFORE}\w+\(\)|[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*{_BEHIND}")
 _IDENTIFIER = re.compile(rf"{_BEFORE}[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w*|[a-z]\w+\.[a-z]\w+|[a-z]\w*=\w+{_BEHIND}")
-_CODE = frozenset({_OPTION, _PATH, _CALL, _IDENTIFIER})
 _URL = re.compile(r"\b\w+://\S+|\bwww\.\S+|\S+@\S+")
 _BY_NAME = re.compile(
     r"\b(?:by|von|par|por)\s(?P<name>(?-i:[A-ZÀ-Þ][\w'’-]+(?:\s[A-Z]\.)?(?:\s(?:de|van|von|der|la|du|del))?"
@@ -73,6 +93,14 @@ _BY_NAME = re.compile(
 )
 
 
+_BY = re.compile(r"\b(?:by|von|par|por)\s(?:[\w'’-]+\s){0,3}$")
+_AT_PLACE = re.compile(
+    r"\b(?:in|at|from|near|to|on|im|am|aus|bei|nach|à|de|dans|en|au|vers|près|desde|a)\s(?:(?:the|der|die|das|la|le|el)\s)?$",
+    re.IGNORECASE,
+)
+_VERB_WITHIN = 40
+_VERB = 3
+"""Words behind a person among which one of the question's must stand ("Ada Byrne was the first to write")."""
 _FULL_NAME = re.compile(r"[^\W\d_a-zß-ÿ][\w.'’-]*(?:\s[\w.'’-]+)*\s[^\W\d_a-zß-ÿ][\w.'’-]*")
 """A person is named with two words at least: single ones are too often things that the extractor takes for people."""
 
@@ -112,8 +140,9 @@ _KINDS: tuple[tuple[re.Pattern[str], Expected], ...] = tuple(
             r"|[,;] (?:and |und |et |y )?(?:when|wann|quand|cuándo)\b|\b(?:what|which) (?:date|day|month)\b",
             Expected(pattern=_DATE),
         ),
+        (r"\bhow long\b|\bwie lange\b|\bcombien de temps\b|\bcu[áa]nto tiempo\b", Expected(pattern=_DURATION)),
         (
-            r"\bhow (?:much|old|long|far|tall|large|big|high|heavy)\b"
+            r"\bhow (?:much|old|far|tall|large|big|high|heavy)\b"
             r"|\bwie (?:gro(?:ß|ss)|lang|hoch|alt|weit|schwer|viel)\b|\bwhat (?:number|is the pop)",
             Expected(pattern=_NUMBER),
         ),
@@ -184,8 +213,10 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
     """Return the words in the sentences (best first) that answer a question; "" if none clearly does.
 
     Of all candidates that the question does not contain, the one nearest to a word of the question wins, if the next
-    one is clearly farther; a later sentence is preferred to an earlier one. Of several people in one sentence only
-    one by whom something was done ("founded by") answers.
+    one is clearly farther. Numbers, dates and code are taken from the best sentence alone, names from all that hold
+    most of the question together with their titles. A person must do what is asked ("by" before it or the verb behind
+    it), a place stand behind "in", "at" or the like. Of several people in one sentence only one by whom something was
+    done ("founded by") answers.
 
     Args:
         context: The open index.
@@ -196,33 +227,51 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
         A literal part of one of the sentences, white space apart.
     """
     kind = expected_answer(question)
-    if kind is None:
+    if kind is None or (kind.types and _STEPS.search(question)):
         return ""
     asked = {stem(word.key) for word in words(question)}
+    weights = term_weights(context, question)
     costs: dict[str, float] = {}
-    for place, span in enumerate(sentences[:1] if kind.pattern in _CODE else sentences):
+    for span in sentences if kind.types else sentences[:1]:
         chunk = context.chunks[context.chunk_rows[span.chunk_id]]
         start, end = span.start - chunk.start, span.end - chunk.start
         sentence = chunk.text[start:end]
         held = {stem(word.key): word.start for word in words(sentence) if stem(word.key) in asked}
         known = [at for term, at in held.items() if len(term) >= _LEAST_LETTERS]
-        missing = _MISSING * (1 - len(held) / len(asked))
+        title = context.titles[span.document_id]
+        terms = frozenset(context.bm25.analysis.terms(f"{title}\n{sentence}", context.chunk_rows[span.chunk_id]))
+        covered = fsum(weight for term, weight in weights.items() if term in terms)
+        if kind.types and covered < _COVERED:
+            continue
+        missing = _MISSING * (1 - covered)
         candidates = [
             (at, text)
             for at, text in _candidates(context, kind, span.chunk_id, sentence, start)
             if not {stem(word.key) for word in words(text)} <= asked
+            and _plays_its_part(kind, sentence, at, text, asked)
         ]
         if kind.types == _PERSON and len({text for _, text in candidates}) > 1:
             candidates = [(found.start("name"), found["name"]) for found in _BY_NAME.finditer(sentence)]
         for at, text in candidates:
             far = min((abs(position - at) for position in known), default=_CHARACTERS / 2) / _CHARACTERS
             said = " ".join(text.split())
-            cost = far + missing - (_LATER * place if kind.types else 0.0)
+            cost = far + missing
             costs[said] = min(costs.get(said, cost), cost)
     ranked = sorted(costs, key=lambda said: costs[said])
     if not ranked or (len(ranked) > 1 and costs[ranked[1]] - costs[ranked[0]] < _MARGIN):
         return ""
     return ranked[0]
+
+
+def _plays_its_part(kind: Expected, sentence: str, at: int, text: str, asked: Set[str]) -> bool:
+    """Return whether a person does what is asked ("by" before it, the verb behind) and a place stands behind "in"."""
+    if kind.types == _PLACE:
+        return bool(_AT_PLACE.search(sentence[:at]))
+    if kind.types == _PERSON:
+        following = [stem(word.key) for word in words(sentence[at + len(text) : at + len(text) + _VERB_WITHIN])][:_VERB]
+        verbs = {word for word in following if len(word) >= _LEAST_LETTERS}
+        return bool(_BY.search(sentence[:at])) or not asked.isdisjoint(verbs)
+    return True
 
 
 def _candidates(

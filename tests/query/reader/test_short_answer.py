@@ -56,14 +56,16 @@ def test_patterns_find_what_stands_there(question: str, example: str) -> None:
     assert found.group() in {"13", "1,200", "1987"}
 
 
-def test_the_reader_gives_words_of_what_it_cites(context: Context, questions: list[str]) -> None:
+def test_the_reader_gives_words_of_what_it_cites(sample_context: Context) -> None:
     def ask(question: str) -> Answer:
-        return asyncio.run(METHODS["bm25"].answerer(context).answer(question, lambda piece: None))
+        return asyncio.run(METHODS["bm25"].answerer(sample_context).answer(question, lambda piece: None))
 
-    answers = [ask(each) for each in questions[:6]]
-    given = [each for each in answers if each.span]
-    assert len(given) >= 2
-    for each in given:
-        assert each.known
-        assert any(each.span in " ".join(citation.quote.split()) for citation in each.citations)
+    for question, answer in (
+        ("Who wrote The Oak House?", "Paul Marlow"),
+        ("When was The Oak House published?", "2012"),
+    ):
+        given = ask(question)
+        assert given.span == answer
+        assert any(answer in " ".join(citation.quote.split()) for citation in given.citations)
+    assert ask("In which city does the author live who wrote The Oak House?").span == ""  # takes several steps
     assert ask("What is the airspeed of a quantum chromodynamics lattice in Kuala Lumpur?").span == ""
