@@ -43,8 +43,8 @@ _RECORDS = re.compile(r"\s*data\s*:.*?\(.*", re.IGNORECASE | re.DOTALL)
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LISTED = re.compile(r"[\s>*-]*(?:\[\^?\d{1,3}\]|\[(?:KG|DC)\]|\d{1,3}\.(?=.*(?:https?:|\[(?:KG|DC)\])))")
 _LIST_HEAD = re.compile(
-    r"[\s#*_>\d一二三四五六七八九十.、]*(?:\w+\s)?(?:references?|sources?|citations?|bibliography|主要引用文献|参考文献|"
-    r"参考资料|资料来源|数据来源|参考来源|来源|引用文献|参考文献与权威链接|参考资料与链接)[\s:：*_]*",
+    r"[\s#*_>\d一二三四五六七八九十.、]*(?:(?:\w+\s)?(?:references?|sources?|citations?|bibliography)|"
+    r"[^\W\d]{0,3}(?:参考|引用)?(?:文献|资料|来源|链接|出处)(?:[与和及][^\W\d]{1,8})?)[\s:：*_]*",
     re.IGNORECASE,
 )
 

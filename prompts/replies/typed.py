@@ -20,6 +20,7 @@ LONGEST_CHOICE = 500
 _WRAPPERS = {"answer", "result", "output", "response", "data", "json", "reply", "object"}
 _SPELLED_OUT = ("yes", "no", "true", "false")
 _NEGATION = re.compile(r"\b(?:no|not|never|neither|nor|cannot)\b|n['’ʼ]t\b")
+_TRUTH = re.compile(r"\W*(true|false)\b")
 _LISTS = (list, tuple, set, frozenset, Sequence)
 
 
@@ -92,6 +93,8 @@ def read_choice(text: str, choices: Sequence[str]) -> str:
     found = any_choice.findall(answer)
     named = [choice for choice in choices if choice.casefold() in found]
     words = re.findall(r"\w+", re.sub(r"^(?:```|~~~)\w*\n", "", answer))
+    if not named and {choice.casefold() for choice in choices} == {"yes", "no"} and (told := _TRUTH.match(answer)):
+        return next(choice for choice in choices if (choice.casefold() == "yes") == (told[1] == "true"))
     if not named and len(words) == 1:
         named = [choice for choice in choices if _is_short_for(choice.casefold(), words[0])]
     elif _NEGATION.search(any_choice.sub(" ", answer)):

@@ -29,6 +29,12 @@ _HEADING_CJK = re.compile(
     rf"{_MARKUP}(?:主要|部分|其他)?(?:参考|引用|数据|信息|资料|文献){{0,2}}(?:文献|资料|来源|链接|出处|引用|脚注|注释|出典)"
     r"(?:[与和及]\w{2,6})?(?:列表|一览)?[\s:：*_]*"
 )
+_LOOSE = re.compile(
+    rf"{_MARKUP}(?:(?:[^\W\d]+[ ]){{0,3}}(?:{'|'.join(_WORDS)})\b[^\n.!?]{{0,24}}"
+    r"|[^\W\d]{0,8}(?:参考|引用|资料|来源|文献|出处|链接)[^\W\d]{0,10})[\s:：*_]*",
+    re.IGNORECASE,
+)
+"""A heading with other words too: it heads a list only where the entries have marks or addresses."""
 _BEGINS_CJK = frozenset("主参引资来出文脚注数信")
 _BEGINS_MARKUP = frozenset("#*_>0123456789一二三四五六七八九十")
 _ENTRY = re.compile(
@@ -80,7 +86,7 @@ class ReferenceList:
                 return False
             self._state = "text"
             if self._told or any(part.strip() for part in told):
-                if len(line) <= _LONGEST_HEADING and _is_heading(line):
+                if len(line) <= _LONGEST_HEADING and (_is_heading(line) or _LOOSE.fullmatch(line)):
                     self._state = "heading"
                 elif self._headless and _MARKED.match(line):
                     self._state = "marked"
@@ -101,7 +107,9 @@ class ReferenceList:
         first = next((line for line in (lines if whole else lines[:-1]) if not _RULE.fullmatch(line)), None)
         if first is None and not whole and len(lines) < _MOST_RULES:
             return False
-        self._state = "list" if first is not None and _ENTRY.match(first) else "text"
+        strict = _is_heading(self._held.partition("\n")[0])
+        listed = first is not None and _ENTRY.match(first) and (strict or _MARKED.match(first) or _ADDRESS in first)
+        self._state = "list" if listed else "text"
         return True
 
     def _without_heading(self, *, whole: bool) -> bool:

@@ -75,12 +75,11 @@ class Citing:
         if self._begun:
             return self._references.take(piece)
         self._beginning = (self._beginning + piece).lstrip()
-        if not whole and (may_abstain(self._beginning) or _may_be_label(self._beginning)):
+        label = _LABEL.match(self._beginning)
+        text = self._beginning[label.end() :] if label else self._beginning
+        if not whole and (may_abstain(text) or _may_be_label(self._beginning)):
             return ""
         self._begun = True
-        text = self._beginning
-        if label := _LABEL.match(text):
-            text = text[label.end() :]
         behind = abstention(text)
         self.is_nothing = behind is not None
         return self._references.take(text if behind is None else behind)

@@ -41,6 +41,7 @@ def stream(pieces: Sequence[str]) -> tuple[str, list[tuple[str, int]]]:
         ("**Answer:** It is so 【1†page】.", "It is so [1]."),
         ("<think>Perhaps [1]?</think>\n\nIt is so [2].", "It is so [2]."),
         ("<think>Perhaps [1]?", ""),
+        ("Answer: NOTHING: Das sagen die Texte nicht.", "Das sagen die Texte nicht."),
         ("<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>So [1].", "So [1]."),
         ("analysisThe user asks.assistantfinalIt is so [1].", "It is so [1]."),
         ("It is so [1].\n\n### References\n\n- [1] A page\n- [2] Another\n", "It is so [1]."),
