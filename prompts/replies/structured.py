@@ -87,8 +87,6 @@ async def ask_in_words(
     request: Request,
     read: Callable[[str], Value | None],
     reason: str,
-    *,
-    again: str,
 ) -> Value:
     """Return what is read of a reply in words; where nothing can be read it is asked for once more.
 
@@ -97,7 +95,6 @@ async def ask_in_words(
         request: The request.
         read: Reads a reply; None where it cannot be used.
         reason: Why such a reply cannot be used.
-        again: The prompt that asks again, with the field reason.
 
     Raises:
         BadAnswer: The second reply cannot be used either.
@@ -109,7 +106,7 @@ async def ask_in_words(
         return value
     why = reason if reply.text.strip() else "empty"
     said = (Message("assistant", reply.text),) if reply.text.strip() else ()
-    complaint = Message("user", render(again, reason=why))
+    complaint = Message("user", render("query/answer_again", reason=why))
     reply = await model.complete(replace(request, messages=(*request.messages, *said, complaint)))
     value = read(reply.text)
     if value is None:

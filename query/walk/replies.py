@@ -331,3 +331,12 @@ def mention(text: str, names: Sequence[str]) -> bool:
     """
     held = f" {' '.join(_words(text))} "
     return any(f" {' '.join(_words(name))} " in held for name in names if _words(name))
+
+
+def listed_names(text: str) -> tuple[str, ...]:
+    """Return the names in an answer, separated by semicolons.
+
+    >>> listed_names("Bern; Basel")
+    ('Bern', 'Basel')
+    """
+    return tuple(dict.fromkeys(part.strip().rstrip(".") for part in text.split(";") if part.strip().rstrip(".")))

@@ -18,6 +18,7 @@ from conspectus.query.methods.graphrag.drift import DriftReply
 from conspectus.query.methods.graphrag.map_step import Points
 from conspectus.query.methods.hipporag.query_nodes import HelpfulFacts, QuestionEntities
 from conspectus.query.methods.tog import policy_llm as tog_policy
+from conspectus.query.walk import replies as walk_replies
 from conspectus.storage.errors import ConspectusError
 from pydantic import BaseModel
 
@@ -38,7 +39,6 @@ FORMS: Mapping[type[BaseModel], object] = {
     DriftReply: {"answer": [{"text": "A", "sources": [1]}], "score": 40, "follow_ups": ["Who?"]},
     HelpfulFacts: {"facts": [1, 3]},
     QuestionEntities: {"entities": ["Ada"]},
-    tog_policy.TopicReply: {"1": "Ada"},
     tog_policy.RelationReply: {"relations": [{"number": 2, "score": 9}]},
     tog_policy.EntityReply: {"entities": [{"number": 1, "score": 8}]},
     tog_policy.TextReply: {"pieces": [{"number": 1, "score": 8}]},
@@ -82,7 +82,7 @@ def _answer(form: type[BaseModel]) -> Callable[[str], object]:
 
 
 def _reasoning(text: str) -> object:
-    return tog_policy.read_reasoning(text), tog_policy.in_braces(text), tog_policy.listed_names(text)
+    return walk_replies.read_reasoning(text), walk_replies.in_braces(text), walk_replies.listed_names(text)
 
 
 def _said(read: Callable[[str], object]) -> Callable[[bytes], None]:

@@ -41,6 +41,7 @@ class VectorSearch:
         window = filled([passage.unit for passage in scored], context.settings.global_search.context_tokens)
         text, units, n_tokens = (window.text, window.units, window.n_tokens) if window else ("", (), 0)
         written = await write(context, model, assembly.question, text, units, say)
+        assembly.add(*written.steps)
         assembly.step("read", f"{len(scored)} passages read, {len(written.citations)} citations made")
         assembly.over(len(scored), n_tokens)
         return assembly.assemble(

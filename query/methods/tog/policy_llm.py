@@ -34,7 +34,7 @@ from conspectus.query.types import Passage
 from conspectus.query.types.trace import Considered
 from conspectus.query.walk.graph import names_as_written, open_graph, predicate_words, sentence, spoken
 from conspectus.query.walk.log import failure_reason
-from conspectus.query.walk.replies import asked_question, in_braces, read_named, read_reasoning
+from conspectus.query.walk.replies import asked_question, in_braces, listed_names, read_named, read_reasoning
 from conspectus.storage.errors import ModelError
 from conspectus.storage.hashing import digest
 from conspectus.storage.text.normalise import entity_key
@@ -53,12 +53,12 @@ _MOST_TRIPLES = 20
 _MOST_RELATIONS = 60
 """Maximum relations of an entity that are shown, those with most triples."""
 _LEAST_SCORE = 1e-9
+"""Minimum score of an entity that helps: above 0."""
 _RELATION_THRESHOLD = 0.2
 """Relations with a lower score are dropped, as in ToG-2's code."""
 _CANDIDATES = 50
 """Maximum entities behind one relation that are shown to the model."""
 _MAX_TOKENS = 1024
-"""Minimum score of an entity that helps: above 0."""
 _ENTITIES_SHOWN = 3
 """Maximum entities of a path in a prompt."""
 
@@ -338,8 +338,8 @@ class LlmBeamPolicy:
             return BeamVerdict(False, calls=1, why=failure_reason(error))
         text = in_braces(reply.text)
         if is_unknown(text):
-            empty = not reply.text.strip()
-            return BeamVerdict(False, calls=1, why="the reply is empty" if empty else "the model does not know")
+            why = "the model does not know" if reply.text.strip() else "the reply is empty"
+            return BeamVerdict(False, calls=1, why=why)
         names = self._as_written(text, found)
         return BeamVerdict(False, text, names=names, calls=1, why="from the model's own knowledge")
 
@@ -373,7 +373,7 @@ class LlmBeamPolicy:
 
     async def _said(self, request: Request, read: Callable[[str], Said | None], reason: str) -> Said:
         """Return what is read of a reply in words, asked for once more where nothing can be read."""
-        return await ask_in_words(self._model, request, read, reason, again="query/answer_again")
+        return await ask_in_words(self._model, request, read, reason)
 
     def _request(self, step: str, prompt: str, texts: Sequence[EvidenceText] = (), *, explores: bool = True) -> Request:
         return Request(
@@ -430,9 +430,6 @@ def _titled(passage: Passage) -> str:
     return f"{passage.title}\n{passage.text}" if passage.title else passage.text
 
 
-# Replies
-
-
 def on_unit_scale(scores: list[float]) -> list[float]:
     """Return scores on a scale from 0 to 1; scores up to 10 are divided by 10 if any is above 1.
 
@@ -441,12 +438,3 @@ def on_unit_scale(scores: list[float]) -> list[float]:
     """
     scale = 10.0 if max(scores, default=0.0) > 1 else 1.0
     return [min(1.0, max(0.0, score / scale)) for score in scores]
-
-
-def listed_names(text: str) -> tuple[str, ...]:
-    """Return the names in an answer, separated by semicolons.
-
-    >>> listed_names("Bern; Basel")
-    ('Bern', 'Basel')
-    """
-    return tuple(dict.fromkeys(part.strip().rstrip(".") for part in text.split(";") if part.strip().rstrip(".")))

@@ -9,8 +9,9 @@ from conspectus.prompts.fake import FakeReply, Rule
 from conspectus.query.abstention import NO_ANSWER
 from conspectus.query.context import Context
 from conspectus.query.menu import METHODS
-from conspectus.query.methods.direct import final_answer, most_frequent
+from conspectus.query.methods.direct import most_frequent
 from conspectus.query.types import Answer
+from conspectus.query.walk.replies import final_answer
 from conspectus.storage.errors import ModelError, NeedsModel
 
 from tests.query.graph_serving import prompts, served
