@@ -177,7 +177,7 @@ def author() -> Author:
 
 @pytest.fixture(scope="module")
 def server(author: Author) -> Iterator[FakeServer]:
-    with FakeServer(author, seed=23) as running:
+    with FakeServer(author, seed=25) as running:
         yield running
 
 
