@@ -160,7 +160,7 @@ def _run(job: Job) -> dict[str, object]:
 
 def main() -> None:
     """Load, and answer jobs until there are no more."""
-    for each in (*NEEDED, *(("sentence_transformers",) if sys.argv[1] == "warm" else ())):
+    for each in (*NEEDED, *(("onnxruntime",) if sys.argv[1] == "warm" else ())):
         importlib.import_module(each)
     for line in sys.stdin:
         print(json.dumps(_run(Job(**json.loads(line)))), flush=True)  # noqa: T201  (the answer)
