@@ -5,6 +5,7 @@ import io
 import json
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -119,9 +120,15 @@ def test_an_answer_that_cannot_be_written_down_is_shown(
 
 
 @pytest.mark.parametrize(
-    ("reply", "times"), [("It was Paul Marlow [1, 2].", 1), ("It was Paul Marlow [1][2].", 1), ("So it is [1][99].", 2)]
+    ("reply", "times"),
+    [
+        ("It was Paul Marlow [1, 2].", 1),
+        ("It was Paul Marlow 【1】【2】.", 1),
+        ("So it is [1][99].", 1),
+        ("Paul Marlow wrote The Oak House", 2),
+    ],
 )
-def test_an_answer_is_printed_again_only_where_something_was_taken_back(
+def test_an_answer_is_printed_again_only_where_it_has_got_marks(
     reply: str, times: int, sample_root: Path, tmp_path: Path
 ) -> None:
     shutil.copytree(sample_root, tmp_path / "index")
@@ -131,7 +138,7 @@ def test_an_answer_is_printed_again_only_where_something_was_taken_back(
             "--set", f"llm.base_url={server.url}",
         )  # fmt: skip
     said = done.out.partition("\n\n[1]")[0]
-    assert said.count(reply.partition(" [")[0]) == times, done.out + done.err
+    assert said.count(re.split(r" [\[【]", reply)[0]) == times, done.out + done.err
 
 
 def chatted(text: str, index: Path, monkeypatch: pytest.MonkeyPatch, *words: str) -> Done:
