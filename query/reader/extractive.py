@@ -22,6 +22,7 @@ from math import ceil, fsum, log2
 from conspectus.query.answering import Assembly, assembling
 from conspectus.query.citations.numbered import Citations
 from conspectus.query.context import Context
+from conspectus.query.question.kinds import kind_of
 from conspectus.query.question.parts import parts_of
 from conspectus.query.question.question import open_question
 from conspectus.query.reader.excerpts import Excerpt, Part, excerpts, without_fences
@@ -29,6 +30,7 @@ from conspectus.query.reader.short_answer import short_answer
 from conspectus.query.reader.support import declined, term_weights, unsupported
 from conspectus.query.types import Answer, Evidence, Passage, Retriever, Say, Step
 from conspectus.storage.arrays import Vectors
+from conspectus.storage.locators import sections_at
 from conspectus.storage.records import Span
 from conspectus.storage.text.names import words
 from conspectus.storage.text.normalise import title_names
@@ -53,6 +55,8 @@ _MOST_WORDS = 150
 """The most words of prose that an answer quotes; the best excerpt is quoted at any length."""
 _WITH_NEXT = 3
 """The best excerpts that are quoted with the next of their paragraph: what a sentence announces, the next one tells."""
+_MOST_OF_OPENING = 60
+"""The most words of a section that are shown before a step of a procedure."""
 _NEXT_WITHIN = 3
 """The most characters between an excerpt and the next one."""
 _LEAST_WORDS = 3
@@ -75,6 +79,8 @@ class Quote:
         score: Larger is better; comparable within one question only.
         by_part: The score with each part of the question alone, where it has several.
         behind: The excerpt behind it in the same paragraph or list.
+        opening: Where a procedure is asked for and the section is headed by a word of the question, the excerpts from
+            the section's beginning to this one.
     """
 
     excerpt: Excerpt
@@ -84,6 +90,7 @@ class Quote:
     score: float
     by_part: tuple[float, ...] = ()
     behind: Excerpt | None = None
+    opening: tuple[Excerpt, ...] = ()
 
     @property
     def text(self) -> str:
@@ -164,6 +171,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
     found: list[tuple[float, int, Excerpt, frozenset[str], frozenset[str]]] = []
     every = excerpts(context, passages)
     behind = {id(excerpt): after for excerpt, after in pairwise(every) if _adjoin(excerpt, after)}
+    opening = _openings(context, every, weights) if kind_of(question) == "how to" else {}
     for excerpt in every:
         if excerpt.kind in ("sentence", "item") and len(excerpt.text.split()) < _LEAST_WORDS:
             continue
@@ -200,6 +208,7 @@ def quotes_for(context: Context, question: str, passages: Sequence[Passage]) -> 
                 for cosine, of_part in zip(part_cosines, part_weights, strict=False)
             ),
             behind.get(id(excerpt)),
+            opening.get(id(excerpt), ()),
         )
         for row, (held, _, excerpt, covers, near) in enumerate(found)
     ]
@@ -210,6 +219,30 @@ def _adjoin(excerpt: Excerpt, after: Excerpt) -> bool:
     passage = excerpt.passage
     between = passage.text[excerpt.span.end - passage.start : after.span.start - passage.start]
     return after.passage is passage and len(between) <= _NEXT_WITHIN and "\n\n" not in between
+
+
+def _openings(context: Context, every: Sequence[Excerpt], weights: dict[str, float]) -> dict[int, tuple[Excerpt, ...]]:
+    """Return the excerpts before each one in its section, where the heading holds a word of the question.
+
+    They have up to `_MOST_OF_OPENING` words; where there are more, the excerpt stands alone.
+    """
+    found: dict[int, tuple[Excerpt, ...]] = {}
+    sections = [
+        (excerpt.passage.chunk_id, sections_at(context.places_of(excerpt.span.document_id), excerpt.span.start))
+        for excerpt in every
+    ]
+    for place, excerpt in enumerate(every):
+        first = place
+        while first and sections[first - 1] == sections[place]:
+            first -= 1
+        headings = sections[place][1]
+        row = context.chunk_rows[excerpt.passage.chunk_id]
+        if first == place or not headings or not _matches(weights, context.bm25.analysis.terms(headings[-1], row)):
+            continue
+        before = tuple(every[first:place])
+        if sum(len(item.text.split()) for item in before) <= _MOST_OF_OPENING:
+            found[id(excerpt)] = before
+    return found
 
 
 def _matches(weights: dict[str, float], terms: Sequence[str]) -> dict[str, float]:
@@ -282,15 +315,16 @@ def choose(context: Context, question: str, quotes: Sequence[Quote], count: int)
 
 
 def _with_next(chosen: Sequence[Quote]) -> list[Quote]:
-    """Return the quotes, best first, within `_MOST_WORDS`; the first `_WITH_NEXT` show what is behind them."""
+    """Return the quotes, best first, within `_MOST_WORDS`; the first `_WITH_NEXT` show what is around them."""
     taken: list[Quote] = []
     length = 0
     for place, quote in enumerate(chosen):
         if taken and length + _length(quote) > _MOST_WORDS:
             continue
-        after = quote.behind if place < _WITH_NEXT else None
-        if after is not None:
-            longer = replace(quote, excerpt=replace(quote.excerpt, shown=(*quote.excerpt.shown, *after.shown)))
+        if place < _WITH_NEXT:
+            parts = [part for excerpt in quote.opening for part in excerpt.shown]
+            parts += [*quote.excerpt.shown, *(quote.behind.shown if quote.behind else ())]
+            longer = replace(quote, excerpt=replace(quote.excerpt, shown=tuple(parts)))
             quote = longer if length + _length(longer) <= _MOST_WORDS else quote
         taken.append(quote)
         length += _length(quote)
@@ -326,7 +360,7 @@ def shown(citations: Citations, chosen: Sequence[Quote]) -> Iterator[str]:
     """
     order = {quote.span.document_id: place for place, quote in reversed(list(enumerate(chosen)))}
     told: list[Span] = []
-    for quote in sorted(chosen, key=lambda quote: (order[quote.span.document_id], quote.span.start)):
+    for quote in sorted(chosen, key=lambda quote: (order[quote.span.document_id], _beginning(quote), quote.span.start)):
         passage = quote.excerpt.passage
         run: list[Part] = []
         for part in quote.excerpt.shown:
@@ -342,6 +376,10 @@ def shown(citations: Citations, chosen: Sequence[Quote]) -> Iterator[str]:
                 run = []
             run.append(part)
         yield from _cited(citations, run)
+
+
+def _beginning(quote: Quote) -> int:
+    return min(part.span.start for part in quote.excerpt.shown)
 
 
 def _cited(citations: Citations, run: Sequence[Part]) -> Iterator[str]:

@@ -1,11 +1,15 @@
 """Support of an answer by the documents, and what is said where they hold none."""
 
+from pathlib import Path
+
 import pytest
 from conspectus.query.abstention import is_no_answer
 from conspectus.query.context import Context
 from conspectus.query.reader.extractive import choose, quotes_for
 from conspectus.query.reader.support import declined, unknown_names, unsupported
 from conspectus.query.types import Passage
+
+import conspectus
 
 
 @pytest.mark.parametrize(
@@ -58,3 +62,14 @@ def test_a_sentence_is_quoted_with_the_next_of_its_paragraph_and_short_ones_are_
     assert "Oil, then!" not in {quote.text for quote in quotes}
     first = choose(sample_context, "Where do I find a wick for the lamp?", quotes, 1)[0]
     assert [part.text for part in first.excerpt.shown] == ["The lamp needs a new wick each spring.", "Mara keeps them."]
+
+
+def test_a_procedure_is_quoted_from_the_beginning_of_its_section(tmp_path: Path) -> None:
+    text = (
+        "# Pump manual\n\n## Starting the pump\n\nOpen the valve. Press the green button. "
+        "The pump then starts within a minute.\n\n## Care\n\nGrease the bearing."
+    )
+    (tmp_path / "manual.md").write_text(text)
+    index = conspectus.build(tmp_path / "manual.md", tmp_path / "index")
+    said = index.ask("How do I start the pump?", "bm25").text
+    assert said.index("Open the valve.") < said.index("Press the green button.") < said.index("within a minute.")
