@@ -383,13 +383,16 @@ def _beginning(quote: Quote) -> int:
 
 
 def _cited(citations: Citations, run: Sequence[Part]) -> Iterator[str]:
-    """Yield the lines of adjoining parts with one citation, which is in the first line."""
+    """Yield the lines of adjoining parts with one citation, which is in the first line; sentences share a line."""
     if not run:
         return
     first, rest = run[0], run[1:]
     text = _presented(first)
     if first.kind == "label" and rest and rest[0].kind == "sentence":
         text = f"{first.text.rstrip(':')}: {rest[0].text}"
+        rest = rest[1:]
+    while first.kind in ("sentence", "label", "item") and rest and rest[0].kind == "sentence":
+        text = f"{text} {rest[0].text}"
         rest = rest[1:]
     opening, _, more = text.partition("\n")
     if first.kind == "code":

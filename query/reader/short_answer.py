@@ -209,7 +209,7 @@ def expected_answer(question: str) -> Expected | None:
     return next((wanted for asked, wanted in _KINDS if asked.search(question)), None)
 
 
-def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> str:
+def short_answer(context: Context, question: str, sentences: Sequence[Span], *, last_step: bool = False) -> str:
     """Return the words in the sentences (best first) that answer a question; "" if none clearly does.
 
     Of all candidates that the question does not contain, the one nearest to a word of the question wins, if the next
@@ -222,12 +222,13 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
         context: The open index.
         question: The question.
         sentences: The places of the quoted sentences.
+        last_step: Whether a walk has taken the steps of the question but the last, which the sentences answer.
 
     Returns:
         A literal part of one of the sentences, white space apart.
     """
     kind = expected_answer(question)
-    if kind is None or (kind.types and _STEPS.search(question)):
+    if kind is None or (kind.types and not last_step and _STEPS.search(question)):
         return ""
     asked = {stem(word.key) for word in words(question)}
     weights = term_weights(context, question)
@@ -241,7 +242,7 @@ def short_answer(context: Context, question: str, sentences: Sequence[Span]) -> 
         title = context.titles[span.document_id]
         terms = frozenset(context.bm25.analysis.terms(f"{title}\n{sentence}", context.chunk_rows[span.chunk_id]))
         covered = fsum(weight for term, weight in weights.items() if term in terms)
-        if kind.types and covered < _COVERED:
+        if kind.types and not last_step and covered < _COVERED:
             continue
         missing = _MISSING * (1 - covered)
         candidates = [

@@ -286,7 +286,7 @@ def _words(text: str) -> list[str]:
 def asked_question(reply: str) -> str:
     """Return the question that a reply asks: in braces, else its last line with a question mark, else all of it.
 
-    >>> asked_question("Sure! The next question is:\\n\"Where was Ada born?\"")
+    >>> asked_question("Sure! The next question is: {Where was Ada born?}")
     'Where was Ada born?'
     """
     text = without_thinking(reply)[:LONGEST].strip()

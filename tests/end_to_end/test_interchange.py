@@ -138,7 +138,7 @@ def test_lightrags_own_texts_are_documents_that_are_cited(lightrag: Path, tmp_pa
     mentions = [each for each in index.rows(Mention) if each.entity_id == entities["Grey Heron"].id]
     assert "exact" in {each.match for each in mentions}
     found = library.open("i").ask("Where was Ada Mirren born?", "ppr")
-    assert "Ada Mirren was born in Pelluci." in [each.quote for each in found.citations]
+    assert any("Ada Mirren was born in Pelluci." in each.quote for each in found.citations)
     assert not index.rows(Failure)
 
 

@@ -46,8 +46,8 @@ _ENGLISH = frozenset({"", "en"})
 def folded(key: str, language: str) -> str:
     """Return a word without the ending of its number and case.
 
-    >>> folded("directories", "en"), folded("Paketen".casefold(), "de")
-    ('directory', 'paket')
+    >>> folded("directories", "en"), folded("hunden", "de")
+    ('directory', 'hund')
     """
     return stem(key) if language in _ENGLISH else stem_in_language(key, language)
 

@@ -318,7 +318,7 @@ def answer_behind_path(assembly: Assembly, context: Context, behind: QuotesBehin
         if citations.number(quote.span, number):
             lines.append(f"{quote.text} [{number}]")
     path = "; ".join(f"{sentence(graph, row)} [{number}]" for number, row in enumerate(relations, start=1))
-    short = short_answer(context, assembly.question, [quote.span for quote in behind.quotes])
+    short = short_answer(context, assembly.question, [quote.span for quote in behind.quotes], last_step=True)
     assembly.step("behind", f"{path}: {len(lines)} sentences quoted for {behind.clue!r}")
     assembly.depth = len(behind.path.relations)
     return assembly.assemble(

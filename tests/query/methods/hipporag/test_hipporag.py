@@ -396,7 +396,7 @@ def test_the_transcript_of_hipporag_2(served: tuple[Context, FakeServer], tarn: 
     ]
     for number, passage in enumerate(answer.evidence.passages, start=1):
         assert f"[{number}] {passage.title}".strip() + f"\n{passage.text}" in reading
-    assert [each.name for each in answer.trace] == ["facts", "filter", "seed", "walk", "read"]
+    assert [each.name for each in answer.trace] == ["facts", "filter", "seed", "walk", "match", "read"]
 
 
 @pytest.mark.parametrize("budget", ["max_tokens", "max_cost"])
