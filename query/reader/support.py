@@ -24,7 +24,7 @@ _COVERAGE = 0.6
 """What the share of the question's words that the passages hold counts beside the best cosine."""
 _UNKNOWN_NAME = 0.3
 """What a name in the question costs that stands nowhere in the documents."""
-_ASKS = frozenset({"much", "many"})
+_ASKS = frozenset({"much", "many", "happen"})
 """Words that ask, and need not stand in an answer."""
 _LEAST_OF_COMPOUND = 5
 _TOPICS = 3
