@@ -24,6 +24,8 @@ _LEAST_LETTERS = 5
 _LEAST_LETTERS_OF_STEM = 6
 _RARE = 3.0
 """Zipf frequency of a word (the decimal logarithm of its uses in a billion words) below which it may be a slip."""
+_COMMONER = 1.0
+"""What the word that was meant has more: the lists have slips too, and a rare word is no slip of one as rare."""
 _LISTED = ("en", "de", "fr", "es", "it", "nl", "pt")
 """Languages whose words wordfreq lists; for others English tells what is rare."""
 
@@ -67,7 +69,8 @@ def _meant(index: Index, surface: str, language: str) -> str:
         return ""
     known: dict[str, int] = {}
     for near in _neighbours(surface, _words(language, surface[0])):
-        known |= _counted(lexical, near, lexical.term(near, language))
+        if _zipf(near, language) >= uses + _COMMONER:
+            known |= _counted(lexical, near, lexical.term(near, language))
     if not known and not uses and stem == surface and len(stem) >= _LEAST_LETTERS_OF_STEM:
         for near in _neighbours(stem, _stems(index)(stem[0])):
             known |= _counted(lexical, near, near)
@@ -93,15 +96,15 @@ def _neighbours(word: str, words: tuple[str, ...]) -> Iterator[str]:
 def _zipf(word: str, language: str) -> float:
     from wordfreq import zipf_frequency
 
-    return float(zipf_frequency(word, language if language in _LISTED else "en", wordlist="small"))
+    return float(zipf_frequency(word, language if language in _LISTED else "en"))
 
 
 @cache
 def _words(language: str, letter: str) -> tuple[str, ...]:
-    """Return the common words of a language that begin with a letter."""
+    """Return the words of a language that begin with a letter."""
     from wordfreq import get_frequency_dict
 
-    listed = get_frequency_dict(language if language in _LISTED else "en", wordlist="small")
+    listed = get_frequency_dict(language if language in _LISTED else "en", wordlist="best")
     return tuple(word for word in listed if word.startswith(letter))
 
 

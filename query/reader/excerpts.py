@@ -37,6 +37,8 @@ _QUESTION = re.compile(r"[?？]['\"”’»)\]*_]*$")
 _INTRODUCES = re.compile(r"[:：][\"”*_]*$")
 _NUMBER = re.compile(r"^(?:\w\.|\d[\d.]*)+\s+")
 _CAPTION_NUMBER = re.compile(r"(?:\w+\s)?(?:[A-Z]\.)?\d+(?:\.\d+)*\.$")
+_RECORD = re.compile(r"[^:;\n]{1,40}: [^;\n]*(?:; [^:;\n]{1,40}: [^;\n]*)+$")
+"""A row of a table as the readers write it: "name: Ada; post: gate"."""
 _LINK = re.compile(r"(?:→|\[[^\]]*\]:?\(?)?\s*<?(?:https?|ftp)://\S+>?\)?[.,]?$")
 _CONTENTS = re.compile(r"(?:\.\s?){4,}\s*\w{0,5}$")
 _MAIL = re.compile(r"(?:>\s?)*(?:-- ?$|_{5,}|-{5,}|On .{6,90} wrote:$|.{6,90} (?:writes|schrieb.{0,40}|a écrit ?):$)")
@@ -293,7 +295,7 @@ def _kind(own: str, flat: str, opens_line: bool) -> str:
         return "row"
     if _QUESTION.search(flat):
         return "question"
-    if opens_line and _ITEM.match(own):
+    if opens_line and (_ITEM.match(own) or _RECORD.match(own)):
         return "item"
     if not re.search(r"[.!?。！？:]['\"”’»)\]*_]*$", flat) and len(_CODE_SIGNS.findall(flat)) > _CODE_SHARE * len(flat):
         return "code"

@@ -42,6 +42,7 @@ def told(context: Context, text: str) -> list[list[str]]:
             "| Name | Post |\n| --- | --- |\n| Ada | Gate |\n| Bo | Pier |",
             [["| Name | Post |", "| Ada | Gate |"], ["| Name | Post |", "| Bo | Pier |"]],
         ),
+        ("name: Ada; post: gate\n\nname: Bo; post: pier", [["name: Ada; post: gate"], ["name: Bo; post: pier"]]),
         ("Builder:\nThe old guild of masons.", [["Builder:", "The old guild of masons."]]),
         ("# Opening hours\n\nThe pier opens at six.", [["The pier opens at six."]]),
         ("When does the pier open? It opens at six.", [["It opens at six."]]),
