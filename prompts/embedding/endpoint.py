@@ -32,7 +32,6 @@ STEP = "embed"
 
 _MARGIN = 0.8
 """A tokenizer with another vocabulary makes up to a quarter more tokens than ours (XLM-RoBERTa's does on English)."""
-_OVERLAP_TOKENS = 32
 _BYTES_PER_TOKEN = 4
 _BLANK = "-"
 """Sent for a text without a visible character: many servers refuse to embed nothing."""
@@ -160,7 +159,6 @@ class EndpointEmbedder:
             [start for start, _ in spans],
             words,
             room=room,
-            overlap=min(_OVERLAP_TOKENS, room // 4),
             fits=partial(self._fits, prefix),
         )
 

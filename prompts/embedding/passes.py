@@ -19,7 +19,6 @@ from conspectus.storage.arrays import Vectors
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_OVERLAP_TOKENS = 32
 # 128 tokens per pass reach 95 % of the rate of 1,024 and waste less if few texts have the same length.
 _TOKENS_PER_PASS = 128
 
@@ -64,7 +63,6 @@ class LoadedModel:
             [start for start, _ in tokens.offsets],
             tokens.word_ids,
             room=room,
-            overlap=min(_OVERLAP_TOKENS, room // 4),
             fits=lambda piece: len(self.ids(prompt + piece)) <= self.max_tokens,
         )
 

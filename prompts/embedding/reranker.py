@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-_OVERLAP_TOKENS = 32
 _LONGEST = 8_192
 _SCORING = "ForSequenceClassification"
 
@@ -113,7 +112,6 @@ class _LoadedReranker:
             [start for start, _ in tokens.offsets],
             tokens.word_ids,
             room=room,
-            overlap=min(_OVERLAP_TOKENS, room // 4),
             fits=lambda piece: self._length(question, piece) <= self.max_tokens,
         )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from conspectus.storage.text.tokens import LONGEST, token_spans
 
 _BYTES_PER_TOKEN = 3
+_OVERLAP_TOKENS = 32
 
 
 def cut_windows(
@@ -18,7 +19,7 @@ def cut_windows(
     words: Sequence[int | None],
     *,
     room: int,
-    overlap: int,
+    overlap: int | None = None,
     fits: Callable[[str], bool],
 ) -> list[str]:
     """Return overlapping pieces of a text, in order, that contain every character.
@@ -30,13 +31,14 @@ def cut_windows(
         starts: Offset in the text at which token i starts.
         words: Number of the word that token i belongs to, None if the tokenizer knows no words.
         room: Most tokens in a piece.
-        overlap: Most tokens repeated from the previous piece.
+        overlap: Most tokens repeated from the previous piece; by default a quarter of the room, at most 32.
         fits: Whether a piece fits, since a piece may be tokenized differently from the whole. A single token is
             assumed to fit.
 
     >>> cut_windows("a b c d e", [0, 2, 4, 6, 8], [0, 1, 2, 3, 4], room=3, overlap=1, fits=lambda piece: True)
     ['a b c ', 'c d e']
     """
+    overlap = min(_OVERLAP_TOKENS, room // 4) if overlap is None else overlap
     n_tokens = len(starts)
     word_starts = [i for i in range(n_tokens) if i == 0 or words[i] is None or words[i] != words[i - 1]]
     pieces = []

@@ -16,7 +16,7 @@ where the context is the document's title, the headings above it, its label and 
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import ceil, fsum, log2
 
 from conspectus.query.answering import Assembly, assembling
@@ -227,21 +227,22 @@ def _openings(context: Context, every: Sequence[Excerpt], weights: dict[str, flo
     They have up to `_MOST_OF_OPENING` words; where there are more, the excerpt stands alone.
     """
     found: dict[int, tuple[Excerpt, ...]] = {}
-    sections = [
-        (excerpt.passage.chunk_id, sections_at(context.places_of(excerpt.span.document_id), excerpt.span.start))
-        for excerpt in every
-    ]
-    for place, excerpt in enumerate(every):
-        first = place
-        while first and sections[first - 1] == sections[place]:
-            first -= 1
-        headings = sections[place][1]
-        row = context.chunk_rows[excerpt.passage.chunk_id]
-        if first == place or not headings or not _matches(weights, context.bm25.analysis.terms(headings[-1], row)):
+
+    def section(excerpt: Excerpt) -> tuple[str, tuple[str, ...]]:
+        headings = sections_at(context.places_of(excerpt.span.document_id), excerpt.span.start)
+        return excerpt.passage.chunk_id, headings
+
+    for (chunk_id, headings), group in groupby(every, section):
+        row = context.chunk_rows[chunk_id]
+        if not headings or not _matches(weights, context.bm25.analysis.terms(headings[-1], row)):
             continue
-        before = tuple(every[first:place])
-        if sum(len(item.text.split()) for item in before) <= _MOST_OF_OPENING:
-            found[id(excerpt)] = before
+        before: list[Excerpt] = []
+        length = 0
+        for excerpt in group:
+            if before and length <= _MOST_OF_OPENING:
+                found[id(excerpt)] = tuple(before)
+            before.append(excerpt)
+            length += len(excerpt.text.split())
     return found
 
 

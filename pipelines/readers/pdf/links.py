@@ -72,7 +72,7 @@ def _leads_to(document: "PdfDocument", link: Any) -> tuple[int, float | None, st
     return -1, None, clean(address.value.decode("utf-8", "replace"))
 
 
-def lines_at(text: "PdfTextPage", height: float) -> str:
+def line_at(text: "PdfTextPage", height: float) -> str:
     """Return the line of a page that stands at a height, or below it; "" where none does."""
     said = text.get_text_bounded(None, height - _BELOW, None, height)
     return next(iter(lines_of(clean(said))), "")

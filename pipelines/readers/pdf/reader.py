@@ -11,6 +11,7 @@ import struct
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from conspectus.pipelines.readers.encodings import Unreadable, clean
 from conspectus.pipelines.readers.pdf.extras import embedded_files, filled_fields
 from conspectus.pipelines.readers.pdf.fonts import PageFonts
-from conspectus.pipelines.readers.pdf.links import PageLink, lines_at, links_on, placed
+from conspectus.pipelines.readers.pdf.links import PageLink, line_at, links_on, placed
 from conspectus.pipelines.readers.pdf.lists import without_lists
 from conspectus.pipelines.readers.pdf.outline import (
     Bookmark,
@@ -130,15 +131,15 @@ def read_pdf(path: Path, settings: InputSettings) -> Iterator[Row | Lost]:
 
 @dataclass(slots=True)
 class _Pages:
-    """The lines of the pages (none for a page that failed), their lines of code, the printed title, and what was lost.
+    """The lines of the pages (none of a page that failed), their lines of code, the printed title, and what was lost.
 
     `code` has for each page the lines of listings as they are printed, by what they are among its lines; `links` has
     the links on each page, and `lines_led_to` the lines at the pages and heights that they lead to.
     """
 
-    lines: list[list[str]] = field(default_factory=list)
-    code: list[dict[str, list[str]]] = field(default_factory=list)
-    links: list[list[PageLink]] = field(default_factory=list)
+    lines: list[list[str]]
+    code: list[dict[str, list[str]]]
+    links: list[list[PageLink]]
     lines_led_to: dict[tuple[int, float], str] = field(default_factory=dict)
     title: str = ""
     lost: list[Lost] = field(default_factory=list)
@@ -179,41 +180,34 @@ def _errors() -> tuple[type[Exception], ...]:
 def _read_pages(path: Path, reader: "PdfReader", n_pages: int, settings: InputSettings) -> _Pages:
     from pypdfium2 import PdfDocument, PdfiumError
 
-    found = _Pages()
+    found = _Pages(
+        lines=[[] for _ in range(n_pages)], code=[{} for _ in range(n_pages)], links=[[] for _ in range(n_pages)]
+    )
     characters = 0
     budget = _Budget()
     try:
         document = PdfDocument(path)
     except PdfiumError as error:
         raise Unreadable("not a readable PDF", _line(error)) from error
-    try:
+    with closing(document):
         for number in range(n_pages):
-            lines: list[str] = []
-            found.code.append({})
-            found.links.append([])
             try:
                 page = reader.pages[number]
                 budget.spend(budget.of_page(page))
-                lines = lines_of(clean(_text(document, number, found)))
-                if not lines and _has_image(page):
+                found.lines[number] = lines_of(clean(_text(document, number, found)))
+                if not found.lines[number] and _has_image(page):
                     found.images.append(number)
             except _TooMuch:
                 rest = f"page {number + 1}" if number + 1 == n_pages else f"pages {number + 1} to {n_pages}"
                 found.lost.append(Lost(None, f"{rest} not read", "what comes before takes too much work"))
-                found.lines += [[] for _ in range(number, n_pages)]
-                found.code += [{} for _ in range(number + 1, n_pages)]
-                found.links += [[] for _ in range(number + 1, n_pages)]
                 return found
             except (*_errors(), PdfiumError) as error:
                 budget.left -= _OPERATIONS_A_FAILURE
                 found.lost.append(Lost(None, f"page {number + 1} cannot be read", _line(error)))
-            found.lines.append(lines)
-            characters += sum(map(len, lines)) + len(lines)
+            characters += sum(map(len, found.lines[number])) + len(found.lines[number])
             if characters > settings.max_characters + 1:
                 raise too_long(settings)
         _note_lines_led_to(document, found)
-    finally:
-        document.close()
     return found
 
 
@@ -224,30 +218,20 @@ def _note_lines_led_to(document: "PdfDocument", pages: _Pages) -> None:
         if link.top is not None and link.page < len(pages.lines) and pages.lines[link.page]:
             heights.setdefault(link.page, set()).add(link.top)
     for number, tops in heights.items():
-        page = document[number]
-        text = page.get_textpage()
-        pages.lines_led_to |= {(number, top): lines_at(text, top) for top in tops}
-        text.close()
-        page.close()
+        with closing(document[number]) as page, closing(page.get_textpage()) as text:
+            pages.lines_led_to |= {(number, top): line_at(text, top) for top in tops}
 
 
 def _text(document: "PdfDocument", number: int, pages: _Pages) -> str:
     """Return the text of a page, and note its lines of code and, of the first page, the title."""
-    page = document[number]
-    try:
-        text = page.get_textpage()
-        try:
-            said: str = text.get_text_range()
-            fonts = PageFonts(text, said)
-            pages.code[number] = fonts.code()
-            pages.links[number] = links_on(document, page, text)
-            if number == 0:
-                pages.title = fonts.title()
-            return said.replace(_DIVIDES, "-\n")
-        finally:
-            text.close()
-    finally:
-        page.close()
+    with closing(document[number]) as page, closing(page.get_textpage()) as text:
+        said: str = text.get_text_range()
+        fonts = PageFonts(text, said)
+        pages.code[number] = fonts.code()
+        pages.links[number] = links_on(document, page, text)
+        if number == 0:
+            pages.title = fonts.title()
+        return said.replace(_DIVIDES, "-\n")
 
 
 class _Budget:
