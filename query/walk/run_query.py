@@ -1,0 +1,377 @@
+"""Execute a structured query over the arrays of the graph, with the relations that make each answer."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from conspectus.query.question.graph_query import (
+    Bound,
+    Comparison,
+    Condition,
+    Found,
+    GraphAnswer,
+    GraphQuery,
+    Order,
+    Step,
+    Things,
+)
+from conspectus.query.walk.graph import KnowledgeGraph
+from conspectus.storage.arrays import Bools, Ints
+from conspectus.storage.text.literals import Literal, comparable, parse_literal, year_in
+
+_CITED = 50
+"""Things whose relations are looked up by default."""
+_EACH = 6
+"""Relations that a yes_no answered with no cites of what was found instead."""
+
+
+def run(
+    graph: KnowledgeGraph, query: GraphQuery, types: Sequence[Sequence[str]] = (), cited: int = _CITED
+) -> GraphAnswer:
+    """Execute a query.
+
+    Args:
+        graph: The graph.
+        query: The query. Predicates that the graph lacks lead nowhere.
+        types: The types of each entity, if the query names types.
+        cited: For how many things the relations are looked up.
+
+    Returns:
+        The answer. A query that nothing meets has no things, and `unmet` says which condition it failed at.
+    """
+    execution = _Execution(graph, types)
+    if query.form == "compare" or (query.form == "yes_no" and query.things.order and len(query.subjects) > 1):
+        return execution.compared(query)
+    if query.form == "yes_no":
+        return execution.verdict(query)
+    sought = execution.things(query.things)
+    found = execution.found(query.things, sought, cited)
+    return GraphAnswer(found, len(sought.rows), None, _distinct(found), bool(len(sought.rows)), tuple(sought.unmet))
+
+
+def reached(graph: KnowledgeGraph, start: Iterable[int], steps: Sequence[Step]) -> Ints:
+    """Return the rows of the entities that steps lead to from some entities, ascending."""
+    execution = _Execution(graph, ())
+    return execution.walk(np.unique(np.fromiter(start, np.int64)), steps)[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """The rows of things in order, the literal of each ("" where there is none), and the conditions that failed."""
+
+    rows: Ints
+    values: Sequence[str]
+    unmet: list[Condition | Bound | Order]
+
+
+class _Execution:
+    """One run of a query: the sets of things of conditions are computed once."""
+
+    def __init__(self, graph: KnowledgeGraph, types: Sequence[Sequence[str]]) -> None:
+        self._graph = graph
+        self._types = types
+        self._layers: dict[Condition, list[Ints]] = {}
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {text: number for number, text in enumerate(self._graph.predicates)}
+
+    # Sets of things
+
+    def things(self, wanted: Things) -> _Sought:
+        """Return the things that meet all conditions, in order."""
+        unmet: list[Condition | Bound | Order] = []
+        rows: Ints | None = None
+        for condition in sorted(wanted.conditions, key=lambda each: each.negated):
+            reached_ = self.layers(condition)[-1]
+            if not condition.negated and not len(reached_):
+                unmet.append(condition)
+            if rows is None:
+                rows = np.arange(self._graph.n_entities) if condition.negated else reached_
+            if condition.negated:
+                rows = rows[~np.isin(rows, reached_)]
+            else:
+                rows = rows[np.isin(rows, reached_)]
+            if not len(rows) and not unmet:
+                unmet.append(condition)
+        if rows is None:
+            rows = np.arange(self._graph.n_entities)
+        if wanted.types:
+            keys = {name.casefold() for name in wanted.types}
+            rows = np.array([row for row in rows if keys & {name.casefold() for name in self._types[row]}], np.int64)
+        values: dict[int, str] = {}
+        for bound in wanted.bounds:
+            rows, values = self._bounded(rows, bound)
+            if not len(rows) and not unmet:
+                unmet.append(bound)
+        if wanted.order is None:
+            last = None if wanted.limit is None else wanted.offset + wanted.limit
+            rows = rows[wanted.offset : last]
+            return _Sought(rows, [values.get(int(row), "") for row in rows], unmet)
+        return self._ordered(rows, wanted, unmet)
+
+    def layers(self, condition: Condition) -> list[Ints]:
+        """Return the entities of a condition's start, and those behind each of its steps."""
+        if condition not in self._layers:
+            start = condition.start
+            if start is None:
+                self._layers[condition] = self.walk(None, condition.steps)
+            else:
+                rows = self.things(start).rows if isinstance(start, Things) else np.array(start, np.int64)
+                self._layers[condition] = self.walk(np.unique(rows), condition.steps)
+        return self._layers[condition]
+
+    def walk(self, start: Ints | None, steps: Sequence[Step]) -> list[Ints]:
+        """Return the start and the entities behind each step, ascending; a start of None is any entity."""
+        found = [np.arange(self._graph.n_entities) if start is None else start]
+        for number, step in enumerate(steps):
+            anywhere = start is None and number == 0
+            _, ends, _ = self._everywhere(step) if anywhere else self._edges(found[-1], step)
+            found.append(np.unique(ends))
+        return found
+
+    def _edges(self, rows: Ints, step: Step) -> tuple[Ints, Ints, Ints]:
+        """Return where each edge of a step is taken, where it leads, and its relation."""
+        edges = self._graph.edges_of(rows)
+        kept = np.isin(edges.predicate, self._predicates(step))
+        if step.direction != "either":
+            kept &= edges.outgoing == (step.direction == "forward")
+        return edges.at[kept], edges.neighbours[kept], edges.relation[kept]
+
+    def _everywhere(self, step: Step) -> tuple[Ints, Ints, Ints]:
+        graph = self._graph
+        relations = np.flatnonzero(np.isin(graph.stated, self._predicates(step)))
+        forward = graph.sources[relations], graph.targets[relations], relations
+        backward = forward[1], forward[0], relations
+        if step.direction == "either":
+            return tuple(np.concatenate(pair) for pair in zip(forward, backward, strict=True))  # type: ignore[return-value]
+        return forward if step.direction == "forward" else backward
+
+    def _predicates(self, step: Step) -> Ints:
+        return np.array([self._numbers[text] for text in step.predicates if text in self._numbers], np.int64)
+
+    # Literals
+
+    def _literals(self, rows: Ints, steps: Sequence[Step]) -> tuple[Ints, Ints]:
+        """Return pairs of a thing and an entity that the steps lead to from it."""
+        at, ends = rows, rows
+        for step in steps:
+            where, to, _ = self._edges(np.unique(ends), step)
+            order = np.argsort(where, kind="stable")
+            where, to = where[order], to[order]
+            first = np.searchsorted(where, ends, "left")
+            counts = np.searchsorted(where, ends, "right") - first
+            entries = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+            at, ends = np.repeat(at, counts), to[entries]
+        return at, ends
+
+    def literal_of(self, entity: int) -> Literal | None:
+        """Return the literal that an entity is, or the year that its name carries."""
+        name = self._graph.names[entity]
+        return parse_literal(name) or year_in(name)
+
+    def _bounded(self, rows: Ints, bound: Bound) -> tuple[Ints, dict[int, str]]:
+        asked = parse_literal(bound.value)
+        if asked is None:
+            return rows[:0], {}
+        holds = _COMPARISONS[bound.comparison]
+        at, ends = self._literals(rows, bound.steps)
+        right = {end for end in np.unique(ends).tolist() if _meets(self.literal_of(end), asked, holds)}
+        values = {
+            thing: self._graph.names[end]
+            for thing, end in zip(at.tolist()[::-1], ends.tolist()[::-1], strict=True)
+            if end in right
+        }
+        return np.array(sorted(values), np.int64), values
+
+    def _ordered(self, rows: Ints, wanted: Things, unmet: list[Condition | Bound | Order]) -> _Sought:
+        order = wanted.order
+        assert order is not None
+        ranked = self._ranked(rows, order)
+        if len(rows) and not ranked and not unmet:
+            unmet.append(order)
+        ranks = sorted({key for key, _ in ranked.values()}, reverse=order.descending)
+        last = None if wanted.limit is None else wanted.offset + wanted.limit
+        place = {key: number for number, key in enumerate(ranks[wanted.offset : last])}
+        chosen = sorted((place[key], row, text) for row, (key, text) in ranked.items() if key in place)
+        return _Sought(np.array([row for _, row, _ in chosen], np.int64), [text for *_, text in chosen], unmet)
+
+    def _ranked(self, rows: Ints, order: Order) -> dict[int, tuple[float, str]]:
+        """Return the key of each thing that has one, and its text. Literals are compared on the most frequent scale."""
+        at, ends = self._literals(rows, order.steps)
+        if order.by == "count":
+            pairs = np.unique(np.stack([at, ends]), axis=1)
+            things, counts = np.unique(pairs[0], return_counts=True)
+            return {int(thing): (float(count), f"{count:,}") for thing, count in zip(things, counts, strict=True)}
+        distinct, uses = np.unique(ends, return_counts=True)
+        literals = {int(end): self.literal_of(int(end)) for end in distinct}
+        scale = _scale(literals[int(end)] for end in np.repeat(distinct, np.minimum(uses, 100)))
+        best: dict[int, tuple[float, str]] = {}
+        better = max if order.descending else min
+        for thing, end in zip(at.tolist(), ends.tolist(), strict=True):
+            literal = literals[end]
+            key = literal and scale and scale(literal)
+            if key is not None:
+                candidate = (float(key), self._graph.names[end])
+                best[thing] = better(best.get(thing, candidate), candidate)
+        return best
+
+    # Verdicts
+
+    def compared(self, query: GraphQuery) -> GraphAnswer:
+        """Return which of the subjects come first, or whether the first does strictly."""
+        order = query.things.order
+        assert order is not None
+        ranked = self._ranked(np.unique(np.array(query.subjects, np.int64)), order)
+        keys = [ranked.get(row) for row in query.subjects]
+        known = all(key is not None for key in keys)
+        relations = tuple(dict.fromkeys(
+            relation for row in query.subjects if row in ranked for relation in self._to_value(row, order, ranked[row][1])
+        ))  # fmt: skip
+        if not known:
+            verdict = None if query.form == "compare" else False
+            return GraphAnswer((), 0, verdict, relations, False, (order,))
+        best = (max if order.descending else min)(key[0] for key in keys if key)
+        first = tuple(
+            Found(row, self._to_value(row, order, ranked[row][1]), ranked[row][1])
+            for row in query.subjects
+            if ranked[row][0] == best
+        )
+        verdict = first[0].entity == query.subjects[0] and len(first) == 1
+        return GraphAnswer(first, len(first), verdict if query.form == "yes_no" else None, relations)
+
+    def verdict(self, query: GraphQuery) -> GraphAnswer:
+        """Return whether all subjects are among the things."""
+        sought = self.things(query.things)
+        among = np.isin(np.array(query.subjects, np.int64), sought.rows)
+        holds = bool(len(among)) and bool(among.all())
+        if holds:
+            kept = _Sought(np.array(query.subjects, np.int64), [""] * len(query.subjects), [])
+            found = self.found(query.things, kept, len(query.subjects))
+            return GraphAnswer(found, len(found), True, _distinct(found))
+        instead = self._instead(query)
+        return GraphAnswer((), 0, False, tuple(instead[:_EACH]), bool(instead), tuple(sought.unmet))
+
+    def _instead(self, query: GraphQuery) -> list[int]:
+        """Return the relations by which the subjects could have been among the things: theirs of the last steps."""
+        relations: list[int] = []
+        for condition in query.things.conditions:
+            if condition.steps and not condition.negated:
+                _, _, taken = self._edges(np.unique(np.array(query.subjects, np.int64)), _turned(condition.steps[-1]))
+                relations += taken.tolist()
+        for bound in query.things.bounds:
+            for row in query.subjects:
+                relations += self._path(np.array([row]), bound.steps, None)
+        return list(dict.fromkeys(relations))
+
+    # Evidence
+
+    def found(self, wanted: Things, sought: _Sought, cited: int) -> tuple[Found, ...]:
+        """Return the things with the relations that make the first `cited` of them."""
+        rows = sought.rows.tolist()
+        return tuple(
+            Found(row, self._evidence(wanted, row, sought.values[place]) if place < cited else (), sought.values[place])
+            for place, row in enumerate(rows)
+        )
+
+    def _evidence(self, wanted: Things, row: int, value: str) -> tuple[int, ...]:
+        relations: list[int] = []
+        for condition in wanted.conditions:
+            if not condition.negated:
+                relations += self._back(condition, row)
+        for bound in wanted.bounds:
+            asked = parse_literal(bound.value)
+            holds = _COMPARISONS[bound.comparison]
+            relations += self._path(
+                np.array([row]),
+                bound.steps,
+                lambda end: asked is not None and _meets(self.literal_of(end), asked, holds),
+            )
+        if wanted.order:
+            relations += self._to_value(row, wanted.order, value)
+        return tuple(dict.fromkeys(relations))
+
+    def _to_value(self, row: int, order: Order, value: str) -> tuple[int, ...]:
+        if order.by == "count":
+            _, _, relations = self._edges(np.array([row]), order.steps[0]) if order.steps else (None, None, np.zeros(0))
+            return tuple(relations.tolist()[:_EACH])
+        return tuple(self._path(np.array([row]), order.steps, lambda end: self._graph.names[end] == value))
+
+    def _back(self, condition: Condition, row: int) -> list[int]:
+        """Return the relations of one path from a condition's start to a thing, in the order of the path."""
+        layers = self.layers(condition)
+        relations: list[int] = []
+        for depth in range(len(condition.steps), 0, -1):
+            _, ends, taken = self._edges(np.array([row]), _turned(condition.steps[depth - 1]))
+            kept = np.flatnonzero(np.isin(ends, layers[depth - 1]))
+            row = int(ends[kept[0]])
+            relations.append(int(taken[kept[0]]))
+        if isinstance(condition.start, Things):
+            inner = self.things(condition.start)
+            place = inner.rows.tolist().index(row)
+            return [*self._evidence(condition.start, row, inner.values[place]), *relations[::-1]]
+        return relations[::-1]
+
+    def _path(self, start: Ints, steps: Sequence[Step], wanted: Callable[[int], bool] | None) -> list[int]:
+        """Return the relations of one path over the steps to an entity that is wanted, none if there is no such path."""
+        layers = self.walk(start, steps)
+        ends = [end for end in layers[-1].tolist() if wanted is None or wanted(end)]
+        if not ends or not steps:
+            return []
+        relations: list[int] = []
+        row = ends[0]
+        for depth in range(len(steps), 0, -1):
+            _, others, taken = self._edges(np.array([row]), _turned(steps[depth - 1]))
+            kept = np.flatnonzero(np.isin(others, layers[depth - 1]))
+            row = int(others[kept[0]])
+            relations.append(int(taken[kept[0]]))
+        return relations[::-1]
+
+
+def _turned(step: Step) -> Step:
+    return Step(step.predicates, {"forward": "backward", "backward": "forward", "either": "either"}[step.direction])  # type: ignore[arg-type]
+
+
+def _distinct(found: Sequence[Found]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(relation for each in found for relation in each.relations))
+
+
+_COMPARISONS: dict[Comparison, Callable[[tuple[float, float], tuple[float, float]], bool]] = {
+    "before": lambda mine, asked: mine[1] < asked[0],
+    "less": lambda mine, asked: mine[1] < asked[0],
+    "after": lambda mine, asked: mine[0] > asked[1],
+    "more": lambda mine, asked: mine[0] > asked[1],
+    "equal": lambda mine, asked: mine[0] <= asked[1] and mine[1] >= asked[0],
+    "at_least": lambda mine, asked: mine[0] >= asked[0],
+    "at_most": lambda mine, asked: mine[1] <= asked[1],
+}
+
+
+def _meets(
+    literal: Literal | None, asked: Literal, holds: Callable[[tuple[float, float], tuple[float, float]], bool]
+) -> bool:
+    ends = literal and comparable(literal, asked)
+    return bool(ends) and holds(*ends)  # type: ignore[misc]
+
+
+def _scale(literals: Iterable[Literal | None]) -> Callable[[Literal], float | None] | None:
+    """Return the number by which literals are sorted, on the scale that most of them are on; None if there is none."""
+    uses: dict[tuple[str, str], int] = {}
+    for literal in literals:
+        if literal is not None:
+            uses[literal.kind, literal.unit] = uses.get((literal.kind, literal.unit), 0) + 1
+            if literal.day:
+                uses["time", ""] = uses.get(("time", ""), 0)
+    if not uses:
+        return None
+    kind, unit = max(uses, key=lambda scale: (uses[scale], scale))
+    if kind == "number" and uses.get(("time", "")):  # years beside dates
+        kind = "time"
+
+    def key(literal: Literal) -> float | None:
+        if (literal.kind, literal.unit) == (kind, unit):
+            return literal.low
+        return literal.day[0] if kind == "time" and literal.day else None
+
+    return key

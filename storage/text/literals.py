@@ -1,0 +1,298 @@
+"""Literals of a graph: what a text says as a time, a quantity or a number, so that two of them can be compared.
+
+A literal is typed from its text alone: graphs from text files have no datatypes, and those of RDF agree with the text.
+"""
+
+import calendar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal as OneOf
+
+import regex
+
+Kind = OneOf["time", "duration", "quantity", "number"]
+"""What a literal states. A bare number such as 1999 is a number that can also be compared with times, as a year."""
+Order = OneOf["less", "equal", "greater", "overlapping"]
+"""How one literal relates to another; overlapping: 2014 and 2014-05-02, of which neither is the earlier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value from `low` to `high`, both included.
+
+    Attributes:
+        kind: What it is.
+        low, high: For a time the first and the last day, counted from 1 January of the year 1; for a duration the
+            seconds; for a quantity the number in the base unit; else the number. Equal but for a time.
+        unit: The base unit of a quantity ("m", "kg", "€"), "" for the other kinds.
+        day: The days of the year that a bare number of up to four digits may be, None for anything else.
+    """
+
+    kind: Kind
+    low: float
+    high: float
+    unit: str = ""
+    day: tuple[float, float] | None = None
+
+
+def parse_literal(text: str) -> Literal | None:
+    """Return the literal that the whole of a text is, None if it is none.
+
+    >>> parse_literal("1h 34").low, parse_literal("94 min").low, parse_literal("1,234.5").low
+    (5640.0, 5640.0, 1234.5)
+    >>> parse_literal("12 km").low, parse_literal("12 km").unit, parse_literal("Catch-22")
+    (12000.0, 'm', None)
+    """
+    text = " ".join(text.split()).strip()
+    if not text or len(text) > _LONGEST or not _MAY_BE.search(text):
+        return None
+    return _parse(text)
+
+
+def year_in(name: str) -> Literal | None:
+    """Return the year that a name carries, None where it carries none or several.
+
+    >>> year_in("1967 Stanley Cup Finals") == parse_literal("1967"), year_in("Apollo 13")
+    (True, None)
+    """
+    years = set(_YEAR_WITHIN.findall(name))
+    return _parse(years.pop()) if len(years) == 1 else None
+
+
+def compare(left: Literal, right: Literal) -> Order | None:
+    """Return how a literal relates to another, None where the two cannot be compared (3 kg and 1999-05-02).
+
+    >>> compare(parse_literal("14 February 2023"), parse_literal("2023-03")), compare(Literal("number", 3, 3), Literal(
+    ...     "duration", 60, 60))
+    ('less', None)
+    """
+    ends = comparable(left, right)
+    if ends is None:
+        return None
+    (low, high), (other_low, other_high) = ends
+    if high < other_low:
+        return "less"
+    if low > other_high:
+        return "greater"
+    return "equal" if (low, high) == (other_low, other_high) else "overlapping"
+
+
+def comparable(left: Literal, right: Literal) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Return the ends of two literals on one scale, None if there is none. A bare year is on the scale of times."""
+    if left.kind == right.kind and left.unit == right.unit:
+        return (left.low, left.high), (right.low, right.high)
+    ours = (left.low, left.high) if left.kind == "time" else left.day
+    theirs = (right.low, right.high) if right.kind == "time" else right.day
+    if "time" in (left.kind, right.kind) and ours and theirs:
+        return ours, theirs
+    return None
+
+
+_LONGEST = 60
+_MAY_BE = regex.compile(r"\d")
+_YEAR_WITHIN = regex.compile(r"(?<![\p{L}\d.,:/_-])(?:1\d|20)\d\d(?![\p{L}\d:/_]|[.,-]\d)")
+
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_name) if name}
+_MONTHS |= {name[:3]: number for name, number in _MONTHS.items()} | {"sept": 9}
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_NUMBER = r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:[ \u00a0\u202f']\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|\.\d+)(?:e[+-]?\d+)?"
+
+_ISO = regex.compile(
+    r"(?P<year>[+-]?\d{4,})-(?P<month>\d\d)(?:-(?P<day>\d\d)(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?)?)?(?:Z|[+-]\d\d:\d\d)?"
+)
+_WORDS = (
+    regex.compile(
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\.? (?:of )?(?P<month>{_MONTH})\.?,? (?P<year>\d{{3,4}})", regex.I
+    ),
+    regex.compile(rf"(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{3,4}})", regex.I),
+    regex.compile(rf"(?P<month>{_MONTH})\.?,? (?P<year>\d{{3,4}})", regex.I),
+    regex.compile(r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})"),
+)
+_SLASHES = regex.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})")
+_ERA = regex.compile(r"(?P<year>\d{1,4}) (?P<era>BCE?|AD|CE)|AD (?P<after>\d{1,4})", regex.I)
+_DECADE = regex.compile(r"(?:the )?(?P<year>\d{3}0)'?s", regex.I)
+_CENTURY = regex.compile(r"(?:the )?(?P<number>\d{1,2})(?:st|nd|rd|th) century(?P<before> BCE?)?", regex.I)
+_CIRCA = regex.compile(r"(?:c\.|ca\.?|circa|about|around) ?(?=\d)", regex.I)
+
+_SECONDS = {
+    1.0: "s sec secs second seconds",
+    60.0: "m min mins minute minutes",
+    3600.0: "h hr hrs hour hours",
+    86400.0: "d day days",
+    7 * 86400.0: "wk wks week weeks",
+    30.4375 * 86400: "month months",
+    365.25 * 86400: "y yr yrs year years",
+}
+_DURATION_UNITS = {unit: seconds for seconds, units in _SECONDS.items() for unit in units.split()}
+_PART = regex.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>[a-z]+)\.?", regex.I)
+_ISO_DURATION = regex.compile(
+    r"P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?"
+)
+_ISO_PARTS = (365.25 * 86400, 30.4375 * 86400, 7 * 86400.0, 86400.0, 3600.0, 60.0, 1.0)
+_HOURS = regex.compile(r"(?P<hours>\d+) ?h(?:rs?|ours?)?\.? ?(?P<minutes>[0-5]?\d)", regex.I)
+_CLOCK = regex.compile(r"(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d):(?P<seconds>[0-5]\d)")
+
+_QUANTITIES = {
+    "m": {1000.0: "km kilometre kilometres kilometer kilometers", 1.0: "metre metres meter meters",
+          0.01: "cm centimetre centimetres centimeter centimeters", 0.001: "mm millimetre millimetres millimeter millimeters",
+          1609.344: "mi mile miles", 0.3048: "ft foot feet", 0.0254: "in inch inches"},
+    "kg": {1000.0: "t ton tons tonne tonnes", 1.0: "kg kilogram kilograms kilo kilos", 0.001: "g gram grams",
+           1e-6: "mg milligram milligrams", 1e-9: "µg mcg microgram micrograms", 0.45359237: "lb lbs pound pounds"},
+    "m²": {1e6: "km² km2 sq km square kilometres square kilometers", 1.0: "m² m2", 1e4: "ha hectare hectares"},
+    "l": {1.0: "l litre litres liter liters", 0.001: "ml millilitre millilitres milliliter milliliters"},
+    "B": {1.0: "b byte bytes", 1e3: "kb", 1e6: "mb", 1e9: "gb", 1e12: "tb"},
+}  # fmt: skip
+_UNITS = {
+    unit: (base, size) for base, sizes in _QUANTITIES.items() for size, units in sizes.items() for unit in units.split()
+}
+_SCALES = {"thousand": 1e3, "k": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
+_SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
+_CURRENCY = r"(?:US|A|C)?\$|€|£|¥|\b(?:USD|EUR|GBP|CHF|JPY)\b"
+_QUANTITY = regex.compile(
+    rf"(?P<before>{_CURRENCY})? ?(?P<number>{_NUMBER})(?: ?(?P<scale>{_SCALE})\b)?(?: ?(?P<unit>%|°?[\p{{L}}µ²³€£¥$][\p{{L}}\d²³/ .-]*?))?",
+    regex.I,
+)
+_CURRENCIES = {"usd": "$", "us$": "$", "eur": "€", "gbp": "£", "jpy": "¥"}
+_LONGEST_UNIT = 3
+"""Words that an unknown unit may have: "3 Days of the Condor" is a title."""
+_BARE = regex.compile(r"\d{1,4}")
+
+
+@lru_cache(maxsize=1 << 16)
+def _parse(text: str) -> Literal | None:
+    text = _CIRCA.sub("", text, count=1)
+    for read in (_bare, _date, _duration, _quantity):
+        found = read(text)
+        if found is not None:
+            return found
+    return None
+
+
+def _bare(text: str) -> Literal | None:
+    if not _BARE.fullmatch(text):
+        return None
+    return Literal("number", float(text), float(text), day=_days(int(text)) if int(text) else None)
+
+
+def _date(text: str) -> Literal | None:
+    if found := _ISO.fullmatch(text):
+        return _time(int(found["year"]), int(found["month"]), int(found["day"]) if found["day"] else None)
+    for form in _WORDS:
+        if found := form.fullmatch(text):
+            parts = found.groupdict()
+            month = parts["month"].lower()
+            return _time(
+                int(parts["year"]), _MONTHS.get(month) or int(month), int(parts["day"]) if parts.get("day") else None
+            )
+    if found := _SLASHES.fullmatch(text):
+        first, second, year = map(int, found.groups())
+        if first == second or max(first, second) > _MONTHS_OF_A_YEAR:  # otherwise one cannot know which is the month
+            month, day = (second, first) if first > _MONTHS_OF_A_YEAR else (first, second)
+            return _time(year, month, day)
+        return None
+    if found := _ERA.fullmatch(text):
+        year = int(found["year"] or found["after"])
+        return _span(1 - year, 1 - year) if (found["era"] or "").upper().startswith("B") else _span(year, year)
+    if found := _DECADE.fullmatch(text):
+        return _span(int(found["year"]), int(found["year"]) + 9)
+    if found := _CENTURY.fullmatch(text):
+        number = int(found["number"])
+        return (
+            _span(1 - 100 * number, 100 - 100 * number) if found["before"] else _span(100 * number - 99, 100 * number)
+        )
+    return None
+
+
+_MONTHS_OF_A_YEAR = 12
+
+
+def _time(year: int, month: int, day: int | None) -> Literal | None:
+    if month == 0:  # Wikidata's way to leave the month open
+        return _span(year, year)
+    if not 1 <= month <= _MONTHS_OF_A_YEAR:
+        return None
+    days = calendar.monthrange(2000 + year % 400, month)[1]
+    if day is not None and day > days:
+        return None
+    first = _day_number(year, month, day or 1)
+    return Literal("time", first, first if day else first + days - 1)
+
+
+def _span(first: int, last: int) -> Literal:
+    return Literal("time", _day_number(first, 1, 1), _day_number(last, 12, 31))
+
+
+def _days(year: int) -> tuple[float, float]:
+    return _day_number(year, 1, 1), _day_number(year, 12, 31)
+
+
+def _day_number(year: int, month: int, day: int) -> float:
+    """Return the day's number in the proleptic Gregorian calendar, for years before 1 and after 9999 too."""
+    before = year - 1
+    leap = calendar.isleap(year)
+    passed = sum(calendar.mdays[1:month]) + (1 if leap and month > 2 else 0)
+    return float(365 * before + before // 4 - before // 100 + before // 400 + passed + day)
+
+
+def _duration(text: str) -> Literal | None:
+    if found := _HOURS.fullmatch(text):
+        return _seconds(3600.0 * int(found["hours"]) + 60.0 * int(found["minutes"]))
+    if found := _CLOCK.fullmatch(text):
+        return _seconds(3600.0 * int(found["hours"]) + 60.0 * int(found["minutes"]) + int(found["seconds"]))
+    if len(text) > 2 and (found := _ISO_DURATION.fullmatch(text)):
+        return _seconds(sum(float(part) * size for part, size in zip(found.groups(), _ISO_PARTS, strict=True) if part))
+    total, at = 0.0, 0
+    while at < len(text):
+        part = _PART.match(text, at)
+        size = _DURATION_UNITS.get(part["unit"].lower()) if part else None
+        if part is None or size is None:
+            return None
+        if (text[at:] == text) and part.end() == len(text) and part["unit"] == "m":
+            return None  # a single "12 m" is a length
+        total += _number(part["number"]) * size
+        at = part.end()
+        gap = _BETWEEN.match(text, at)
+        at = gap.end() if gap else at
+    return _seconds(total)
+
+
+_BETWEEN = regex.compile(r",? (?:and )?|,", regex.I)
+
+
+def _seconds(seconds: float) -> Literal:
+    return Literal("duration", seconds, seconds)
+
+
+def _quantity(text: str) -> Literal | None:
+    found = _QUANTITY.fullmatch(text)
+    if found is None:
+        return None
+    number = _number(found["number"]) * _SCALES.get((found["scale"] or "").lower(), 1.0)
+    unit = (found["before"] or found["unit"] or "").strip().rstrip(".")
+    if not unit:
+        return Literal("number", number, number)
+    key = unit.lower()
+    if unit == "m":
+        return Literal("quantity", number, number, "m")
+    if key in _UNITS:
+        base, size = _UNITS[key]
+        return Literal("quantity", number * size, number * size, base)
+    if len(unit.split()) > _LONGEST_UNIT or not (found["before"] or _is_unit(unit)):
+        return None
+    return Literal("quantity", number, number, _CURRENCIES.get(key, key))
+
+
+def _is_unit(unit: str) -> bool:
+    """Return whether letters after a number look like a unit: one or two words in lower case, a sign, a currency."""
+    return unit == unit.lower() or unit.upper() in {"USD", "EUR", "GBP", "CHF", "JPY"} or not unit[0].isalpha()
+
+
+def _number(text: str) -> float:
+    """Return the number that digits with separators state: a comma before three digits separates thousands."""
+    plain = regex.sub(r"[ \u00a0\u202f']", "", text)
+    if _THOUSANDS.fullmatch(plain):
+        return float(plain.replace(",", ""))
+    return float(plain.replace(",", "."))
+
+
+_THOUSANDS: "regex.Pattern[str]" = regex.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?:e[+-]?\d+)?", regex.I)
