@@ -34,7 +34,8 @@ def scores_text(result: Mapping[str, Any]) -> str:
     lines = [
         *aligned_table(head, body),
         f"{result['suite']}: {result['questions']} questions, {measured}; {ready}; {INTERVALS}",
-        *_by_hops(by_method),
+        *_by_group(by_method, "by_hops", "hops"),
+        *_by_group(by_method, "by_kind", "kind"),
     ]
     for name, values in by_method.items():
         if values["failures"]:
@@ -89,23 +90,23 @@ def _metrics(by_method: Mapping[str, Any]) -> list[str]:
         name
         for values in by_method.values()
         for name, value in values.items()
-        if isinstance(value, dict) and name != "by_hops"
+        if isinstance(value, dict) and name not in {"by_hops", "by_kind"}
     )
     return list(dict.fromkeys(names))
 
 
-def _by_hops(by_method: Mapping[str, Any]) -> list[str]:
-    """Return a table by the number of hops, for questions that give it."""
+def _by_group(by_method: Mapping[str, Any], key: str, head: str) -> list[str]:
+    """Return a table of the groups of questions that results have under a key; nothing where there are none."""
     rows = [
-        (name, hops, values)
+        (name, group, values)
         for name, of_method in by_method.items()
-        for hops, values in of_method.get("by_hops", {}).items()
+        for group, values in of_method.get(key, {}).items()
     ]
     if not rows:
         return []
     metrics = list(dict.fromkeys(metric for *_, values in rows for metric in values))
-    body = [[name, hops, *_cells(values, metrics)] for name, hops, values in rows]
-    return ["", *aligned_table(["method", "hops", *metrics], body)]
+    body = [[name, group, *_cells(values, metrics)] for name, group, values in rows]
+    return ["", *aligned_table(["method", head, *metrics], body)]
 
 
 def _cells(values: Mapping[str, Any], metrics: list[str]) -> list[str]:

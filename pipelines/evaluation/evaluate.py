@@ -7,7 +7,7 @@ a graph, answers are the things they name; claims have verdicts (see graph_answe
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any
@@ -52,7 +52,9 @@ class MethodScores:
     were measured, otherwise of retrieving. `failures` counts the questions that a model gave no answer to, which
     score 0. Over a graph `hits@1`, `exact_match` and `f1` are of the things that answer, `depth` and `calls` of the
     walks, `recall@1` the share of questions of which some answer is in the subgraph that was found, where a method
-    finds one, and `by_hops` has the same of the questions that say how far their answers are; `accuracy` is of claims.
+    finds one; `accuracy` is of claims. `declined@unanswerable` is the share of the questions that cannot be answered
+    to which the answer is that nobody knows, `declined@answerable` that of the others. `by_hops` and `by_kind` have the
+    same metrics of the questions that say how far their answers are, or of what kind they are.
     `answers` has each answered question with its answer and its own metrics.
     """
 
@@ -64,6 +66,7 @@ class MethodScores:
     failures: int = 0
     median_seconds: float = 0.0
     by_hops: dict[int, dict[str, Interval]] = field(default_factory=dict)
+    by_kind: dict[str, dict[str, Interval]] = field(default_factory=dict)
     answers: tuple["AnsweredQuestion", ...] = ()
 
 
@@ -77,6 +80,8 @@ class AnsweredQuestion:
     answer: str | None
     span: str
     known: bool
+    names: tuple[str, ...]
+    kind: str
     metrics: dict[str, float]
 
 
@@ -112,7 +117,9 @@ def evaluate(
     answers = answers or suite.kg is not None
     chosen = {name: find_method(name) for name in methods}
     to_retrieve = [question for question in suite.questions if question.supporting]
-    to_answer = [question for question in suite.questions if question.answers or question.label]
+    to_answer = [
+        question for question in suite.questions if question.answers or question.label or question.unanswerable
+    ]
     if not to_retrieve and any(value.retrieves for value in chosen.values()) and not answers:
         raise InputError(f"suite {suite.name}: no question names supporting documents, so recall has no meaning")
     if not to_answer and (answers or not all(value.retrieves for value in chosen.values())):
@@ -145,6 +152,7 @@ def _together(found: MethodScores | None, answered: MethodScores | None) -> Meth
         last.failures,
         last.median_seconds,
         last.by_hops,
+        last.by_kind,
         last.answers,
     )
 
@@ -194,6 +202,7 @@ async def _answered(
     label = f"{name} answers"
     values: defaultdict[str, list[float]] = defaultdict(list)
     far: defaultdict[int, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    alike: defaultdict[str, defaultdict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     failures = calls = tokens = remembered = 0
     seconds: list[float] = []
     asked_so_far: list[AnsweredQuestion] = []
@@ -208,6 +217,8 @@ async def _answered(
             values[metric].append(value)
             if question.hops:
                 far[question.hops][metric].append(value)
+            if question.kind:
+                alike[question.kind][metric].append(value)
         if answer is None:
             failures += 1
             continue
@@ -218,24 +229,30 @@ async def _answered(
     n = len(questions)
     measured = {metric for metric, value in values.items() if metric not in _MAY_BE_NOTHING or any(value)}
     return MethodScores(
-        {metric: bootstrap(value) for metric, value in values.items() if metric in measured},
+        _means(values, measured),
         sum(seconds) / n,
         calls / n,
         tokens / n,
         remembered / n,
         failures,
         median(seconds),
-        {
-            hops: {metric: bootstrap(result) for metric, result in found.items() if metric in measured}
-            for hops, found in sorted(far.items())
-        },
+        {hops: _means(found, measured) for hops, found in sorted(far.items())},
+        {kind: _means(found, measured) for kind, found in alike.items()},
         tuple(asked_so_far),
     )
 
 
+def _means(values: Mapping[str, list[float]], measured: Set[str]) -> dict[str, Interval]:
+    return {metric: bootstrap(found) for metric, found in values.items() if metric in measured}
+
+
 def _answered_question(question: Question, answer: Answer | None, metrics: dict[str, float]) -> AnsweredQuestion:
-    text, span, known = (answer.text, answer.span, answer.known) if answer else (None, "", False)
-    return AnsweredQuestion(question.id, question.question, tuple(question.answers), text, span, known, metrics)
+    text, span, known, names = (
+        (answer.text, answer.span, answer.known, answer.names) if answer else (None, "", False, ())
+    )
+    return AnsweredQuestion(
+        question.id, question.question, tuple(question.answers), text, span, known, names, question.kind, metrics
+    )
 
 
 _MAY_BE_NOTHING = frozenset({"depth", "calls", "recall@1"})
@@ -264,6 +281,9 @@ class _OfGraph:
         found = {"accuracy": accuracy(answer, question.label)} if question.label else {}
         if question.answers:
             found |= set_quality(named_in(answer), question.answers) | {"recall@1": reached(answer, question.answers)}
+        if answer and (question.answers or question.unanswerable):
+            side = "unanswerable" if question.unanswerable else "answerable"
+            found[f"declined@{side}"] = float(not answer.known and not answer.names)
         if answer is None:
             return found
         return found | {"depth": float(answer.usage.depth), "calls": float(answer.usage.calls)} | context_size(answer)
@@ -302,6 +322,9 @@ def measured(suite: Suite, scores: dict[str, MethodScores]) -> dict[str, int]:
         if any(metric.startswith("recall@") for metric in metrics)
         else 0,
         "answers": sum(bool(question.answers) for question in suite.questions) if metrics & {"rougeL", "hits@1"} else 0,
+        "declining": sum(question.unanswerable for question in suite.questions)
+        if "declined@unanswerable" in metrics
+        else 0,
         "claims": sum(bool(question.label) for question in suite.questions) if "accuracy" in metrics else 0,
     }
     return {kind: count for kind, count in counts.items() if count}
@@ -329,18 +352,18 @@ def as_json(
                 "tokens_per_question": score.tokens_per_question,
                 "remembered_per_question": score.remembered_per_question,
                 "failures": score.failures,
-                **(
-                    {
-                        "by_hops": {
-                            str(hops): {metric: asdict(interval) for metric, interval in found.items()}
-                            for hops, found in score.by_hops.items()
-                        }
-                    }
-                    if score.by_hops
-                    else {}
-                ),
+                **_grouped("by_hops", {str(hops): found for hops, found in score.by_hops.items()}),
+                **_grouped("by_kind", score.by_kind),
                 **({"answers": [asdict(answered) for answered in score.answers]} if score.answers else {}),
             }
             for name, score in scores.items()
         },
     }
+
+
+def _grouped(name: str, groups: Mapping[str, Mapping[str, Interval]]) -> dict[str, Any]:
+    """Return the metrics of groups of questions under a name; nothing where there are no groups."""
+    written = {
+        group: {metric: asdict(interval) for metric, interval in found.items()} for group, found in groups.items()
+    }
+    return {name: written} if written else {}

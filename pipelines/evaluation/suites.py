@@ -20,14 +20,19 @@ from conspectus.storage.errors import InputError, ModelError
 from conspectus.storage.hashing import digest, file_digest
 from conspectus.storage.settings import Settings
 
+UNANSWERABLE = "unanswerable"
+"""The kind of questions that the graph or the documents cannot answer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question, its accepted answers, and the ids of the documents that support them.
 
     Over a graph, `entities` are the names of the things that it is about, `answers` the whole set of things that
-    answer it, and `hops` how far these are, 0 where nobody says. A claim has a `label`: the verdict that is right. A
-    slot to be filled has its `slot`, `thing [SEP] relation`, beside the question that asks for it in words.
+    answer it, and `hops` how far these are, 0 where nobody says. `kind` names a group of questions that are measured
+    together; one of the kind `unanswerable` has no answers, and is to be declined. A claim has a `label`: the verdict
+    that is right. A slot to be filled has its `slot`, `thing [SEP] relation`, beside the question that asks for it in
+    words.
     """
 
     id: str
@@ -38,6 +43,12 @@ class Question:
     label: str = ""
     hops: int = 0
     slot: str = ""
+    kind: str = ""
+
+    @property
+    def unanswerable(self) -> bool:
+        """Whether the right answer is that the index has none."""
+        return self.kind == UNANSWERABLE and not self.answers
 
     @property
     def task(self) -> Task:
@@ -159,6 +170,7 @@ def _question(where: str, row: Any) -> Question:  # noqa: ANN401  (any JSON valu
         label=_optional_text(where, row, "label"),
         hops=_counted(where, row, "hops"),
         slot=_optional_text(where, row, "slot"),
+        kind=_optional_text(where, row, "kind"),
     )
 
 

@@ -78,3 +78,19 @@ def test_a_sweep_changes_what_is_found(suite: Suite, films: Context) -> None:
     found = evaluate_each(suite, films, runs, ["kaping"], [5], no_progress)
     assert list(found) == ["1", "10"]
     assert all(list(scores) == ["kaping"] for scores in found.values())
+
+
+def test_questions_that_the_graph_cannot_answer_are_measured_by_declining(films: Context) -> None:
+    asked = (
+        Question("a", "Who directed Grey Heron?", ("Ada Mirren",), (), ("Grey Heron",), kind="single"),
+        Question("b", "Qzxv?", (), (), kind="unanswerable"),
+        Question("c", "Qzxv wvut?", ("Otto Brand",), (), kind="single"),
+    )
+    scores = evaluate_each(Suite("films", None, asked, films.index.root), films, {"": films.settings}, ["fasttog"], [1],
+                           no_progress, answers=False, topics=["linked"])[""]  # fmt: skip
+    each = next(iter(scores.values()))
+    means = {name: interval.mean for name, interval in each.metrics.items()}
+    assert (means["hits@1"], means["declined@answerable"], means["declined@unanswerable"]) == (0.5, 0.5, 1.0)
+    assert set(each.by_kind) == {"single", "unanswerable"}
+    assert "hits@1" not in each.by_kind["unanswerable"]
+    assert [answer.kind for answer in each.answers] == ["single", "unanswerable", "single"]
